@@ -324,6 +324,16 @@ pub struct CompactionResponse {
     pub header: ::core::option::Option<ResponseHeader>,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct HashRequest {
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct HashResponse {
+    #[prost(message, optional, tag = "1")]
+    pub header: ::core::option::Option<ResponseHeader>,
+    #[prost(uint32, tag = "2")]
+    pub hash: u32,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct HashKvRequest {
     #[prost(int64, tag = "1")]
     pub revision: i64,

@@ -192,9 +192,23 @@ impl Caller {
         unheard: Option<Unheard>,
     ) -> Result<Outcome, Refusal> {
         self.is_named()?;
+        self.has_room(&command).await?;
         let _undecided = self.undecided();
         let asker = self.look(|state| self.asker(state.store.access()))?;
         self.member.propose_for(&asker, command, unheard, || self.is_valid()).await
+    }
+
+    /// The member itself, which may have anything done.
+    pub(crate) fn as_member(&self) -> &Member {
+        &self.member
+    }
+
+    /// Returns an error if they may not have a command done, as far as this member knows by now.
+    pub(crate) fn may_command(&self, command: &Command) -> Result<(), Refusal> {
+        self.look(|state| {
+            let asker = self.asker(state.store.access())?;
+            Ok(state.store.may(&asker, command)?)
+        })
     }
 
     /// Tells whoever waits behind a key that it is claimed no longer, if they may delete it.

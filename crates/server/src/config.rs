@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
+use crate::bounds::Bounds;
 use crate::url::{Url, UrlError, urls};
 
 /// What a member is told when it starts, under the names that etcd has for it. What is left out is
@@ -25,6 +26,11 @@ pub struct Config {
     pub advertise_client_urls: Option<String>,
     /// Where the other members reach this one; the URL of `initial_cluster` where none is given.
     pub listen_peer_urls: Option<String>,
+    /// URL that other members are told for this one. It is the one of `initial_cluster`, if that is
+    /// given.
+    pub initial_advertise_peer_urls: Option<String>,
+    /// Additional URLs at which only metrics and health are served.
+    pub listen_metrics_urls: Option<String>,
     /// The members: `NAME=URL` of each, with commas between them, the same on all.
     pub initial_cluster: Option<String>,
     /// Where this member dials others if not at their URLs: `NAME=HOST:PORT` with commas between
@@ -62,9 +68,23 @@ pub struct Config {
     pub auth_token_ttl: u64,
     /// Origins whose web pages may read responses over HTTP, with commas between them; `*` for all.
     pub cors: String,
+    /// Size of the store, in bytes, at which puts and grants are rejected and the alarm NOSPACE is
+    /// raised; 0 for 2 GiB, negative for no quota.
+    pub quota_backend_bytes: i64,
+    /// Largest command of a client, in bytes.
+    pub max_request_bytes: u64,
+    /// Most operations of a transaction.
+    pub max_txn_ops: usize,
+    /// Time after which an idle watcher that asks for progress notifications receives one, as Go
+    /// writes durations: `10m`.
+    #[serde(alias = "experimental-watch-progress-notify-interval")]
+    pub watch_progress_notify_interval: String,
     /// Whether to listen beyond this machine though nobody proves there who they are.
     pub insecure: bool,
 }
+
+/// Peer URL of a member that is alone and was given none. It never listens there.
+const DEFAULT_PEER_URL: &str = "http://127.0.0.1:2380";
 
 impl Default for Config {
     fn default() -> Self {
@@ -74,6 +94,8 @@ impl Default for Config {
             listen_client_urls: "http://127.0.0.1:2379".into(),
             advertise_client_urls: None,
             listen_peer_urls: None,
+            initial_advertise_peer_urls: None,
+            listen_metrics_urls: None,
             initial_cluster: None,
             dial_peers: None,
             initial_cluster_token: "tenure".into(),
@@ -90,6 +112,10 @@ impl Default for Config {
             peer_public_keys: None,
             auth_token_ttl: 300,
             cors: "*".into(),
+            quota_backend_bytes: 0,
+            max_request_bytes: (3 << 20) / 2,
+            max_txn_ops: 128,
+            watch_progress_notify_interval: "10m".into(),
             insecure: false,
         }
     }
@@ -174,6 +200,16 @@ pub enum ConfigError {
         /// In milliseconds.
         election: u64,
     },
+    /// The value of an option cannot be used.
+    #[error("invalid value '{value}' for {option}: expected {expected}")]
+    Invalid {
+        /// Option, with its dashes.
+        option: &'static str,
+        /// Value as given.
+        value: String,
+        /// Values that are allowed.
+        expected: &'static str,
+    },
     /// A file is not what it should be.
     #[error("{path}: {says}")]
     File {
@@ -195,6 +231,8 @@ pub struct Plan {
     pub cluster_id: u64,
     /// Where clients are served.
     pub clients: Vec<Place>,
+    /// Where only metrics and health are served.
+    pub metrics: Vec<Place>,
     /// What clients are shown at `https`.
     pub certificates: Option<Certificates>,
     /// Where this member listens for the others.
@@ -205,6 +243,8 @@ pub struct Plan {
     pub client_urls: Vec<String>,
     /// Origins whose web pages may read responses over HTTP.
     pub origins: Vec<String>,
+    /// Limits of the store and of requests.
+    pub bounds: Bounds,
 }
 
 /// Where clients are served.
@@ -234,7 +274,7 @@ pub struct Member {
     pub id: u64,
     /// What it is called.
     pub name: String,
-    /// Where the others reach it.
+    /// Where the others reach it; empty for a member that is alone and was given none.
     pub peer_url: String,
     /// The same as `host:port`.
     pub address: String,
@@ -292,13 +332,17 @@ impl Config {
             let names: Vec<&str> = members.iter().map(|it| it.name.as_str()).collect();
             ConfigError::Stranger { name: self.name.clone(), members: names.join(", ") }
         })?;
-        let peers = match &self.listen_peer_urls {
-            Some(given) => given.clone(),
-            None => members[me].peer_url.clone(),
+        let peers = match (&self.listen_peer_urls, &self.initial_cluster) {
+            (Some(given), _) => given,
+            (None, Some(_)) => &members[me].peer_url,
+            (None, None) => DEFAULT_PEER_URL,
         };
-        let peers = self.urls_of_peers("--listen-peer-urls", &peers)?;
+        let peers = self.urls_of_peers("--listen-peer-urls", peers)?;
+        let metrics = self.listen_metrics_urls.as_deref();
+        let metrics = metrics.map(|given| self.urls("--listen-metrics-urls", given));
+        let metrics = metrics.transpose()?.unwrap_or_default();
         let certificates = self.certificates()?;
-        if certificates.is_none() && clients.iter().any(Url::is_sealed) {
+        if certificates.is_none() && clients.iter().chain(&metrics).any(Url::is_sealed) {
             let says = "--listen-client-urls: https needs --cert-file and --key-file";
             return Err(ConfigError::Incomplete(says));
         }
@@ -307,6 +351,8 @@ impl Config {
         let directory = self.data_dir.clone();
         Ok(Plan {
             clients: self.places("--listen-client-urls", &clients, false)?,
+            // Nothing can be changed there, nor are keys or values told.
+            metrics: self.places("--listen-metrics-urls", &metrics, true)?,
             certificates,
             peers: self.places("--listen-peer-urls", &peers[..1], is_alone || has_keys)?[0].address,
             cluster_id: self.cluster_id(&members),
@@ -315,6 +361,7 @@ impl Config {
             directory: directory.unwrap_or_else(|| format!("{}.tenure", self.name).into()),
             client_urls,
             origins: self.cors.split(',').filter(|it| !it.is_empty()).map(str::to_owned).collect(),
+            bounds: self.bounds()?,
         })
     }
 
@@ -325,13 +372,19 @@ impl Config {
     /// The same of members, who seal what they say by keys of their own.
     fn urls_of_peers(&self, option: &'static str, text: &str) -> Result<Vec<Url>, ConfigError> {
         let urls = self.urls(option, text)?;
-        match urls.iter().find(|url| url.is_sealed()) {
-            None => Ok(urls),
-            Some(url) => {
-                let why = UrlError::Scheme { url: url.to_string(), scheme: "https".into() };
-                Err(ConfigError::Url { option, why })
-            }
+        if urls.iter().any(Url::is_sealed) && !self.is_alone() && !self.has_peer_keys()? {
+            let says = "peer URLs with https: members authenticate each other by keys, not by \
+                        certificates; give all of them --peer-private-key and --peer-public-keys \
+                        (tenure keys new)";
+            return Err(ConfigError::Incomplete(says));
         }
+        Ok(urls)
+    }
+
+    /// True if no other member is named.
+    pub fn is_alone(&self) -> bool {
+        let others = self.initial_cluster.iter().flat_map(|all| all.split(','));
+        others.filter(|item| !item.trim().is_empty()).count() <= 1
     }
 
     fn certificates(&self) -> Result<Option<Certificates>, ConfigError> {
@@ -386,8 +439,10 @@ impl Config {
     }
 
     fn members(&self) -> Result<Vec<Member>, ConfigError> {
-        let alone = format!("{}=http://127.0.0.1:2380", self.name);
+        let alone = format!("{}={DEFAULT_PEER_URL}", self.name);
         let text = self.initial_cluster.as_deref().unwrap_or(&alone);
+        let advertised = self.initial_advertise_peer_urls.as_deref();
+        let advertised = advertised.map(|given| self.advertised(given)).transpose()?;
         let mut members = Vec::new();
         for item in text.split(',').map(str::trim).filter(|item| !item.is_empty()) {
             let wrong = || ConfigError::Member { item: item.to_owned() };
@@ -401,12 +456,31 @@ impl Config {
                 address,
             });
         }
+        if self.initial_cluster.is_none() {
+            // Its number is made of the default URL, as that of all its data is, whichever it has.
+            members[0].peer_url =
+                advertised.and_then(|all| all.into_iter().next()).unwrap_or_default();
+        } else if let Some(advertised) = advertised
+            && let Some(own) = members.iter().find(|it| it.name == self.name)
+            && !advertised.contains(&own.peer_url)
+        {
+            return Err(ConfigError::Invalid {
+                option: "--initial-advertise-peer-urls",
+                value: advertised.join(","),
+                expected: "the URL of this member in --initial-cluster",
+            });
+        }
         members.sort_by(|one, other| one.name.cmp(&other.name));
         let same = members.windows(2).find(|pair| pair[0].name == pair[1].name);
         if let Some(pair) = same {
             return Err(ConfigError::Twice(pair[0].name.clone()));
         }
         Ok(members)
+    }
+
+    fn advertised(&self, given: &str) -> Result<Vec<String>, ConfigError> {
+        let urls = self.urls_of_peers("--initial-advertise-peer-urls", given)?;
+        Ok(urls.iter().map(Url::to_string).collect())
     }
 
     /// Where to dial a member, if not at its URL.
@@ -423,7 +497,12 @@ impl Config {
 
     fn cluster_id(&self, members: &[Member]) -> u64 {
         let mut parts = vec![self.initial_cluster_token.clone()];
-        parts.extend(members.iter().map(|it| format!("{}={}", it.name, it.peer_url)));
+        match self.initial_cluster {
+            Some(_) => {
+                parts.extend(members.iter().map(|it| format!("{}={}", it.name, it.peer_url)));
+            }
+            None => parts.push(format!("{}={DEFAULT_PEER_URL}", self.name)),
+        }
         number(&parts.iter().map(String::as_str).collect::<Vec<_>>())
     }
 }
@@ -450,89 +529,4 @@ fn is_folder(name: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nothing_given_is_one_member_on_this_machine() {
-        let plan = Config::default().plan().expect("a plan");
-        assert_eq!(plan.members.len(), 1);
-        let address = "127.0.0.1:2379".parse().unwrap();
-        assert_eq!(plan.clients, [Place { address, is_sealed: false }]);
-        assert_eq!(plan.directory, PathBuf::from("default.tenure"));
-        assert_eq!(plan.client_urls, ["http://127.0.0.1:2379"]);
-        let nameless = Config { name: String::new(), ..Config::default() };
-        assert!(matches!(nameless.plan(), Err(ConfigError::Incomplete(_))));
-        let timeless = Config { auth_token_ttl: 0, ..Config::default() };
-        assert!(matches!(timeless.plan(), Err(ConfigError::Incomplete(_))));
-    }
-
-    #[test]
-    fn all_members_number_all_alike() {
-        let cluster = "b=http://127.0.0.1:2,a=http://127.0.0.1:1,c=http://127.0.0.1:3";
-        let plan = |name: &str| {
-            let initial_cluster = Some(cluster.into());
-            Config { name: name.into(), initial_cluster, ..Config::default() }.plan()
-        };
-        let (a, c) = (plan("a").expect("a plan"), plan("c").expect("a plan"));
-        assert_eq!((a.me, c.me, &a.members, a.cluster_id), (0, 2, &c.members, c.cluster_id));
-        assert_eq!(a.peers, "127.0.0.1:1".parse().unwrap());
-        assert!(matches!(plan("d"), Err(ConfigError::Stranger { .. })));
-    }
-
-    #[test]
-    fn who_dials_others_elsewhere_is_of_the_same_cluster() {
-        let initial_cluster = Some("a=http://127.0.0.1:1,b=http://127.0.0.1:2".into());
-        let plain = Config { name: "a".into(), initial_cluster, ..Config::default() };
-        let plan = plain.plan().expect("a plan");
-        let dial_peers = Some("b=127.0.0.1:9".into());
-        let wired = Config { dial_peers, ..plain.clone() }.plan().expect("a plan");
-        assert_eq!((wired.cluster_id, wired.peers), (plan.cluster_id, plan.peers));
-        let addresses: Vec<&str> = wired.members.iter().map(|it| it.address.as_str()).collect();
-        assert_eq!(addresses, ["127.0.0.1:1", "127.0.0.1:9"]);
-        assert_eq!(wired.members[1].peer_url, plan.members[1].peer_url);
-        let dial_peers = Some("127.0.0.1:9".into());
-        let wrong = Config { dial_peers, ..plain }.plan();
-        assert!(matches!(wrong, Err(ConfigError::Incomplete(_))));
-    }
-
-    #[test]
-    fn nobody_is_let_in_from_beyond_this_machine_unless_that_is_said() {
-        let listen_client_urls = "http://0.0.0.0:2379".to_owned();
-        let open = Config { listen_client_urls, ..Config::default() };
-        assert!(matches!(open.plan(), Err(ConfigError::Exposed { .. })));
-        assert!(Config { insecure: true, ..open.clone() }.plan().is_ok());
-        let listen_client_urls = "https://0.0.0.0:2379".to_owned();
-        let sealed = Config { listen_client_urls, ..open };
-        assert!(matches!(sealed.plan(), Err(ConfigError::Incomplete(_))));
-        let (cert_file, key_file) = (Some("a".into()), Some("b".into()));
-        assert!(Config { cert_file, key_file, ..sealed }.plan().is_ok());
-    }
-
-    #[test]
-    fn a_file_has_the_names_of_the_options() {
-        let config: Config =
-            toml::from_str("name = \"a\"\nelection-timeout = 900\ninsecure = true").expect("TOML");
-        assert_eq!((config.name.as_str(), config.election_timeout), ("a", 900));
-        assert!(toml::from_str::<Config>("names = \"a\"").is_err());
-    }
-
-    #[test]
-    fn a_file_has_nothing_that_the_help_does_not_have() {
-        let unknown = toml::from_str::<Config>("names = \"a\"").unwrap_err().to_string();
-        assert!(unknown.contains("`data-dir`") && !unknown.contains("dial"), "{unknown}");
-        assert!(toml::from_str::<Config>("dial-peers = \"b=127.0.0.1:9\"").is_err());
-    }
-
-    #[test]
-    fn a_name_that_is_none_of_a_folder_needs_a_folder() {
-        let plan = |name: &str, data_dir: Option<PathBuf>| {
-            Config { name: name.into(), data_dir, ..Config::default() }.plan()
-        };
-        for name in ["a/b", "/a", "a/", "..", "../a", "a\0b"] {
-            assert!(matches!(plan(name, None), Err(ConfigError::Folder(_))), "{name}");
-            assert!(plan(name, Some("here".into())).is_ok(), "{name}");
-        }
-        assert!(plan("a b.c", None).is_ok());
-    }
-}
+mod tests;

@@ -214,6 +214,10 @@ impl Desk {
                 let left = |ttl| state.leases.left(lease, now).map_or(ttl, |left| left.as_secs());
                 Return::Left(known.map(|known| left(known.left)))
             }
+            Errand::Leases => {
+                let state = self.shared.lock();
+                Return::Leases(state.leases.by_expiry(&state.store))
+            }
             Errand::Change(change) => {
                 let ticket = self.ticket(Asker::Member(by, theirs));
                 let Members { voters, learners, .. } =

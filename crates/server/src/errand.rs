@@ -15,6 +15,8 @@ pub(crate) enum Errand {
     Left(LeaseId),
     /// To have the log kept by others.
     Change(Change),
+    /// Names of all leases, the one that expires first before the others.
+    Leases,
 }
 
 /// Who is to keep the log besides those who do, or no longer. Each is the number of a process.
@@ -52,6 +54,8 @@ pub(crate) enum Return {
     Left(Option<u64>),
     /// It was not done.
     Undone(Undone),
+    /// Names of leases.
+    Leases(Vec<LeaseId>),
 }
 
 /// What may be done about a lease that somebody renews.

@@ -62,7 +62,7 @@ pub fn members(bytes: &[u8]) {
 /// A snapshot, from another member or from the disk.
 pub fn snapshot(bytes: &[u8]) {
     // With the head and without, so that more of them go far.
-    let whole = [&[0][..], b"tnstore\x03", bytes].concat();
+    let whole = [&[0][..], b"tnstore\x04", bytes].concat();
     for bytes in [bytes, &whole] {
         if let Ok((urls, store)) = image::read(bytes) {
             let read = image::read(&image::write(&urls, &store.snapshot()));

@@ -24,7 +24,7 @@ use crate::enums;
 use crate::json_stream::Values;
 use crate::listener::{SILENCE, json};
 use crate::member::Member;
-use crate::router::{self, LONGEST_REQUEST};
+use crate::router;
 use tenure_etcd::DESCRIPTORS;
 
 /// The paths that are served, each with its service and method.
@@ -50,7 +50,8 @@ const PATHS: &[(&str, &str, &str)] = &[
     ("/v3/maintenance/alarm", "etcdserverpb.Maintenance", "Alarm"),
     ("/v3/maintenance/status", "etcdserverpb.Maintenance", "Status"),
     ("/v3/maintenance/defragment", "etcdserverpb.Maintenance", "Defragment"),
-    ("/v3/maintenance/hash", "etcdserverpb.Maintenance", "HashKV"),
+    ("/v3/maintenance/hash", "etcdserverpb.Maintenance", "Hash"),
+    ("/v3/maintenance/hashkv", "etcdserverpb.Maintenance", "HashKV"),
     ("/v3/maintenance/snapshot", "etcdserverpb.Maintenance", "Snapshot"),
     ("/v3/maintenance/transfer-leadership", "etcdserverpb.Maintenance", "MoveLeader"),
     ("/v3/auth/enable", "etcdserverpb.Auth", "AuthEnable"),
@@ -98,10 +99,12 @@ pub(crate) async fn answer(member: Arc<Member>, request: Request<Incoming>) -> R
     let Some(method) = method(&path) else {
         return failure(&Status::new(Code::NotFound, "Not Found"));
     };
+    // Bytes are longer as base64.
+    let longest = 2 * member.plan.bounds.longest_message();
     let (head, body) = request.into_parts();
     let frames = match method.is_client_streaming() {
-        true => many(member.intake.values(body), method.input()).await,
-        false => one(member.intake.whole(body), method.input()).await,
+        true => many(member.intake.values(body), method.input(), longest).await,
+        false => one(member.intake.whole(body), method.input(), longest).await,
     };
     let call = frames.and_then(|frames| call(&method, frames, &head.headers));
     let mut call = match call {
@@ -113,18 +116,21 @@ pub(crate) async fn answer(member: Arc<Member>, request: Request<Incoming>) -> R
     }
     let response = router::call(member.clone(), call).await;
     if let Some(status) = failed(response.headers()) {
-        return failure(&status);
+        return match method.is_server_streaming() {
+            true => json(http_code(status.code()), failed_line(&status)),
+            false => failure(&status),
+        };
     }
     if method.is_server_streaming() {
-        return stream(response.into_body(), method.output());
+        return stream(response.into_body(), method.output()).await;
     }
     let written = written(&member, response, method.output()).await;
     written.unwrap_or_else(|status| failure(&status))
 }
 
 /// A body that is one message, as a frame of gRPC.
-async fn one(body: Body, kind: MessageDescriptor) -> Result<Body, Status> {
-    let body = timeout(SILENCE, Limited::new(body, 2 * LONGEST_REQUEST).collect()).await;
+async fn one(body: Body, kind: MessageDescriptor, longest: usize) -> Result<Body, Status> {
+    let body = timeout(SILENCE, Limited::new(body, longest).collect()).await;
     let body = body.map_err(|_| Status::deadline_exceeded("the request does not end"))?;
     let text = body.map_err(unread)?.to_bytes();
     Ok(Body::new(Full::from(frame(&text, kind)?)))
@@ -132,8 +138,8 @@ async fn one(body: Body, kind: MessageDescriptor) -> Result<Body, Status> {
 
 /// A body of any number of messages, each as a frame of gRPC as soon as it is complete. As at etcd,
 /// the request fails if the first is none, and ends before a later one that is none.
-async fn many(body: Body, kind: MessageDescriptor) -> Result<Body, Status> {
-    let mut values = Values::new(body, 2 * LONGEST_REQUEST);
+async fn many(body: Body, kind: MessageDescriptor, longest: usize) -> Result<Body, Status> {
+    let mut values = Values::new(body, longest);
     let first = timeout(SILENCE, values.next()).await;
     let first = first.map_err(|_| Status::deadline_exceeded("no message in the request"))??;
     let first = first.map(|text| frame(&text, kind.clone())).transpose()?;
@@ -291,14 +297,24 @@ fn next(bytes: &mut BytesMut) -> Option<Bytes> {
     Some(bytes.split_to(length).freeze())
 }
 
-/// Many answers, each in a line of its own.
-fn stream(body: Body, kind: MessageDescriptor) -> Response<Body> {
+/// Many answers, each in a line of its own. As from etcd, the head of the response waits for the
+/// first of them: an error instead decides on the status.
+async fn stream(mut body: Body, kind: MessageDescriptor) -> Response<Body> {
+    let mut bytes = BytesMut::new();
+    let first = loop {
+        let Some(Ok(frame)) = body.frame().await else { break String::new() };
+        match lines_of(frame, &kind, &mut bytes) {
+            Err(status) => return json(http_code(status.code()), failed_line(&status)),
+            Ok(lines) if lines.is_empty() => {}
+            Ok(lines) => break lines,
+        }
+    };
     let (lines, receiver) = tokio::sync::mpsc::channel::<Result<Frame<Bytes>, Status>>(1);
     tokio::spawn(async move {
         let gone = lines.clone();
         tokio::select! {
             () = gone.closed() => {}
-            () = pass_on(body, kind, lines) => {}
+            () = pass_on(body, kind, bytes, first, lines) => {}
         }
     });
     let body = StreamBody::new(ReceiverStream::new(receiver));
@@ -311,31 +327,63 @@ fn stream(body: Body, kind: MessageDescriptor) -> Response<Body> {
 async fn pass_on(
     mut body: Body,
     kind: MessageDescriptor,
+    mut bytes: BytesMut,
+    first: String,
     lines: tokio::sync::mpsc::Sender<Result<Frame<Bytes>, Status>>,
 ) {
-    let mut bytes = BytesMut::new();
-    while let Some(Ok(frame)) = body.frame().await {
-        let said = match frame.into_data() {
-            Ok(data) => {
-                bytes.extend_from_slice(&data);
-                let messages = std::iter::from_fn(|| next(&mut bytes));
-                let texts = messages.filter_map(|message| write(message, kind.clone()).ok());
-                texts.map(|text| format!("{{\"result\":{text}}}\n")).collect::<String>()
-            }
-            Err(frame) => {
-                let status = frame.trailers_ref().and_then(failed);
-                let error = status.map(|status| format!("{{\"error\":{}}}\n", error_of(&status)));
-                error.unwrap_or_default()
-            }
-        };
+    let mut said = first;
+    loop {
         if !said.is_empty() && lines.send(Ok(Frame::data(Bytes::from(said)))).await.is_err() {
             return;
         }
+        let Some(Ok(frame)) = body.frame().await else { return };
+        said = lines_of(frame, &kind, &mut bytes).unwrap_or_else(|status| failed_line(&status));
     }
 }
 
+/// Returns the messages that a frame completes, each as a line; or why the call has failed.
+fn lines_of(
+    frame: Frame<Bytes>,
+    kind: &MessageDescriptor,
+    bytes: &mut BytesMut,
+) -> Result<String, Status> {
+    match frame.into_data() {
+        Ok(data) => {
+            bytes.extend_from_slice(&data);
+            let messages = std::iter::from_fn(|| next(bytes));
+            let texts = messages.filter_map(|message| write(message, kind.clone()).ok());
+            Ok(texts.map(|text| format!("{{\"result\":{text}}}\n")).collect())
+        }
+        Err(frame) => match frame.trailers_ref().and_then(failed) {
+            Some(status) => Err(status),
+            None => Ok(String::new()),
+        },
+    }
+}
+
+/// Why a stream has failed, as its last line: with the names that the gateway of etcd has for it,
+/// and with those that it has where the answer is one message.
+fn failed_line(status: &Status) -> String {
+    let http = http_code(status.code());
+    let (grpc_code, message) = (i32::from(status.code()), status.message());
+    let error = serde_json::json!({
+        "grpc_code": grpc_code,
+        "http_code": http.as_u16(),
+        "message": message,
+        "http_status": http.canonical_reason().unwrap_or_default(),
+        "error": message,
+        "code": grpc_code,
+    });
+    format!("{{\"error\":{error}}}\n")
+}
+
 fn failure(status: &Status) -> Response<Body> {
-    let code = match status.code() {
+    json(http_code(status.code()), error_of(status))
+}
+
+/// Returns the status of HTTP that goes with a code of gRPC.
+fn http_code(code: Code) -> StatusCode {
+    match code {
         Code::InvalidArgument | Code::FailedPrecondition | Code::OutOfRange => {
             StatusCode::BAD_REQUEST
         }
@@ -348,8 +396,7 @@ fn failure(status: &Status) -> Response<Body> {
         Code::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
         Code::DeadlineExceeded => StatusCode::GATEWAY_TIMEOUT,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
-    };
-    json(code, error_of(status))
+    }
 }
 
 fn error_of(status: &Status) -> String {

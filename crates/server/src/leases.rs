@@ -108,6 +108,18 @@ impl Leases {
         self.lessor.beyond(lease).map(|beyond| Duration::from_secs(beyond) + of_part)
     }
 
+    /// Returns all leases, the one that expires first before the others.
+    pub(crate) fn by_expiry(&self, store: &Store) -> Vec<LeaseId> {
+        let expiry = |lease| {
+            let of_part = self.at(lease)?;
+            let beyond = self.lessor.beyond(lease)?;
+            Some(of_part + Duration::from_secs(beyond))
+        };
+        let mut leases: Vec<_> = store.leases().map(|(lease, _)| (expiry(lease), lease)).collect();
+        leases.sort_unstable();
+        leases.into_iter().map(|(_, lease)| lease).collect()
+    }
+
     /// When leases are to be looked at next. Notes wait a little, for others to be noted with them.
     pub(crate) fn next(&self) -> Option<Instant> {
         let notes = self.parts.next().map(|at| at + NOTE_TOGETHER);

@@ -17,6 +17,7 @@
 mod alone;
 mod backup;
 mod beside;
+mod bounds;
 mod budget;
 mod caller;
 mod config;
@@ -41,7 +42,9 @@ mod member;
 mod metrics;
 mod peers;
 mod probes;
+mod process;
 mod proposal;
+mod quota;
 mod refusal;
 mod renewals;
 mod router;
@@ -57,6 +60,7 @@ mod url;
 mod visits;
 
 pub use backup::{Backup, BackupError, Summary};
+pub use bounds::Bounds;
 pub use config::{Certificates, ClusterState, Config, ConfigError, Member, Place, Plan};
 pub use eviction::Eviction;
 pub use member::ServeError;

@@ -37,6 +37,15 @@ pub(crate) const PARTING: Duration = Duration::from_secs(1);
 /// an answer may take.
 pub(crate) const SILENCE: Duration = Duration::from_secs(20);
 
+/// What is served at a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// Everything.
+    All,
+    /// Metrics, health and the version only.
+    Metrics,
+}
+
 /// Listens; who is accepted is served until the returned listener is dropped.
 pub(crate) async fn bind(address: SocketAddr) -> Result<TcpListener, ServeError> {
     let failed = |source| ServeError::Listen { address: address.to_string(), source };
@@ -48,6 +57,7 @@ pub(crate) async fn serve(
     listener: TcpListener,
     tls: Option<Arc<Tls>>,
     member: Arc<Member>,
+    scope: Scope,
 ) -> Infallible {
     loop {
         let Ok((stream, who)) = listener.accept().await else {
@@ -60,9 +70,9 @@ pub(crate) async fn serve(
         let (member, tls) = (member.clone(), tls.clone());
         tokio::spawn(async move {
             let _place = place;
-            let Some(tls) = tls else { return converse(stream, who, member).await };
+            let Some(tls) = tls else { return converse(stream, who, member, scope).await };
             match timeout(SILENCE, tls.accept(stream)).await {
-                Ok(Ok(stream)) => converse(stream, who, member).await,
+                Ok(Ok(stream)) => converse(stream, who, member, scope).await,
                 Ok(Err(why)) => member.visits.note(&member.visits.refused, who, &why),
                 Err(_) => member.visits.note(&member.visits.refused, who, &"it says nothing"),
             }
@@ -71,7 +81,7 @@ pub(crate) async fn serve(
 }
 
 /// Serves one who has connected, until it goes away.
-async fn converse<S>(stream: S, who: SocketAddr, member: Arc<Member>)
+async fn converse<S>(stream: S, who: SocketAddr, member: Arc<Member>, scope: Scope)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -80,7 +90,13 @@ where
     let answer = |mut request: Request<Incoming>| {
         request.extensions_mut().insert(who);
         let (answers, call) = (answers.clone(), visit.asks());
-        async move { answer(answers, request).await.map(|body| call.answered_by(body)) }
+        async move {
+            let answer = match scope {
+                Scope::Metrics if !is_of_metrics(&request) => not_found(),
+                _ => answer(answers, request).await,
+            };
+            answer.map(|body| call.answered_by(body))
+        }
     };
     // Whoever merely breaks a connection off knows about it.
     let ended = attend(stream, answer, SILENCE, leaves).await;
@@ -139,6 +155,18 @@ where
         }
     };
     ended.err()?.downcast::<hyper::Error>().ok().map(|why| *why)
+}
+
+/// True if a request is for metrics, health or the version.
+fn is_of_metrics(request: &Request<Incoming>) -> bool {
+    let first = request.uri().path().split('/').nth(1).unwrap_or_default();
+    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+    is_read && ["metrics", "health", "livez", "readyz", "version"].contains(&first)
+}
+
+fn not_found() -> Response<Body> {
+    let text = "404 page not found\n".to_owned();
+    respond(StatusCode::NOT_FOUND, "text/plain; charset=utf-8", text)
 }
 
 async fn answer(member: Arc<Member>, request: Request<Incoming>) -> Response<Body> {

@@ -2,7 +2,6 @@
 
 use std::io;
 use std::num::NonZeroU64;
-use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, SystemTime};
@@ -57,9 +56,6 @@ const FEW_HELD: usize = 1000;
 
 /// How many entries one message of the log has.
 pub(crate) const BATCH: u64 = 32;
-
-/// How many bytes a command has at most: as many as etcd allows by default.
-pub(crate) const LONGEST_COMMAND: usize = (3 << 20) / 2;
 
 /// What state the log's directory is of.
 pub(crate) const SCHEMA: &str = "raft-log, entries of tenure-server 5";
@@ -245,11 +241,6 @@ impl Member {
         self.saves.read()
     }
 
-    /// Where its data lie.
-    pub(crate) fn directory(&self) -> &PathBuf {
-        &self.plan.directory
-    }
-
     /// What every answer begins with; of a revision.
     pub(crate) fn header(&self, revision: u64) -> Option<ResponseHeader> {
         Some(ResponseHeader {
@@ -282,7 +273,7 @@ impl Member {
         is_valid: impl Fn() -> Result<(), Refusal>,
     ) -> Result<Outcome, Refusal> {
         let what = encoded(&What::Command(asker.clone(), command));
-        if what.len() > LONGEST_COMMAND {
+        if what.len() > self.plan.bounds.request_bytes {
             return Err(Refusal::TOO_LARGE);
         }
         let mut proposal = self.backlog.admit(what.len(), unheard)?;
@@ -350,6 +341,14 @@ impl Member {
     pub(crate) async fn left(&self, lease: LeaseId) -> Result<Option<u64>, Refusal> {
         match self.know(|reply| Ask::Run { errand: Errand::Left(lease), reply }).await? {
             Return::Left(left) => Ok(left),
+            _ => Err(Refusal::LEADER_FAILED),
+        }
+    }
+
+    /// Returns all leases, the one that expires first before the others, as the leader counts.
+    pub(crate) async fn leases(&self) -> Result<Vec<LeaseId>, Refusal> {
+        match self.know(|reply| Ask::Run { errand: Errand::Leases, reply }).await? {
+            Return::Leases(leases) => Ok(leases),
             _ => Err(Refusal::LEADER_FAILED),
         }
     }

@@ -1,9 +1,12 @@
 //! What a member tells of itself to whoever watches over it.
 
 use std::fmt::Write;
+use std::fs;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::member::Member;
+use crate::process;
 use crate::rpc::maintenance::VERSION;
 
 /// `/version`.
@@ -47,8 +50,19 @@ pub(crate) fn metrics(member: &Member) -> String {
                 "How many locks and offices are claimed.",
                 store.queues().count() as u64,
             ),
+            // Dashboards for etcd read these.
+            ("etcd_debugging_mvcc_watcher_total", "Number of watchers.", state.watchers() as u64),
+            (
+                "etcd_mvcc_db_total_size_in_bytes",
+                "Size of the store, as the quota counts it.",
+                store.size() as u64,
+            ),
         ]
     });
+    let quota = member.plan.bounds.quota.unwrap_or_default();
+    say("etcd_server_quota_backend_bytes", "gauge", "Quota of the store; 0 for none.", quota);
+    let directory = bytes_in(&member.plan.directory);
+    say("tenure_directory_bytes", "gauge", "Bytes of the files of this member.", directory);
     for (name, what, value) in numbers {
         say(name, "gauge", what, value);
     }
@@ -65,7 +79,16 @@ pub(crate) fn metrics(member: &Member) -> String {
         let name = format!("tenure_{name}");
         let _ = writeln!(text, "# HELP {name} {what}\n# TYPE {name} {kind}\n{name} {value}");
     }
+    for (name, kind, what, value) in process::metrics() {
+        let _ = writeln!(text, "# HELP {name} {what}\n# TYPE {name} {kind}\n{name} {value}");
+    }
     text
+}
+
+/// Returns the bytes of the files of a directory.
+fn bytes_in(directory: &Path) -> u64 {
+    let files = fs::read_dir(directory).into_iter().flatten().flatten();
+    files.filter_map(|file| file.metadata().ok()).map(|it| it.len()).sum()
 }
 
 /// Which other members are connected.

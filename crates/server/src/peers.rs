@@ -7,12 +7,16 @@ use tenure_core::ProcessId;
 use tenure_runtime::transport::{GroupKeys, Keyring, Keys, Limits, PrivateKey, Trust};
 
 use crate::config::{Config, ConfigError};
-use crate::member::{BATCH, LONGEST_COMMAND};
+use crate::member::BATCH;
+
+/// Bytes that an entry has at most, on average over a batch of them. A member may allow longer ones
+/// by `--max-request-bytes`; the log sends few of those at a time.
+const ENTRY: usize = (3 << 20) / 2 + 1024;
 
 /// As much as the entries of one message may have. Nobody waits for a member whose queue is full:
 /// the log sends it again what it lacks.
 pub(crate) fn limits() -> Limits {
-    let longest_body = BATCH as usize * (LONGEST_COMMAND + 1024);
+    let longest_body = BATCH as usize * ENTRY;
     let (queue_bytes, patience) = (2 * longest_body, Duration::ZERO);
     Limits { longest_body, queue_bytes, patience, ..Limits::default() }
 }

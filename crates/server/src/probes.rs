@@ -120,6 +120,11 @@ fn parameters<'a>(query: &'a str, allowed: &[&str]) -> Result<Vec<(&'a str, &'a 
 /// `/health`: whether a leader is known and the member has caught up with it; with
 /// `serializable=true` whether the member itself works. `exclude` names alarms to ignore.
 async fn health(member: &Member, parameters: &[(&str, &str)]) -> Response<Body> {
+    // As etcd names it; its liveness probe excludes it.
+    let is_full = member.look(|state| state.store.is_full());
+    if is_full && !parameters.contains(&("exclude", "NOSPACE")) {
+        return unhealthy("ALARM NOSPACE");
+    }
     let checked = match parameters.contains(&("serializable", "true")) {
         true => member.is_running(),
         false if member.standing().leader.is_none() => return unhealthy("RAFT NO LEADER"),

@@ -200,6 +200,7 @@ impl From<Error> for Refusal {
             StoreCode::FailedPrecondition => Code::FailedPrecondition,
             StoreCode::OutOfRange => Code::OutOfRange,
             StoreCode::PermissionDenied => Code::PermissionDenied,
+            StoreCode::ResourceExhausted => Code::ResourceExhausted,
         };
         known(code, error.words())
     }

@@ -27,9 +27,6 @@ use crate::rpc::{
 };
 use crate::stopping::until_stopped;
 
-/// The longest message of a client: what etcd takes by default, and what goes with it.
-pub(crate) const LONGEST_REQUEST: usize = (3 << 20) / 2 + (512 << 10);
-
 /// Serves a call of gRPC; in time, where the client says how much there is.
 pub(crate) async fn call(member: Arc<Member>, request: Request<Body>) -> Response<Body> {
     let options = options(request.headers());
@@ -251,7 +248,8 @@ fn maintenances(member: Caller, request: Request<Body>, method: &str) -> Called 
         "Alarm" => unary(member, request, maintenance::alarm),
         "Status" => unary(member, request, maintenance::status),
         "Defragment" => unary(member, request, maintenance::defragment),
-        "HashKV" => unary(member, request, maintenance::hash),
+        "Hash" => unary(member, request, maintenance::hash),
+        "HashKV" => unary(member, request, maintenance::hash_kv),
         "Snapshot" => server_streaming(member, request, maintenance::snapshot),
         "MoveLeader" => unary(member, request, maintenance::move_leader),
         other => unknown(other),
@@ -341,8 +339,8 @@ impl StreamingService<Bytes> for Serving<Streaming<Bytes>, Answers> {
     }
 }
 
-fn grpc() -> Grpc<Frames> {
-    Grpc::new(Frames).max_decoding_message_size(LONGEST_REQUEST)
+fn grpc(member: &Caller) -> Grpc<Frames> {
+    Grpc::new(Frames).max_decoding_message_size(member.plan.bounds.longest_message())
 }
 
 fn unary<Asked, Answer, F, Served>(member: Caller, request: Request<Body>, mut serve: F) -> Called
@@ -352,7 +350,8 @@ where
     F: FnMut(Caller, Asked) -> Served + Send + 'static,
     Served: Future<Output = Result<Answer, Refusal>> + Send + 'static,
 {
-    one(request, move |asked| {
+    let grpc = grpc(&member);
+    one(grpc, request, move |asked| {
         let served = frames::read(asked).map(|asked| serve(member.clone(), asked));
         Box::pin(async { Ok(tonic::Response::new(frames::written(&served?.await?))) })
     })
@@ -365,7 +364,8 @@ where
     F: FnMut(Caller, Asked) -> Served + Send + 'static,
     Served: Future<Output = Result<tonic::Response<Bytes>, Refusal>> + Send + 'static,
 {
-    let called = one(request, move |asked| {
+    let grpc = grpc(&member);
+    let called = one(grpc, request, move |asked| {
         let served = frames::read(asked).map(|asked| serve(member.clone(), asked));
         Box::pin(async { Ok(served?.await?) })
     });
@@ -384,6 +384,7 @@ where
     F: FnMut(Caller, Asked) -> Served + Send + 'static,
     Served: Future<Output = Result<tonic::Response<All>, Refusal>> + Send + 'static,
 {
+    let mut grpc = grpc(&member);
     let serving = Serving(Box::new(move |asked| {
         let (caller, served) = (member.clone(), frames::read(asked));
         let served = served.map(|asked| serve(member.clone(), asked));
@@ -394,7 +395,7 @@ where
             }))
         })
     }));
-    Box::pin(async { budget::hold(grpc().server_streaming(serving, request).await) })
+    Box::pin(async move { budget::hold(grpc.server_streaming(serving, request).await) })
 }
 
 fn streaming<Asked, Answer, All, F>(member: Caller, request: Request<Body>, mut serve: F) -> Called
@@ -404,21 +405,23 @@ where
     All: Stream<Item = Result<Answer, Status>> + Send + 'static,
     F: FnMut(Caller, Messages<Asked>) -> All + Send + 'static,
 {
+    let mut grpc = grpc(&member);
     let serving = Serving(Box::new(move |asked| {
         let all = serve(member.clone(), Messages::new(asked));
         let all = Answers::new(member.clone(), until_stopped(&member, all));
         Box::pin(async { Ok(tonic::Response::new(all)) })
     }));
-    Box::pin(async { grpc().streaming(serving, request).await })
+    Box::pin(async move { grpc.streaming(serving, request).await })
 }
 
 /// A call of one message that is answered by one.
 fn one(
+    mut grpc: Grpc<Frames>,
     request: Request<Body>,
     serve: impl FnMut(Bytes) -> Served<Bytes> + Send + 'static,
 ) -> Called {
     let serving = Serving(Box::new(serve));
-    Box::pin(async { grpc().unary(serving, request).await })
+    Box::pin(async move { grpc.unary(serving, request).await })
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::config::{Config, Place};
-use crate::listener::{self, PARTING};
+use crate::listener::{self, PARTING, Scope};
 use crate::member::{Member, ServeError};
 use crate::state;
 use crate::tls::Tls;
@@ -19,12 +19,23 @@ use crate::tls::Tls;
 /// A port, and what seals what is said there.
 type Listening = (TcpListener, Option<Arc<Tls>>);
 
+async fn bound(places: &[Place], tls: Option<&Arc<Tls>>) -> Result<Vec<Listening>, ServeError> {
+    let mut listeners = Vec::new();
+    for Place { address, is_sealed } in places {
+        let tls = tls.filter(|_| *is_sealed).cloned();
+        listeners.push((listener::bind(*address).await?, tls));
+    }
+    Ok(listeners)
+}
+
 /// A member that has started.
 #[derive(Debug)]
 pub struct Server {
     member: Arc<Member>,
     log: JoinHandle<Result<(), Failure>>,
     listeners: Vec<Listening>,
+    /// Those at which only metrics and health are served.
+    metrics: Vec<Listening>,
     addresses: Vec<SocketAddr>,
 }
 
@@ -62,18 +73,15 @@ impl Server {
     pub async fn start(config: &Config) -> Result<Server, ServeError> {
         let mut plan = config.plan()?;
         let tls = plan.certificates.as_ref().map(Tls::read).transpose()?.map(Arc::new);
-        let mut listeners = Vec::new();
-        for Place { address, is_sealed } in &plan.clients {
-            let tls = tls.clone().filter(|_| *is_sealed);
-            listeners.push((listener::bind(*address).await?, tls));
-        }
+        let listeners = bound(&plan.clients, tls.as_ref()).await?;
+        let metrics = bound(&plan.metrics, tls.as_ref()).await?;
         let addresses = listeners.iter().filter_map(|(it, _)| it.local_addr().ok());
         let addresses: Vec<SocketAddr> = addresses.collect();
         if config.advertise_client_urls.is_none() {
             plan.client_urls = chosen(&plan.client_urls, &addresses);
         }
         let (member, log) = Member::start(config, plan)?;
-        Ok(Server { member, log, listeners, addresses })
+        Ok(Server { member, log, listeners, metrics, addresses })
     }
 
     /// Where clients are served, with the ports that the system chose if it did.
@@ -104,8 +112,10 @@ impl Server {
     /// [`ServeError::Failure`] if the log cannot go on, [`ServeError::Evicted`] if this member must
     /// not take part any more.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), ServeError> {
-        let Server { member, mut log, listeners, .. } = self;
-        let serving = serve(listeners, &member);
+        let Server { member, mut log, listeners, metrics, .. } = self;
+        let listeners = listeners.into_iter().map(|it| (it, Scope::All));
+        let metrics = metrics.into_iter().map(|it| (it, Scope::Metrics));
+        let serving = serve(listeners.chain(metrics).collect(), &member);
         let ended = tokio::select! {
             ended = &mut log => Some(ended),
             () = stop => None,
@@ -147,10 +157,10 @@ impl Server {
 
 /// Serves at all ports until what is returned is dropped. It is a function of its own, so that all
 /// of it is compiled here: what an `async fn` awaits is compiled where that is polled.
-fn serve(listeners: Vec<Listening>, member: &Arc<Member>) -> JoinSet<Infallible> {
+fn serve(listeners: Vec<(Listening, Scope)>, member: &Arc<Member>) -> JoinSet<Infallible> {
     let mut serving = JoinSet::new();
-    for (listener, tls) in listeners {
-        serving.spawn(listener::serve(listener, tls, member.clone()));
+    for ((listener, tls), scope) in listeners {
+        serving.spawn(listener::serve(listener, tls, member.clone(), scope));
     }
     serving
 }

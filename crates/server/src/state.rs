@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 use tenure_core::service::log::Members;
-use tenure_store::{Asker, At, Bytes, Claim, Command, Outcome, Store, Watchers, claim_of};
+use tenure_store::{Asker, At, Bytes, Claim, Command, Limits, Outcome, Store, Watchers, claim_of};
 use tokio::sync::{Notify, oneshot, watch};
 
+use crate::bounds::STORE_OPERATIONS;
 use crate::errand::Released;
 use crate::eviction::Eviction;
 use crate::leases::Leases;
@@ -83,6 +84,11 @@ impl Signal {
 /// Where clients reach members, by the number of the process.
 pub(crate) type Urls = BTreeMap<u32, Vec<String>>;
 
+/// Limits of the replicated store.
+fn limits() -> Limits {
+    Limits { operations: STORE_OPERATIONS, ..Limits::default() }
+}
+
 /// What all tasks of a member share.
 #[derive(Debug)]
 pub(crate) struct State {
@@ -121,7 +127,7 @@ impl Shared {
     /// Of a log that is kept by these at first.
     pub(crate) fn new(members: Members) -> Self {
         let state = State {
-            store: Store::default(),
+            store: Store::new(limits()),
             leases: Leases::default(),
             taken: 0,
             members,
@@ -199,6 +205,8 @@ impl State {
     pub(crate) fn replace(&mut self, store: Store, taken: u64) {
         let first = self.store.revision() + 1;
         (self.store, self.taken) = (store, taken);
+        // A snapshot of an earlier release has a limit of its own.
+        self.store.allow_operations(STORE_OPERATIONS);
         self.signals.iter().for_each(|(watcher, signal)| signal.set(*watcher, first));
         // Whoever waits for a claim asks again.
         self.waiting.clear();

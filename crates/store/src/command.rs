@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::access::Change;
+use crate::alarm::AlarmChange;
 use crate::bytes::Bytes;
 use crate::claim::Share;
 use crate::lease::LeaseId;
@@ -55,6 +56,8 @@ pub enum Command {
     Enqueue(Enqueue),
     /// Changes users and roles.
     Access(Change),
+    /// Activates or clears an alarm.
+    Alarm(AlarmChange),
 }
 
 /// A lease that ran out.

@@ -28,6 +28,8 @@ pub enum Error {
     LeaseExists,
     /// A lease would last too long.
     TtlTooLarge,
+    /// The store has reached its quota, and the command would add to it.
+    NoSpace,
     /// Nobody has to say who they are.
     AccessDisabled,
     /// A user has no name, or whoever asks does not say theirs.
@@ -69,11 +71,13 @@ pub enum Code {
     PermissionDenied,
     /// A number lies outside of what there is.
     OutOfRange,
+    /// A limit is reached.
+    ResourceExhausted,
 }
 
 impl Error {
     /// All of them.
-    pub const ALL: [Error; 24] = [
+    pub const ALL: [Error; 25] = [
         Error::EmptyKey,
         Error::ValueProvided,
         Error::LeaseProvided,
@@ -85,6 +89,7 @@ impl Error {
         Error::LeaseNotFound,
         Error::LeaseExists,
         Error::TtlTooLarge,
+        Error::NoSpace,
         Error::AccessDisabled,
         Error::UserEmpty,
         Error::UserExists,
@@ -114,6 +119,7 @@ impl Error {
             Error::LeaseNotFound => "etcdserver: requested lease not found",
             Error::LeaseExists => "etcdserver: lease already exists",
             Error::TtlTooLarge => "etcdserver: too large lease TTL",
+            Error::NoSpace => "etcdserver: mvcc: database space exceeded",
             Error::AccessDisabled => "etcdserver: authentication is not enabled",
             Error::UserEmpty => "etcdserver: user name is empty",
             Error::UserExists => "etcdserver: user name already exists",
@@ -155,6 +161,7 @@ impl Error {
             | Error::RootRoleMissing => Code::FailedPrecondition,
             Error::PermissionDenied => Code::PermissionDenied,
             Error::Compacted | Error::FutureRevision | Error::TtlTooLarge => Code::OutOfRange,
+            Error::NoSpace => Code::ResourceExhausted,
         }
     }
 }

@@ -13,6 +13,7 @@ extern crate alloc;
 extern crate std;
 
 mod access;
+mod alarm;
 mod bytes;
 mod check;
 mod claim;
@@ -29,6 +30,7 @@ mod prefixes;
 mod queue;
 mod range;
 mod read;
+mod size;
 #[cfg(feature = "serde")]
 mod snapshot;
 mod span;
@@ -37,6 +39,7 @@ mod txn;
 mod watch;
 
 pub use access::{Access, Asker, Change, ROOT, Rights, User};
+pub use alarm::{Alarm, AlarmChange};
 pub use bytes::Bytes;
 pub use claim::{Claim, Share, claim_key, claim_of};
 pub use command::{

@@ -91,6 +91,11 @@ pub enum Answer {
     },
     /// Users and roles are as was asked.
     Access,
+    /// The alarm is as the command asks.
+    Alarm {
+        /// True if it was not so before.
+        has_changed: bool,
+    },
 }
 
 /// What a write did.

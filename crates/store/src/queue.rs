@@ -59,6 +59,11 @@ impl Queues {
         self.0.get(name)
     }
 
+    /// How many queues there are.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&Bytes, &Queue)> {
         self.0.iter()
     }

@@ -7,10 +7,12 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::access::Access;
+use crate::alarm::Alarms;
 use crate::history::{History, Limits};
 use crate::kv::{Event, KeyValue, Kind};
 use crate::lease::{Lease, LeaseId, Leases};
 use crate::queue::{Moves, Queues};
+use crate::size::of_key;
 use crate::store::{At, Store};
 
 /// A store as it was at some entry. It shares keys and changes with the store that it is of, and
@@ -26,6 +28,8 @@ pub struct Snapshot {
     /// Without their keys: a key knows its lease.
     leases: Vec<(LeaseId, Lease)>,
     access: Arc<Access>,
+    /// Last, as snapshots of version 3 end before it.
+    alarms: Alarms,
 }
 
 impl Snapshot {
@@ -47,14 +51,17 @@ impl Store {
             history: self.history.clone(),
             leases: leases.map(|(name, lease)| (name, lease.without_keys())).collect(),
             access: self.access.clone(),
+            alarms: self.alarms.clone(),
         }
     }
 }
 
 impl From<Snapshot> for Store {
     fn from(snapshot: Snapshot) -> Self {
-        let Snapshot { limits, applied, revision, keys: list, history, leases, access } = snapshot;
+        let Snapshot { limits, applied, revision, keys: list, history, leases, access, alarms } =
+            snapshot;
         let history = history.weighed();
+        let key_bytes = list.iter().map(|kv| of_key(kv)).sum();
         let keys: BTreeMap<_, _> = list.into_iter().map(|kv| (kv.key.clone(), kv)).collect();
         let mut leases = Leases(leases.into_iter().collect());
         let (mut queues, mut moves) = (Queues::default(), Moves::default());
@@ -64,7 +71,18 @@ impl From<Snapshot> for Store {
             queues.note(&event, |span| Store::span(&keys, span), &mut moves);
         }
         queues.settle(&mut moves);
-        Store { limits, applied, revision, keys, history, leases, access, queues }
+        Store {
+            limits,
+            applied,
+            revision,
+            keys,
+            key_bytes,
+            history,
+            leases,
+            access,
+            alarms,
+            queues,
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::access::{Access, Asker};
+use crate::alarm::{Alarm, Alarms};
 use crate::bytes::Bytes;
 use crate::claim::{Claim, Share, claim_key, claim_of};
 use crate::command::{Command, Enqueue, Expiry, Note, Put};
@@ -41,10 +42,13 @@ pub struct Store {
     pub(crate) applied: At,
     pub(crate) revision: u64,
     pub(crate) keys: BTreeMap<Bytes, Arc<KeyValue>>,
+    /// Counted bytes of `keys`, from which it follows.
+    pub(crate) key_bytes: usize,
     pub(crate) history: History,
     pub(crate) leases: Leases,
     /// It changes seldom, and stores are copied often.
     pub(crate) access: Arc<Access>,
+    pub(crate) alarms: Alarms,
     /// Follows from the keys.
     pub(crate) queues: Queues,
 }
@@ -63,9 +67,11 @@ impl Store {
             applied: At::default(),
             revision: 1,
             keys: BTreeMap::new(),
+            key_bytes: 0,
             history: History::from(0),
             leases: Leases::default(),
             access: Arc::default(),
+            alarms: Alarms::default(),
             queues: Queues::default(),
         }
     }
@@ -91,7 +97,8 @@ impl Store {
         self.applied = at;
         let mut leases = Vec::new();
         let checked = command.check(self.limits.operations);
-        let checked = checked.and_then(|()| self.access.may_command(asker, &command, &self.leases));
+        let checked = checked.and_then(|()| self.may(asker, &command));
+        let checked = checked.and_then(|()| self.has_room(&command));
         let mut revision = Revision::of(self);
         let answer = checked.and_then(|()| revision.take(at, command, &mut leases));
         let (events, moves) = revision.end();
@@ -107,6 +114,32 @@ impl Store {
             *inside = self.is_inside(claim);
         }
         outcome
+    }
+
+    /// Returns an error if a client may not have this command applied.
+    pub fn may(&self, asker: &Asker, command: &Command) -> Result<(), Error> {
+        self.access.may_command(asker, command, &self.leases)
+    }
+
+    /// Rejects a command that adds to the store while an alarm says that it is full.
+    fn has_room(&self, command: &Command) -> Result<(), Error> {
+        if self.is_full() && command.cost() > 0 { Err(Error::NoSpace) } else { Ok(()) }
+    }
+
+    /// True while an alarm is active by which the store rejects what adds to it.
+    pub fn is_full(&self) -> bool {
+        self.alarms.is_full()
+    }
+
+    /// Returns the active alarms, each with the number of its member.
+    pub fn alarms(&self) -> impl ExactSizeIterator<Item = (u64, Alarm)> {
+        self.alarms.iter()
+    }
+
+    /// Sets how many operations a transaction may have, for this store and what is applied to it.
+    /// It must be equal on all members.
+    pub fn allow_operations(&mut self, operations: usize) {
+        self.limits.operations = operations;
     }
 
     /// How many revisions there were.
@@ -228,6 +261,8 @@ impl Store {
         self.applied.term = 0;
         self.revision = self.revision.saturating_add(bump);
         self.history = History::from(self.revision);
+        // They are of members of the old cluster. The new members compare with their own quota.
+        self.alarms = Alarms::default();
         self.recounted();
         self
     }
@@ -268,6 +303,9 @@ impl Revision<'_> {
             Command::Enqueue(enqueue) => self.enqueue(at, &enqueue, changes),
             Command::Access(change) => {
                 Arc::make_mut(&mut self.store.access).take(change).map(|()| Answer::Access)
+            }
+            Command::Alarm(change) => {
+                Ok(Answer::Alarm { has_changed: self.store.alarms.change(change) })
             }
         }
     }

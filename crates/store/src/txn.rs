@@ -10,6 +10,7 @@ use crate::outcome::{Deleted, Done, Reply, Written};
 use crate::queue::Moves;
 use crate::range::Range;
 use crate::read::Reading;
+use crate::size::of_key;
 use crate::store::Store;
 
 /// A revision that is being made.
@@ -65,6 +66,8 @@ impl<'a> Revision<'a> {
             lease,
         });
         self.store.leases.moves(&kv.key, was.map_or(0, |was| was.lease), lease);
+        self.store.key_bytes += of_key(&kv);
+        self.store.key_bytes -= was.map_or(0, of_key);
         self.store.keys.insert(kv.key.clone(), kv.clone());
         self.note(Event { kind: Kind::Put, kv, prev: prev.clone() });
         Written { revision: self.now(), prev: prev.filter(|_| put.prev_kv) }
@@ -83,6 +86,7 @@ impl<'a> Revision<'a> {
     pub(crate) fn delete_one(&mut self, was: &Arc<KeyValue>) {
         let kv = Arc::new(was.tombstone(self.store.revision + 1));
         self.store.leases.moves(&was.key, was.lease, 0);
+        self.store.key_bytes -= of_key(was);
         self.store.keys.remove(&was.key);
         self.note(Event { kind: Kind::Delete, kv, prev: Some(was.clone()) });
     }

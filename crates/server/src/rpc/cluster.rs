@@ -117,7 +117,7 @@ fn described(member: &Caller, index: usize) -> rpc::Member {
     rpc::Member {
         id: it.id,
         name: it.name.clone(),
-        peer_ur_ls: vec![it.peer_url.clone()],
+        peer_ur_ls: Some(it.peer_url.clone()).filter(|url| !url.is_empty()).into_iter().collect(),
         client_ur_ls: urls.or_else(own).unwrap_or_default(),
         is_learner,
     }

@@ -76,6 +76,7 @@ pub(crate) async fn transact(
     let is_serializable = is_serializable(&asked);
     let released: Vec<Released> = asked.success.iter().filter_map(released_by).collect();
     let txn = txn(asked)?;
+    txn.check(member.plan.bounds.txn_ops)?;
     if txn.is_read_only() {
         up_to_date(&member, is_serializable).await?;
     }

@@ -100,13 +100,12 @@ pub(crate) async fn list(
     member: Caller,
     _: rpc::LeaseLeasesRequest,
 ) -> Result<rpc::LeaseLeasesResponse, Refusal> {
+    let leases = member.leases().await?;
+    // The leader may have applied entries that this member has not.
     member.confirm().await?;
     member.may_in(Store::may_list_leases)?;
     let header = member.header_now();
-    let leases = member.look(|state| {
-        let all = state.store.leases();
-        all.map(|(lease, _)| rpc::LeaseStatus { id: lease_id(lease) }).collect()
-    });
+    let leases = leases.into_iter().map(|lease| rpc::LeaseStatus { id: lease_id(lease) }).collect();
     Ok(rpc::LeaseLeasesResponse { header, leases })
 }
 

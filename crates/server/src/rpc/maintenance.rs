@@ -1,11 +1,9 @@
 //! How a member is, and what operators do with it.
 
-use std::fs;
-
 use futures_util::{Stream, stream};
 use sha2::{Digest, Sha256};
 use tenure_core::ProcessId;
-use tenure_store::{Access, Range, Reading, Span, Store};
+use tenure_store::{Access, Alarm, AlarmChange, Answer, Command, Range, Reading, Span, Store};
 use tonic::{Response, Status};
 
 use crate::backup;
@@ -27,13 +25,16 @@ pub(crate) async fn status(
 ) -> Result<rpc::StatusResponse, Refusal> {
     let standing = member.standing();
     let me = ProcessId::at(member.plan.me);
-    let (revision, applied, is_learner) = member.look(|state| {
+    let (revision, applied, is_learner, size, alarms) = member.look(|state| {
         let is_learner = state.members.learners.contains(me);
-        (state.store.revision(), state.store.applied().index, is_learner)
+        let store = &state.store;
+        (store.revision(), store.applied().index, is_learner, store.size(), alarms(store))
     });
-    let size = signed(bytes_in(member.directory()));
-    let errors =
-        if standing.leader.is_none() { vec!["etcdserver: no leader".into()] } else { vec![] };
+    let size = signed(size as u64);
+    let no_leader = standing.leader.is_none().then(|| "etcdserver: no leader".to_owned());
+    // As etcd writes them.
+    let alarms = alarms.iter().map(|it| format!("memberID:{} alarm:NOSPACE ", it.member_id));
+    let errors = no_leader.into_iter().chain(alarms).collect();
     Ok(rpc::StatusResponse {
         header: member.header(revision),
         version: VERSION.into(),
@@ -48,21 +49,63 @@ pub(crate) async fn status(
     })
 }
 
-/// How many bytes the files of a folder have.
-fn bytes_in(directory: &std::path::Path) -> u64 {
-    let files = fs::read_dir(directory).into_iter().flatten().flatten();
-    files.filter_map(|file| file.metadata().ok()).map(|it| it.len()).sum()
+/// Returns the active alarms.
+fn alarms(store: &Store) -> Vec<rpc::AlarmMember> {
+    let active = store.alarms();
+    active.map(|(member_id, alarm)| rpc::AlarmMember { member_id, alarm: kind(alarm) }).collect()
 }
 
-/// There are no alarms: what goes wrong ends a member, or is refused.
+fn kind(alarm: Alarm) -> i32 {
+    match alarm {
+        Alarm::NoSpace => rpc::AlarmType::Nospace.into(),
+    }
+}
+
+/// Lists alarms, activates one, or clears one. Only NOSPACE can be active: Tenure verifies checksums
+/// of what it reads, and has no use for CORRUPT.
 pub(crate) async fn alarm(
     member: Caller,
     asked: rpc::AlarmRequest,
 ) -> Result<rpc::AlarmResponse, Refusal> {
-    match asked.action() {
-        rpc::alarm_request::AlarmAction::Activate => Err(Refusal::unimplemented("an alarm")),
-        _ => Ok(rpc::AlarmResponse { header: member.header_now(), alarms: Vec::new() }),
+    use rpc::alarm_request::AlarmAction;
+    let is_active = match asked.action() {
+        AlarmAction::Get => {
+            member.confirm().await?;
+            let wanted = |it: &rpc::AlarmMember| asked.alarm == 0 || it.alarm == asked.alarm;
+            let (header, mut alarms) = (member.header_now(), member.look(|it| alarms(&it.store)));
+            alarms.retain(wanted);
+            return Ok(rpc::AlarmResponse { header, alarms });
+        }
+        AlarmAction::Activate => true,
+        AlarmAction::Deactivate => false,
+    };
+    let alarms = match asked.alarm() {
+        rpc::AlarmType::Nospace => change(&member, asked.member_id, is_active).await?,
+        rpc::AlarmType::Corrupt if is_active => {
+            return Err(Refusal::unimplemented("the alarm CORRUPT"));
+        }
+        rpc::AlarmType::Corrupt | rpc::AlarmType::None => Vec::new(),
+    };
+    Ok(rpc::AlarmResponse { header: member.header_now(), alarms })
+}
+
+/// Activates or clears NOSPACE of a member. Returns the alarm if something has changed, or if it was
+/// active before and is to be.
+async fn change(
+    member: &Caller,
+    id: u64,
+    is_active: bool,
+) -> Result<Vec<rpc::AlarmMember>, Refusal> {
+    let is_known = id == 0 || member.plan.members.iter().any(|it| it.id == id);
+    if is_active && !is_known {
+        return Err(Refusal::NO_MEMBER);
     }
+    let change = AlarmChange { member: id, alarm: Alarm::NoSpace, is_active };
+    let (_, answer) = member.answer(Command::Alarm(change)).await?;
+    let has_changed = answer == Answer::Alarm { has_changed: true };
+    let told = is_active || has_changed;
+    let alarm = rpc::AlarmMember { member_id: id, alarm: kind(Alarm::NoSpace) };
+    Ok(told.then_some(alarm).into_iter().collect())
 }
 
 /// There is nothing to do: what is deleted leaves no holes.
@@ -71,11 +114,25 @@ pub(crate) async fn defragment(
     _: rpc::DefragmentRequest,
 ) -> Result<rpc::DefragmentResponse, Refusal> {
     member.may_all()?;
-    Ok(rpc::DefragmentResponse { header: member.header_now() })
+    // As from etcd, without a header.
+    Ok(rpc::DefragmentResponse::default())
+}
+
+/// Returns a hash of the whole store, which is equal on members that have applied the same entries.
+pub(crate) async fn hash(
+    member: Caller,
+    _: rpc::HashRequest,
+) -> Result<rpc::HashResponse, Refusal> {
+    // It takes as much memory as a backup.
+    let _turn = member.turns.next().await?;
+    let store = member.read(Access::may_all, |store| Ok(store.snapshot()))?;
+    let revision = store.revision();
+    let hash = beside(move || first_bytes(Sha256::digest(store.encode()))).await?;
+    Ok(rpc::HashResponse { header: member.header(revision), hash })
 }
 
 /// A number that is the same on members whose keys are, as of a revision.
-pub(crate) async fn hash(
+pub(crate) async fn hash_kv(
     member: Caller,
     asked: rpc::HashKvRequest,
 ) -> Result<rpc::HashKvResponse, Refusal> {
@@ -86,7 +143,8 @@ pub(crate) async fn hash(
     Ok(rpc::HashKvResponse {
         header: member.header(revision),
         hash,
-        compact_revision: signed(compacted),
+        // As etcd says it before the first compaction.
+        compact_revision: if compacted == 0 { -1 } else { signed(compacted) },
     })
 }
 
@@ -103,8 +161,13 @@ fn hashed(reading: Reading) -> (u64, u32) {
             hash.update(number.to_be_bytes());
         }
     }
-    let first: [u8; 4] = hash.finalize()[..4].try_into().expect("a hash has more than 4 bytes");
-    (found.revision, u32::from_be_bytes(first))
+    (found.revision, first_bytes(hash.finalize()))
+}
+
+/// Returns the first four bytes of a hash.
+fn first_bytes(hash: impl AsRef<[u8]>) -> u32 {
+    let first = hash.as_ref().first_chunk().expect("a hash has more than 4 bytes");
+    u32::from_be_bytes(*first)
 }
 
 /// The whole store, as `tenure-store` writes it, in pages and with its hash.
@@ -143,5 +206,5 @@ pub(crate) async fn move_leader(
     member.may_all()?;
     let to = member.plan.members.iter().position(|it| it.id == asked.target_id);
     member.transfer(to.ok_or(Refusal::NO_TRANSFEREE)?).await?;
-    Ok(rpc::MoveLeaderResponse { header: member.header_now() })
+    Ok(rpc::MoveLeaderResponse::default())
 }

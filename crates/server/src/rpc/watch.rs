@@ -6,7 +6,6 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
-use std::time::Duration;
 
 use tenure_store::{Bytes, Forgotten, Span, Store, Watch};
 use tokio::sync::mpsc;
@@ -36,9 +35,6 @@ const MOST_BYTES: usize = 32 << 10;
 
 /// How many watchers one stream has at most.
 const WATCHERS: usize = 10_000;
-
-/// How often a watcher of which nothing is to be told is told how far it has come, if it wants.
-const PROGRESS: Duration = Duration::from_secs(600);
 
 /// The number that no watcher has.
 const NOBODY: i64 = -1;
@@ -95,7 +91,7 @@ struct Watcher {
 
 impl Session {
     async fn run(mut self, mut asked: Messages<rpc::WatchRequest>) -> Result<(), Gone> {
-        let mut progress = interval(PROGRESS);
+        let mut progress = interval(self.member.plan.bounds.progress_interval);
         progress.set_missed_tick_behavior(MissedTickBehavior::Delay);
         progress.tick().await;
         let mut is_open = true;

@@ -59,7 +59,7 @@ fn any_of_three_serves_everything_and_two_go_on() {
     assert_eq!(members[2].get("a"), Some(base64("2")));
     let hash = |member: &Member| -> Value {
         member.get("a");
-        member.ask("/v3/maintenance/hash", &json!({}))["hash"].clone()
+        member.ask("/v3/maintenance/hashkv", &json!({}))["hash"].clone()
     };
     assert_eq!(hash(&members[0]), hash(&members[2]));
 }

@@ -143,7 +143,7 @@ impl Access {
             {
                 Ok(())
             }
-            Command::Access(_) => self.may_all(asker),
+            Command::Access(_) | Command::Alarm(_) => self.may_all(asker),
         }
     }
 }

@@ -5,3 +5,4 @@ mod draw;
 mod locks;
 mod model;
 mod properties;
+mod quota;

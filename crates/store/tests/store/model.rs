@@ -164,6 +164,7 @@ impl Model {
             }
             Command::Txn(txn) => unreachable!("{txn:?} is taken by `transact`"),
             Command::Access(change) => unreachable!("{change:?} is not drawn: see `access`"),
+            Command::Alarm(change) => unreachable!("{change:?} is not drawn: see `quota`"),
             Command::Revoke { lease } => match self.end(*lease, step) {
                 true => Ok(Answer::Revoked),
                 false => Err(Error::LeaseNotFound),

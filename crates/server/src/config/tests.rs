@@ -1,0 +1,124 @@
+//! What follows from options, and what cannot be.
+
+use super::*;
+
+#[test]
+fn nothing_given_is_one_member_on_this_machine() {
+    let plan = Config::default().plan().expect("a plan");
+    assert_eq!(plan.members.len(), 1);
+    let address = "127.0.0.1:2379".parse().unwrap();
+    assert_eq!(plan.clients, [Place { address, is_sealed: false }]);
+    assert_eq!(plan.directory, PathBuf::from("default.tenure"));
+    assert_eq!(plan.client_urls, ["http://127.0.0.1:2379"]);
+    let nameless = Config { name: String::new(), ..Config::default() };
+    assert!(matches!(nameless.plan(), Err(ConfigError::Incomplete(_))));
+    let timeless = Config { auth_token_ttl: 0, ..Config::default() };
+    assert!(matches!(timeless.plan(), Err(ConfigError::Incomplete(_))));
+}
+
+#[test]
+fn all_members_number_all_alike() {
+    let cluster = "b=http://127.0.0.1:2,a=http://127.0.0.1:1,c=http://127.0.0.1:3";
+    let plan = |name: &str| {
+        let initial_cluster = Some(cluster.into());
+        Config { name: name.into(), initial_cluster, ..Config::default() }.plan()
+    };
+    let (a, c) = (plan("a").expect("a plan"), plan("c").expect("a plan"));
+    assert_eq!((a.me, c.me, &a.members, a.cluster_id), (0, 2, &c.members, c.cluster_id));
+    assert_eq!(a.peers, "127.0.0.1:1".parse().unwrap());
+    assert!(matches!(plan("d"), Err(ConfigError::Stranger { .. })));
+}
+
+#[test]
+fn who_dials_others_elsewhere_is_of_the_same_cluster() {
+    let initial_cluster = Some("a=http://127.0.0.1:1,b=http://127.0.0.1:2".into());
+    let plain = Config { name: "a".into(), initial_cluster, ..Config::default() };
+    let plan = plain.plan().expect("a plan");
+    let dial_peers = Some("b=127.0.0.1:9".into());
+    let wired = Config { dial_peers, ..plain.clone() }.plan().expect("a plan");
+    assert_eq!((wired.cluster_id, wired.peers), (plan.cluster_id, plan.peers));
+    let addresses: Vec<&str> = wired.members.iter().map(|it| it.address.as_str()).collect();
+    assert_eq!(addresses, ["127.0.0.1:1", "127.0.0.1:9"]);
+    assert_eq!(wired.members[1].peer_url, plan.members[1].peer_url);
+    let dial_peers = Some("127.0.0.1:9".into());
+    let wrong = Config { dial_peers, ..plain }.plan();
+    assert!(matches!(wrong, Err(ConfigError::Incomplete(_))));
+}
+
+#[test]
+fn nobody_is_let_in_from_beyond_this_machine_unless_that_is_said() {
+    let listen_client_urls = "http://0.0.0.0:2379".to_owned();
+    let open = Config { listen_client_urls, ..Config::default() };
+    assert!(matches!(open.plan(), Err(ConfigError::Exposed { .. })));
+    assert!(Config { insecure: true, ..open.clone() }.plan().is_ok());
+    let listen_client_urls = "https://0.0.0.0:2379".to_owned();
+    let sealed = Config { listen_client_urls, ..open };
+    assert!(matches!(sealed.plan(), Err(ConfigError::Incomplete(_))));
+    let (cert_file, key_file) = (Some("a".into()), Some("b".into()));
+    assert!(Config { cert_file, key_file, ..sealed }.plan().is_ok());
+}
+
+#[test]
+fn a_file_has_the_names_of_the_options() {
+    let config: Config =
+        toml::from_str("name = \"a\"\nelection-timeout = 900\ninsecure = true").expect("TOML");
+    assert_eq!((config.name.as_str(), config.election_timeout), ("a", 900));
+    assert!(toml::from_str::<Config>("names = \"a\"").is_err());
+}
+
+#[test]
+fn a_file_has_nothing_that_the_help_does_not_have() {
+    let unknown = toml::from_str::<Config>("names = \"a\"").unwrap_err().to_string();
+    assert!(unknown.contains("`data-dir`") && !unknown.contains("dial"), "{unknown}");
+    assert!(toml::from_str::<Config>("dial-peers = \"b=127.0.0.1:9\"").is_err());
+}
+
+#[test]
+fn a_name_that_is_none_of_a_folder_needs_a_folder() {
+    let plan = |name: &str, data_dir: Option<PathBuf>| {
+        Config { name: name.into(), data_dir, ..Config::default() }.plan()
+    };
+    for name in ["a/b", "/a", "a/", "..", "../a", "a\0b"] {
+        assert!(matches!(plan(name, None), Err(ConfigError::Folder(_))), "{name}");
+        assert!(plan(name, Some("here".into())).is_ok(), "{name}");
+    }
+    assert!(plan("a b.c", None).is_ok());
+}
+
+#[test]
+fn member_alone_lists_no_peer_url_that_it_was_not_given() {
+    let plan = Config::default().plan().expect("a plan");
+    assert_eq!(plan.members[0].peer_url, "");
+    let initial_advertise_peer_urls = Some("https://10.0.0.1:2380".into());
+    let told = Config { initial_advertise_peer_urls, ..Config::default() }.plan().expect("a plan");
+    assert_eq!(told.members[0].peer_url, "https://10.0.0.1:2380");
+    // Its data stay its own.
+    assert_eq!((told.cluster_id, told.members[0].id), (plan.cluster_id, plan.members[0].id));
+}
+
+#[test]
+fn advertised_peer_url_is_the_one_of_the_cluster() {
+    let initial_cluster = Some("a=http://127.0.0.1:1,b=http://127.0.0.1:2".into());
+    let plan = |url: &str| {
+        let initial_advertise_peer_urls = Some(url.into());
+        let initial_cluster = initial_cluster.clone();
+        let config = Config { initial_cluster, initial_advertise_peer_urls, ..Config::default() };
+        Config { name: "a".into(), ..config }.plan()
+    };
+    assert!(plan("http://127.0.0.1:1").is_ok());
+    assert!(matches!(plan("http://127.0.0.1:2"), Err(ConfigError::Invalid { .. })));
+}
+
+#[test]
+fn https_between_members_needs_keys() {
+    let name = || "a".to_owned();
+    let initial_cluster = Some("a=https://127.0.0.1:1,b=https://127.0.0.1:2".into());
+    let several = Config { name: name(), initial_cluster, ..Config::default() };
+    let told = several.plan().expect_err("no keys").to_string();
+    assert!(told.contains("--peer-private-key"), "{told}");
+    let keys = Some(PathBuf::from("keys"));
+    let peer_public_keys = keys.clone();
+    assert!(Config { peer_private_key: keys, peer_public_keys, ..several }.plan().is_ok());
+    let initial_cluster = Some("a=https://127.0.0.1:1".into());
+    assert!(Config { name: name(), initial_cluster, ..Config::default() }.plan().is_ok());
+}

@@ -1,0 +1,152 @@
+//! Details of answers that tests of clients, exporters and dashboards expect from etcd.
+
+use serde_json::{Value, json};
+
+use crate::etcdctl::etcdctl;
+use crate::limits::metric;
+use crate::member::{Files, Member, base64, eventually, post};
+use crate::quota::{configure, get};
+
+#[test]
+fn defragment_and_move_leader_answer_without_a_header() {
+    let files = Files::of(3);
+    let members: Vec<Member> = files.files.iter().map(|file| Member::start(file)).collect();
+    members[0].put("a", "1");
+    assert_eq!(members[0].ask("/v3/maintenance/defragment", &json!({})), json!({}));
+    let status = |member: &Member| member.ask("/v3/maintenance/status", &json!({}));
+    let leader = status(&members[0])["leader"].take();
+    let id = |member: &Member| status(member)["header"]["member_id"].take();
+    let leads = members.iter().find(|member| id(member) == leader).expect("one leads");
+    let other = members.iter().map(id).find(|id| *id != leader).expect("two follow");
+    let path = "/v3/maintenance/transfer-leadership";
+    assert_eq!(leads.ask(path, &json!({ "targetID": other })), json!({}));
+}
+
+#[test]
+fn hashes_are_equal_on_members_and_say_what_is_compacted() {
+    let files = Files::of(3);
+    let members: Vec<Member> = files.files.iter().map(|file| Member::start(file)).collect();
+    members[0].put("a", "1");
+    members[0].ask("/v3/lease/grant", &json!({ "TTL": "600", "ID": "7" }));
+    let hash = |member: &Member, path: &str| {
+        // It waits until the member has applied all that was answered.
+        member.get("a");
+        member.ask(path, &json!({}))
+    };
+    for path in ["/v3/maintenance/hash", "/v3/maintenance/hashkv"] {
+        let first = hash(&members[0], path)["hash"].take();
+        assert!(first.is_number(), "{first}");
+        for member in &members {
+            eventually("they are equal", || hash(member, path)["hash"] == first);
+        }
+        members[0].put("a", "2");
+        assert_ne!(hash(&members[0], path)["hash"], first);
+    }
+    let compacted = || hash(&members[1], "/v3/maintenance/hashkv")["compact_revision"].take();
+    assert_eq!(compacted(), "-1");
+    members[0].ask("/v3/kv/compaction", &json!({ "revision": "3" }));
+    assert_eq!(compacted(), "3");
+}
+
+#[test]
+fn leases_are_listed_by_expiry_at_every_member() {
+    let files = Files::of(3);
+    let members: Vec<Member> = files.files.iter().map(|file| Member::start(file)).collect();
+    for (id, ttl) in [("5", "900"), ("3", "100"), ("9", "500"), ("4", "100")] {
+        members[0].ask("/v3/lease/grant", &json!({ "ID": id, "TTL": ttl }));
+    }
+    // Renewed, it expires later than another one of the same length.
+    members[0].ask("/v3/lease/keepalive", &json!({ "ID": "3" }));
+    for member in &members {
+        let told = member.ask("/v3/lease/leases", &json!({}));
+        let ids: Vec<&Value> =
+            told["leases"].as_array().expect("leases").iter().map(|it| &it["ID"]).collect();
+        assert_eq!(ids, ["4", "3", "9", "5"]);
+    }
+}
+
+#[test]
+fn metrics_have_those_of_the_process() {
+    let files = Files::alone();
+    let member = Member::start(&files.files[0]);
+    member.put("a", "1");
+    let text = get(member.address, "/metrics").1;
+    let value = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        line.unwrap_or_else(|| panic!("no {name}")).parse::<f64>().expect("a number")
+    };
+    let mib = f64::from(1 << 20);
+    assert!(value("process_resident_memory_bytes") > mib);
+    assert!(value("process_virtual_memory_bytes") > mib);
+    assert!((5.0..1024.0).contains(&value("process_open_fds")));
+    assert!(value("process_max_fds") >= 1024.0);
+    assert!(value("process_cpu_seconds_total") >= 0.0);
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a time");
+    let age = now.as_secs_f64() - value("process_start_time_seconds");
+    assert!((-5.0..600.0).contains(&age), "{age} seconds");
+    assert!(value("etcd_debugging_mvcc_watcher_total") == 0.0);
+    assert!(value("tenure_directory_bytes") > 0.0);
+}
+
+#[test]
+#[ignore = "minutes: ten thousand keys by etcdctl"]
+fn etcdctl_checks_the_data_scale() {
+    let files = Files::alone();
+    let member = Member::start(&files.files[0]);
+    let Some(mut command) = etcdctl(&member) else { return };
+    let output = command.args(["check", "datascale", "--load", "s"]).output().expect("etcdctl");
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && told.contains("PASS"), "{told}");
+}
+
+#[test]
+fn stream_without_leader_fails_with_503_and_the_fields_of_the_gateway() {
+    let files = Files::of(3);
+    let mut members: Vec<Member> = files.files.iter().map(|file| Member::start(file)).collect();
+    let granted = members[0].ask("/v3/lease/grant", &json!({ "TTL": "60" }));
+    members.drain(1..).for_each(Member::kill);
+    let address = members[0].address;
+    eventually("it has no leader", || metric(address, "etcd_server_has_leader") == 0);
+    let asked = json!({ "ID": granted["ID"] });
+    let (status, told) = post(address, "/v3/lease/keepalive", &asked).expect("an answer");
+    let error = &told["error"];
+    let code = (&error["grpc_code"], &error["http_code"], &error["http_status"]);
+    let unavailable = (&json!(14), &json!(503), &json!("Service Unavailable"));
+    assert_eq!((status, code), (503, unavailable), "{told}");
+    assert!(error["message"].as_str().is_some_and(|it| it.starts_with("etcdserver: ")), "{told}");
+}
+
+#[test]
+fn member_alone_lists_no_peer_url() {
+    let files = Files::alone();
+    let file = &files.files[0];
+    let text = std::fs::read_to_string(file).expect("a file");
+    let lines = text.lines().filter(|line| !line.starts_with("initial-cluster"));
+    std::fs::write(file, lines.collect::<Vec<_>>().join("\n")).expect("room");
+    let listed = |member: &Member| {
+        member.put("a", "1");
+        member.ask("/v3/cluster/member/list", &json!({}))["members"][0]["peerURLs"].take()
+    };
+    let member = Member::start(file);
+    assert_eq!(listed(&member), Value::Null);
+    member.terminate();
+    // It may be given one later, and its data stay its own.
+    configure(file, "\ninitial-advertise-peer-urls = \"http://10.0.0.1:2380\"");
+    let member = Member::start(file);
+    assert_eq!(listed(&member), json!(["http://10.0.0.1:2380"]));
+    assert_eq!(member.get("a"), Some(base64("1")));
+}
+
+#[test]
+fn metrics_port_serves_metrics_and_health_only() {
+    let files = Files::alone();
+    let place = tenure_ports::reserved();
+    configure(&files.files[0], &format!("listen-metrics-urls = \"http://{place}\""));
+    let member = Member::start(&files.files[0]);
+    member.put("a", "1");
+    let address = place.to_string().parse().expect("an address");
+    assert_eq!(get(address, "/health").0, 200);
+    assert!(get(address, "/metrics").1.contains("etcd_server_has_leader 1"));
+    let (status, _) = post(address, "/v3/kv/range", &json!({ "key": "YQ==" })).expect("an answer");
+    assert_eq!(status, 404);
+}

@@ -1,0 +1,217 @@
+//! The quota of the store, and the limits of requests that an operator sets.
+
+use std::fs::OpenOptions;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::etcdctl::etcdctl;
+use crate::limits::metric;
+use crate::member::{Files, Member, base64, eventually, follow, post};
+
+/// What etcd says.
+const NO_SPACE: &str = "etcdserver: mvcc: database space exceeded";
+
+/// Adds lines to the file of a member.
+pub(crate) fn configure(file: &Path, lines: &str) {
+    let mut file = OpenOptions::new().append(true).open(file).expect("a file");
+    writeln!(file, "{lines}").expect("room");
+}
+
+/// The HTTP status of `/health`, and its body.
+fn health(address: SocketAddr) -> (u16, String) {
+    get(address, "/health")
+}
+
+/// The HTTP status of a path, and the body.
+pub(crate) fn get(address: SocketAddr, path: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    write!(stream, "GET {path} HTTP/1.0\r\n\r\n").expect("it reads");
+    let mut told = String::new();
+    stream.read_to_string(&mut told).expect("an answer");
+    let status = told.split(' ').nth(1).and_then(|it| it.parse().ok()).expect("a status");
+    (status, told.split("\r\n\r\n").last().unwrap_or_default().to_owned())
+}
+
+fn alarms(member: &Member) -> Vec<Value> {
+    let told = member.ask("/v3/maintenance/alarm", &json!({ "action": "GET" }));
+    told["alarms"].as_array().cloned().unwrap_or_default()
+}
+
+/// The code and the message of a request that is rejected.
+fn rejected(member: &Member, path: &str, asked: &Value) -> (u16, Value, Value) {
+    let (status, mut told) = post(member.address, path, asked).expect("an answer");
+    (status, told["code"].take(), told["message"].take())
+}
+
+/// Puts keys of 10,000 bytes, until one is rejected. Returns how many were accepted.
+fn fill(member: &Member) -> usize {
+    for count in 0..100 {
+        let key = base64(&format!("k/{count:02}"));
+        let put = json!({ "key": key, "value": base64(&"x".repeat(10_000)) });
+        let (status, told) = post(member.address, "/v3/kv/put", &put).expect("an answer");
+        match status {
+            200 => {}
+            503 => std::thread::sleep(std::time::Duration::from_millis(100)),
+            _ => {
+                assert_eq!((status, &told["message"]), (429, &json!(NO_SPACE)), "{told}");
+                return count;
+            }
+        }
+    }
+    panic!("nothing is rejected");
+}
+
+#[test]
+fn full_store_raises_alarm_until_it_is_disarmed() {
+    let files = Files::of(3);
+    for file in &files.files {
+        configure(file, "quota-backend-bytes = 100000");
+    }
+    let mut members: Vec<Member> = files.files.iter().map(|file| Member::start(file)).collect();
+    let accepted = fill(&members[1]);
+    assert!((5..10).contains(&accepted), "{accepted} of 10 kB each");
+    let size = metric(members[1].address, "etcd_mvcc_db_total_size_in_bytes");
+    assert!((50_000..100_000).contains(&size), "{size} bytes");
+    assert_eq!(metric(members[1].address, "etcd_server_quota_backend_bytes"), 100_000);
+    // The alarm is that of the member which was asked, and all members know it.
+    let [alarm] = &alarms(&members[0])[..] else { panic!("one alarm") };
+    assert_eq!(alarm["alarm"], "NOSPACE");
+    for member in &members {
+        eventually("it is unhealthy", || health(member.address).0 == 503);
+        let told = health(member.address).1;
+        assert!(told.contains(r#""health":"false","reason":"ALARM NOSPACE""#), "{told}");
+        let errors = member.ask("/v3/maintenance/status", &json!({}))["errors"].to_string();
+        assert!(errors.contains("alarm:NOSPACE"), "{errors}");
+    }
+    let put = json!({ "request_put": { "key": base64("a") } });
+    let range = json!({ "request_range": { "key": base64("k/00") } });
+    for (path, asked) in [
+        ("/v3/kv/put", json!({ "key": base64("a") })),
+        ("/v3/kv/txn", json!({ "success": [put] })),
+        ("/v3/kv/txn", json!({ "failure": [{ "request_txn": { "success": [put] } }] })),
+        ("/v3/lease/grant", json!({ "TTL": "60" })),
+        ("/v3/lock/lock", json!({ "name": base64("lock") })),
+    ] {
+        let told = rejected(&members[2], path, &asked);
+        assert_eq!(told, (429, json!(8), json!(NO_SPACE)), "{path} {asked}");
+    }
+    // Reads and deletions continue. The alarm outlives a restart, and deletions alone do not clear it.
+    assert_eq!(members[2].ask("/v3/kv/txn", &json!({ "success": [range] }))["succeeded"], true);
+    let all = json!({ "key": base64("k/"), "range_end": base64("k0") });
+    members.remove(0).kill();
+    members.insert(0, Member::start(&files.files[0]));
+    assert_eq!(members[0].ask("/v3/kv/deleterange", &all)["deleted"], accepted.to_string());
+    assert_eq!(alarms(&members[0]).len(), 1);
+    let small = json!({ "key": base64("a") });
+    assert_eq!(rejected(&members[0], "/v3/kv/put", &small).2, NO_SPACE);
+    let disarm =
+        json!({ "action": "DEACTIVATE", "memberID": alarm["memberID"], "alarm": "NOSPACE" });
+    let told = members[0].ask("/v3/maintenance/alarm", &disarm);
+    assert_eq!(told["alarms"].as_array().map(Vec::len), Some(1), "{told}");
+    assert_eq!(alarms(&members[0]), [Value::Null; 0]);
+    for member in &members {
+        // A member that lags behind asks the leader before it rejects anything.
+        let (status, told) = post(member.address, "/v3/kv/put", &small).expect("an answer");
+        assert_eq!(status, 200, "{told}");
+        eventually("it is well", || health(member.address).0 == 200);
+    }
+}
+
+#[test]
+fn late_member_learns_of_the_alarm_by_a_snapshot() {
+    let files = Files::of(3);
+    let mut members: Vec<Member> = files.files.iter().map(|file| Member::start(file)).collect();
+    members[0].put("a", "1");
+    members.pop().expect("a third").kill();
+    let id = members[0].ask("/v3/maintenance/status", &json!({}))["header"]["member_id"].take();
+    let alarm = json!({ "action": "ACTIVATE", "memberID": id, "alarm": "NOSPACE" });
+    members[0].ask("/v3/maintenance/alarm", &alarm);
+    // Beyond the entries that are kept for members which are a little behind.
+    let delete = json!({ "key": base64("nothing") });
+    (0..1200).for_each(|_| drop(members[0].ask("/v3/kv/deleterange", &delete)));
+    let late = Member::start(&files.files[2]);
+    eventually("it has the alarm", || health(late.address).1.contains("ALARM NOSPACE"));
+    assert_eq!(alarms(&late).len(), 1);
+    // Another alarm than NOSPACE cannot be raised, nor one of a member that there is not.
+    let corrupt = json!({ "action": "ACTIVATE", "memberID": id, "alarm": "CORRUPT" });
+    assert_eq!(rejected(&late, "/v3/maintenance/alarm", &corrupt).1, 12);
+    let unknown = json!({ "action": "ACTIVATE", "memberID": "7", "alarm": "NOSPACE" });
+    assert_eq!(rejected(&late, "/v3/maintenance/alarm", &unknown).1, 5);
+}
+
+#[test]
+fn etcdctl_lists_and_disarms_the_alarm() {
+    let files = Files::alone();
+    configure(&files.files[0], "quota-backend-bytes = 50000");
+    let member = Member::start(&files.files[0]);
+    let said = |words: &[&str]| {
+        let output = etcdctl(&member)?.args(words).output().expect("etcdctl");
+        let (out, err) = (output.stdout, output.stderr);
+        Some(String::from_utf8_lossy(&[out, err].concat()).into_owned())
+    };
+    let Some(listed) = said(&["alarm", "list"]) else { return };
+    assert_eq!(listed, "");
+    fill(&member);
+    let alarm = said(&["alarm", "list"]).expect("etcdctl");
+    assert!(alarm.starts_with("memberID:") && alarm.ends_with(" alarm:NOSPACE \n"), "{alarm}");
+    let put = said(&["put", "a", "1"]).expect("etcdctl");
+    assert!(put.contains(NO_SPACE), "{put}");
+    said(&["del", "k/", "--prefix"]);
+    assert_eq!(said(&["alarm", "disarm"]), Some(alarm));
+    assert_eq!(said(&["put", "a", "1"]).as_deref(), Some("OK\n"));
+}
+
+#[test]
+fn negative_quota_is_none() {
+    let files = Files::alone();
+    configure(&files.files[0], "quota-backend-bytes = -1");
+    let member = Member::start(&files.files[0]);
+    assert_eq!(metric(member.address, "etcd_server_quota_backend_bytes"), 0);
+    member.put("a", "1");
+}
+
+#[test]
+fn requests_and_transactions_have_the_limits_of_the_options() {
+    let files = Files::of(3);
+    for file in &files.files {
+        configure(file, "max-request-bytes = 4000000\nmax-txn-ops = 200");
+    }
+    let members: Vec<Member> = files.files.iter().map(|file| Member::start(file)).collect();
+    let large = |bytes| json!({ "key": base64("a"), "value": base64(&"x".repeat(bytes)) });
+    let put = |bytes| rejected(&members[0], "/v3/kv/put", &large(bytes));
+    members[0].put("a", "1");
+    members[1].ask("/v3/kv/put", &large(3_900_000));
+    assert_eq!(put(4_000_001).2, "etcdserver: request is too large");
+    assert_eq!(put(5_000_000).1, 8);
+    let txn = |count| {
+        let op = |key| json!({ "request_put": { "key": base64(&format!("t/{key}")) } });
+        json!({ "success": (0..count).map(op).collect::<Vec<_>>() })
+    };
+    members[2].ask("/v3/kv/txn", &txn(200));
+    let told = rejected(&members[2], "/v3/kv/txn", &txn(201));
+    assert_eq!(told.2, "etcdserver: too many operations in txn request");
+    // All members have the same.
+    let count = json!({ "key": base64("t/"), "range_end": base64("t0"), "count_only": true });
+    for member in &members {
+        assert_eq!(member.ask("/v3/kv/range", &count)["count"], "200");
+    }
+}
+
+#[test]
+fn idle_watcher_receives_progress_at_the_interval() {
+    let files = Files::alone();
+    configure(&files.files[0], "experimental-watch-progress-notify-interval = \"200ms\"");
+    let member = Member::start(&files.files[0]);
+    member.put("a", "1");
+    let create = json!({ "key": base64("a"), "progress_notify": true });
+    let mut told = follow(member.address, "/v3/watch", &json!({ "create_request": create }));
+    assert_eq!(told.next().expect("an answer")["result"]["created"], true);
+    for _ in 0..3 {
+        let progress = told.next().expect("progress");
+        assert_eq!(progress["result"]["header"]["revision"], "2", "{progress}");
+        assert!(progress["result"]["events"].is_null());
+    }
+}

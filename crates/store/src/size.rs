@@ -1,0 +1,80 @@
+//! Size of a store, as a quota counts it: an estimate of the memory of its keys, leases and queues.
+//!
+//! The history is not counted. [`Limits`](crate::Limits) bound it, so it cannot fill a member, and
+//! deleting keys reduces the size at once.
+//!
+//! The constants are upper estimates of what `examples/footprint.rs` measures, with the overhead of
+//! an allocator.
+
+use crate::claim::claim_key;
+use crate::command::{Command, Enqueue, Operation, Put, Txn};
+use crate::kv::KeyValue;
+use crate::store::Store;
+
+/// Bytes of a key beside its name and its value.
+const KEY: usize = 256;
+
+/// Bytes that a key with a lease takes in addition.
+const ATTACHED: usize = 256;
+
+/// Bytes of a lease.
+const LEASE: usize = 192;
+
+/// Bytes of the queue of a lock or an election, beside its claims.
+const QUEUE: usize = 640;
+
+/// Returns the counted bytes of a key.
+pub(crate) fn of_key(kv: &KeyValue) -> usize {
+    KEY + kv.weight() + if kv.lease == 0 { 0 } else { ATTACHED }
+}
+
+impl Store {
+    /// Returns the counted bytes of all keys, leases and queues.
+    pub fn size(&self) -> usize {
+        self.key_bytes + self.leases.0.len() * LEASE + self.queues.len() * QUEUE
+    }
+}
+
+impl Command {
+    /// Returns the most bytes by which the command makes the store larger. It is 0 for commands
+    /// that only remove something.
+    ///
+    /// A put counts in full, although it may replace a value. Of the two branches of a transaction
+    /// the larger one counts.
+    pub fn cost(&self) -> usize {
+        match self {
+            Command::Put(put) => put.cost(),
+            Command::Txn(txn) => txn.cost(),
+            Command::Grant { .. } => LEASE,
+            Command::Enqueue(Enqueue { name, lease, share, value }) => {
+                KEY + ATTACHED + QUEUE + claim_key(name, *lease, *share).len() + value.len()
+            }
+            Command::Delete(_)
+            | Command::Compact { .. }
+            | Command::Revoke { .. }
+            | Command::Expire { .. }
+            | Command::Checkpoint { .. }
+            | Command::Access(_)
+            | Command::Alarm(_) => 0,
+        }
+    }
+}
+
+impl Put {
+    fn cost(&self) -> usize {
+        let attached = if self.lease == 0 { 0 } else { ATTACHED };
+        KEY + attached + self.key.len() + self.value.len()
+    }
+}
+
+impl Txn {
+    fn cost(&self) -> usize {
+        let cost = |operation: &Operation| match operation {
+            Operation::Put(put) => put.cost(),
+            Operation::Txn(txn) => txn.cost(),
+            Operation::Range(_) | Operation::Delete(_) => 0,
+        };
+        let branch = |operations: &[Operation]| operations.iter().map(cost).sum::<usize>();
+        branch(&self.success).max(branch(&self.failure))
+    }
+}
