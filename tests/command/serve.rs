@@ -54,7 +54,175 @@ fn what_cannot_be_served_is_refused_with_a_sentence() {
         ("--election-timeout 10", "must be at least 3 times"),
         ("--auth-token-ttl 0", "no token would ever count"),
         ("--config /no/such/file", "cannot be read"),
+        ("--max-request-bytes 0", "invalid value '0' for --max-request-bytes: expected 1 to"),
+        ("--max-txn-ops 20000", "expected 1 to 16384 operations"),
+        ("--experimental-watch-progress-notify-interval 5", "expected a duration such as 5s"),
+        ("--force-new-cluster", "--force-new-cluster true: make a new cluster of a backup"),
+        ("--auth-token=jwt,pub-key=a", "only tokens that a member has given are accepted"),
+        ("--client-crl-file a", "revoked certificates would be accepted"),
+        ("--config-file a.yml", "--config reads a TOML file"),
+        (
+            "--name a --initial-cluster a=https://127.0.0.1:1,b=https://127.0.0.1:2 \
+             --peer-cert-file a",
+            "members authenticate each other by keys",
+        ),
+        (
+            "--name a --initial-cluster a=http://127.0.0.1:1 \
+             --initial-advertise-peer-urls http://127.0.0.1:2",
+            "expected the URL of this member in --initial-cluster",
+        ),
     ] {
         said(&tenure(&format!("serve {options}")), 2, says);
     }
+}
+
+/// Starts a member and waits until it serves clients. Returns their address, its log, and a request
+/// by which it is asked for something.
+fn started(folder: &std::path::Path, arguments: &[&str], variables: &[(&str, &str)]) -> Started {
+    let log = folder.join("log");
+    let file = std::fs::File::create(&log).expect("a file");
+    let mut member = Command::new(env!("CARGO_BIN_EXE_tenure"))
+        .arg("serve")
+        .args(arguments)
+        .envs(variables.iter().copied())
+        .current_dir(folder)
+        .stdout(Stdio::piped())
+        .stderr(file)
+        .spawn()
+        .expect("the command starts");
+    let mut lines = BufReader::new(member.stdout.take().expect("its output")).lines();
+    let Some(Ok(serves)) = lines.next() else {
+        panic!("{}", std::fs::read_to_string(log).unwrap_or_default())
+    };
+    let leads = lines.next().expect("a line").expect("text");
+    assert!(leads.contains(" leads in term "), "{leads}");
+    Started { member, serves, log }
+}
+
+/// A member that serves clients.
+struct Started {
+    member: std::process::Child,
+    serves: String,
+    log: std::path::PathBuf,
+}
+
+impl Started {
+    fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).expect("a log")
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        let _ = self.member.kill();
+        let _ = self.member.wait();
+    }
+}
+
+fn get(address: &str, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    write!(stream, "GET {path} HTTP/1.0\r\n\r\n").expect("it reads");
+    let mut told = String::new();
+    stream.read_to_string(&mut told).expect("an answer");
+    told
+}
+
+#[test]
+fn manifest_of_kubeadm_starts() {
+    if !cfg!(feature = "tls") {
+        eprintln!("skipped: needs the feature tls");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let made = Command::new("openssl")
+        .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"])
+        .args(["-nodes", "-keyout", "server.key", "-out", "server.crt", "-subj", "/CN=master"])
+        .args(["-addext", "subjectAltName=IP:127.0.0.1"])
+        .current_dir(folder.path())
+        .output();
+    if !made.is_ok_and(|made| made.status.success()) {
+        eprintln!("skipped: needs openssl");
+        return;
+    }
+    let metrics = tenure_ports::reserved().to_string();
+    let metrics_url = format!("--listen-metrics-urls=http://{metrics}");
+    let started = started(
+        folder.path(),
+        &[
+            "--advertise-client-urls=https://127.0.0.1:2379",
+            "--cert-file=server.crt",
+            "--client-cert-auth=true",
+            "--data-dir=etcd",
+            "--experimental-initial-corrupt-check=true",
+            "--experimental-watch-progress-notify-interval=5s",
+            "--initial-advertise-peer-urls=https://10.0.0.1:2380",
+            "--initial-cluster=master=https://10.0.0.1:2380",
+            "--key-file=server.key",
+            "--listen-client-urls=https://127.0.0.1:0",
+            &metrics_url,
+            "--listen-peer-urls=https://10.0.0.1:2380",
+            "--name=master",
+            "--peer-cert-file=peer.crt",
+            "--peer-client-cert-auth=true",
+            "--peer-key-file=peer.key",
+            "--peer-trusted-ca-file=ca.crt",
+            "--snapshot-count=10000",
+            "--trusted-ca-file=server.crt",
+        ],
+        &[],
+    );
+    assert!(started.serves.contains("https://127.0.0.1:"), "{}", started.serves);
+    assert!(get(&metrics, "/health").contains(r#""health":"true""#));
+    let log = started.log();
+    for ignored in ["--peer-cert-file", "--experimental-initial-corrupt-check"] {
+        assert!(log.contains(ignored) && log.contains("option has no effect"), "{log}");
+    }
+}
+
+#[test]
+fn environment_of_a_unit_starts_a_member_and_flags_count_more() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let variables = [
+        ("ETCD_NAME", "infra0"),
+        ("ETCD_DATA_DIR", "data"),
+        ("ETCD_LISTEN_CLIENT_URLS", "http://127.0.0.1:1"),
+        ("ETCD_ADVERTISE_CLIENT_URLS", "http://127.0.0.1:2379"),
+        ("ETCD_LISTEN_PEER_URLS", "http://127.0.0.1:2380"),
+        ("ETCD_INITIAL_ADVERTISE_PEER_URLS", "http://127.0.0.1:2380"),
+        ("ETCD_INITIAL_CLUSTER", "infra0=http://127.0.0.1:2380"),
+        ("ETCD_INITIAL_CLUSTER_STATE", "new"),
+        ("ETCD_INITIAL_CLUSTER_TOKEN", "etcd-cluster-1"),
+        ("ETCD_AUTO_COMPACTION_RETENTION", "1"),
+        ("ETCD_ENABLE_V2", "false"),
+        ("ETCD_QUOTA_BACKEND_BYTES", "8589934592"),
+        ("ETCD_UNKNOWN", "1"),
+    ];
+    let started =
+        started(folder.path(), &["--listen-client-urls", "http://127.0.0.1:0"], &variables);
+    let (name, address) = started.serves.split_once(" serves clients at http://").expect("a line");
+    assert_eq!(name, "infra0");
+    assert!(folder.path().join("data").is_dir());
+    assert!(get(address, "/metrics").contains("etcd_server_quota_backend_bytes 8589934592\n"));
+    let log = started.log();
+    for said in ["--auto-compaction-retention", "ETCD_UNKNOWN"] {
+        assert!(log.contains(said), "{said}: {log}");
+    }
+    assert!(!log.contains("--enable-v2"), "it asks for what is so anyway: {log}");
+}
+
+#[test]
+fn wrong_variable_is_rejected_and_a_file_counts_alone() {
+    let wrong = Command::new(env!("CARGO_BIN_EXE_tenure"))
+        .arg("serve")
+        .env("ETCD_HEARTBEAT_INTERVAL", "often")
+        .output()
+        .expect("the command starts");
+    said(&wrong, 2, "a variable ETCD_… of the environment: invalid value 'often'");
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = "name = \"a\"\nlisten-client-urls = \"http://127.0.0.1:0\"\n";
+    std::fs::write(folder.path().join("a.toml"), file).expect("room");
+    let variables = [("ETCD_NAME", "b"), ("ETCD_HEARTBEAT_INTERVAL", "often")];
+    let started = started(folder.path(), &["--config", "a.toml"], &variables);
+    assert!(started.serves.starts_with("a serves"), "{}", started.serves);
+    assert!(started.log().contains("--name=b"), "{}", started.log());
 }

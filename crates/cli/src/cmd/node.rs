@@ -134,8 +134,13 @@ async fn go_on(manager: Option<&Manager>) -> Infallible {
 
 /// Logs to standard error what RUST_LOG asks for, as in `warn,tenure_runtime=debug`.
 pub(super) fn log() {
+    log_from(LevelFilter::INFO);
+}
+
+/// Starts the log at a level, unless `RUST_LOG` says another.
+pub(super) fn log_from(level: LevelFilter) {
     let asked = std::env::var("RUST_LOG").ok().and_then(|asked| asked.parse().ok());
-    let filter: Targets = asked.unwrap_or(Targets::new().with_default(LevelFilter::INFO));
+    let filter: Targets = asked.unwrap_or(Targets::new().with_default(level));
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(io::stderr)
         .with_ansi(io::stderr().is_terminal());

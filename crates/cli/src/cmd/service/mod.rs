@@ -2,6 +2,7 @@
 
 mod certificates;
 mod endpoint;
+mod etcd_flags;
 mod hold;
 mod locks;
 mod member;

@@ -1,0 +1,344 @@
+//! The flags of etcd that `tenure serve` accepts beside its own options, and the environment
+//! variables that set them.
+
+use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
+
+use crate::cmd::failure::Failure;
+
+/// What a flag of etcd does here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effect {
+    /// It is an option of `tenure serve`.
+    Same,
+    /// Nothing, and nothing depends on it: a warning says why.
+    Ignored(&'static str),
+    /// It is rejected: ignoring it would be unsafe, or would not serve what was asked for.
+    Rejected(&'static str),
+    /// It concerns certificates of members. It has no effect where no other member is named, or
+    /// members have keys; it is rejected otherwise.
+    Peers,
+}
+
+/// A flag of etcd.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flag {
+    /// Its name, without dashes.
+    pub(super) name: &'static str,
+    /// What it does here.
+    pub(super) effect: Effect,
+    /// Values with which it asks for what is so anyway: they cause no warning and no error.
+    usual: &'static [&'static str],
+    /// True if it may stand without a value.
+    is_switch: bool,
+}
+
+const fn same(name: &'static str) -> Flag {
+    Flag { name, effect: Effect::Same, usual: &[], is_switch: false }
+}
+
+const fn of(name: &'static str, usual: &'static [&'static str], effect: Effect) -> Flag {
+    Flag { name, effect, usual, is_switch: false }
+}
+
+const fn switch(name: &'static str, usual: &'static [&'static str], effect: Effect) -> Flag {
+    Flag { name, effect, usual, is_switch: true }
+}
+
+use Effect::{Ignored, Peers, Rejected};
+
+const HISTORY: Effect =
+    Ignored("the history always has a bound, 100,000 changes and 64 MiB, and is compacted by it");
+const NO_V2: Effect = Ignored("the API v2 is not served");
+const NO_BOLT: Effect = Ignored("the store is in memory, and its files are not those of etcd");
+const NO_PROXY: Effect = Rejected("there is no proxy mode");
+const NO_DISCOVERY: Effect = Rejected("name all members by --initial-cluster");
+const KEEPALIVE: Effect = Ignored("a connection is probed after 20 s of silence");
+const LOG: Effect = Ignored("the log goes to standard error as text");
+const TRACING: Effect = Ignored("there is no distributed tracing");
+const CHECKSUMS: Effect =
+    Ignored("checksums of files and messages are always verified; compare Maintenance/Hash");
+const ALWAYS: Effect = Ignored("it is always so");
+const REUSE: Effect = Ignored("ports are not shared");
+
+/// All flags of etcd 3.5, in the order of its help, and those that other releases have for the same.
+pub(super) const FLAGS: &[Flag] = &[
+    same("name"),
+    same("data-dir"),
+    of("wal-dir", &[], Ignored("the log is in --data-dir")),
+    same("snapshot-count"),
+    same("heartbeat-interval"),
+    same("election-timeout"),
+    switch("initial-election-tick-advance", &["true"], Ignored("elections need no ticks")),
+    same("listen-peer-urls"),
+    same("listen-client-urls"),
+    of(
+        "listen-client-http-urls",
+        &[],
+        Rejected("HTTP and gRPC share the ports of --listen-client-urls"),
+    ),
+    of("max-snapshots", &[], NO_BOLT),
+    of("max-wals", &[], NO_BOLT),
+    same("quota-backend-bytes"),
+    of("backend-bbolt-freelist-type", &[], NO_BOLT),
+    of("backend-batch-interval", &[], NO_BOLT),
+    of("backend-batch-limit", &[], NO_BOLT),
+    same("max-txn-ops"),
+    same("max-request-bytes"),
+    of("max-concurrent-streams", &[], Ignored("a connection has 20,000 calls at a time at most")),
+    of("grpc-keepalive-min-time", &[], KEEPALIVE),
+    of("grpc-keepalive-interval", &[], KEEPALIVE),
+    of("grpc-keepalive-timeout", &[], KEEPALIVE),
+    switch("socket-reuse-port", &["false"], REUSE),
+    switch("socket-reuse-address", &["false"], REUSE),
+    same("initial-advertise-peer-urls"),
+    same("initial-cluster"),
+    same("initial-cluster-state"),
+    same("initial-cluster-token"),
+    same("advertise-client-urls"),
+    of("discovery", &[""], NO_DISCOVERY),
+    of("discovery-fallback", &["proxy", "exit"], NO_DISCOVERY),
+    of("discovery-proxy", &[""], NO_DISCOVERY),
+    of("discovery-srv", &[""], NO_DISCOVERY),
+    of("discovery-srv-name", &[""], NO_DISCOVERY),
+    switch("strict-reconfig-check", &["true"], ALWAYS),
+    switch("pre-vote", &["true"], ALWAYS),
+    of("auto-compaction-retention", &["0"], HISTORY),
+    of("auto-compaction-mode", &["periodic"], HISTORY),
+    switch("enable-v2", &["false"], NO_V2),
+    of("v2-deprecation", &[], NO_V2),
+    same("cert-file"),
+    same("key-file"),
+    same("client-cert-auth"),
+    of("client-crl-file", &[""], Rejected("revoked certificates would be accepted")),
+    of(
+        "client-cert-allowed-hostname",
+        &[""],
+        Rejected("all certificates that --trusted-ca-file vouches for would be accepted"),
+    ),
+    same("trusted-ca-file"),
+    switch("auto-tls", &["false"], Rejected("give a certificate: --cert-file and --key-file")),
+    of("peer-cert-file", &[""], Peers),
+    of("peer-key-file", &[""], Peers),
+    switch("peer-client-cert-auth", &["false"], Peers),
+    of("peer-trusted-ca-file", &[""], Peers),
+    of("peer-cert-allowed-cn", &[""], Peers),
+    of("peer-cert-allowed-hostname", &[""], Peers),
+    switch("peer-auto-tls", &["false"], Peers),
+    of("self-signed-cert-validity", &[], Ignored("no certificates are made")),
+    of("peer-crl-file", &[""], Peers),
+    of(
+        "cipher-suites",
+        &[""],
+        Rejected("TLS 1.3 and TLS 1.2 with ECDHE and AEAD are offered, and no choice of suites"),
+    ),
+    of("tls-min-version", &["", "TLS1.2"], Rejected("TLS 1.2 and 1.3 are offered")),
+    of("tls-max-version", &["", "TLS1.3"], Rejected("TLS 1.2 and 1.3 are offered")),
+    same("cors"),
+    of("host-whitelist", &["*", ""], Rejected("requests for other hosts would be answered")),
+    of("auth-token", &["simple"], Rejected("only tokens that a member has given are accepted")),
+    of("bcrypt-cost", &[], Ignored("passwords are hashed by Argon2id")),
+    same("auth-token-ttl"),
+    switch("enable-pprof", &["false"], Ignored("there is no profiler")),
+    of("metrics", &["basic"], Ignored("all metrics are always served")),
+    same("listen-metrics-urls"),
+    of("logger", &["zap"], LOG),
+    of("log-outputs", &["default", "stderr"], LOG),
+    same("log-level"),
+    of("log-format", &[], LOG),
+    switch("enable-log-rotation", &["false"], LOG),
+    of("log-rotation-config-json", &[], LOG),
+    switch("experimental-enable-distributed-tracing", &["false"], TRACING),
+    of("experimental-distributed-tracing-address", &[], TRACING),
+    of("experimental-distributed-tracing-service-name", &[], TRACING),
+    of("experimental-distributed-tracing-instance-id", &[], TRACING),
+    of("experimental-distributed-tracing-sampling-rate", &[], TRACING),
+    of("proxy", &["off"], NO_PROXY),
+    of("proxy-failure-wait", &[], Ignored("there is no proxy mode")),
+    of("proxy-refresh-interval", &[], Ignored("there is no proxy mode")),
+    of("proxy-dial-timeout", &[], Ignored("there is no proxy mode")),
+    of("proxy-write-timeout", &[], Ignored("there is no proxy mode")),
+    of("proxy-read-timeout", &[], Ignored("there is no proxy mode")),
+    switch("experimental-initial-corrupt-check", &["false"], CHECKSUMS),
+    of("experimental-corrupt-check-time", &["0s", "0"], CHECKSUMS),
+    switch("experimental-compact-hash-check-enabled", &["false"], CHECKSUMS),
+    of("experimental-compact-hash-check-time", &[], CHECKSUMS),
+    of("experimental-enable-v2v3", &[""], NO_V2),
+    switch("experimental-enable-lease-checkpoint", &["true"], ALWAYS),
+    switch("experimental-enable-lease-checkpoint-persist", &["true"], ALWAYS),
+    of("experimental-compaction-batch-limit", &[], HISTORY),
+    of("experimental-compaction-sleep-interval", &[], HISTORY),
+    switch(
+        "experimental-peer-skip-client-san-verification",
+        &["false"],
+        Ignored("members have keys"),
+    ),
+    same("experimental-watch-progress-notify-interval"),
+    of("experimental-warning-apply-duration", &[], LOG),
+    of("experimental-warning-unary-request-duration", &[], LOG),
+    switch("experimental-txn-mode-write-with-shared-buffer", &["true"], NO_BOLT),
+    of("experimental-bootstrap-defrag-threshold-megabytes", &[], NO_BOLT),
+    switch("experimental-memory-mlock", &["false"], Ignored("memory is not locked")),
+    of("experimental-max-learners", &[], Ignored("--initial-cluster bounds the members")),
+    of("experimental-wait-cluster-ready-timeout", &[], Ignored("clients are served at once")),
+    of("experimental-downgrade-check-time", &[], Ignored("releases are not changed by a request")),
+    switch(
+        "experimental-stop-grpc-service-on-defrag",
+        &["false"],
+        Ignored("a defragmentation has nothing to do"),
+    ),
+    same("experimental-snapshot-catchup-entries"),
+    switch(
+        "force-new-cluster",
+        &["false"],
+        Rejected("make a new cluster of a backup: tenure snapshot restore"),
+    ),
+    switch("unsafe-no-fsync", &["false"], Ignored("entries are always flushed to the disk")),
+    of("config-file", &[], Rejected("--config reads a TOML file with the options of tenure serve")),
+];
+
+/// The flags of etcd that were given and are no options of `tenure serve`, with their values.
+#[derive(Clone, Debug, Default)]
+pub(super) struct EtcdFlags(Vec<(Flag, String)>);
+
+impl EtcdFlags {
+    /// Adds the flags of another place that were not given here.
+    pub(super) fn or(mut self, other: EtcdFlags) -> Self {
+        for (flag, value) in other.0 {
+            if self.0.iter().all(|(given, _)| given.name != flag.name) {
+                self.0.push((flag, value));
+            }
+        }
+        self
+    }
+
+    /// Returns the flags that have no effect, each with the reason.
+    ///
+    /// # Errors
+    ///
+    /// A flag is rejected. `is_safe` says that no certificates of members are needed.
+    pub(super) fn check(
+        &self,
+        is_safe: bool,
+    ) -> Result<Vec<(&'static str, &'static str)>, Failure> {
+        let mut ignored = Vec::new();
+        for (Flag { name, effect, usual, .. }, value) in &self.0 {
+            if usual.contains(&value.as_str()) {
+                continue;
+            }
+            let rejected = |reason| Err(Failure::usage(format!("--{name} {value}: {reason}")));
+            match effect {
+                Effect::Same => {}
+                Effect::Ignored(reason) => ignored.push((*name, *reason)),
+                Effect::Rejected(reason) => return rejected(*reason),
+                Effect::Peers if is_safe => {
+                    ignored.push((name, "members authenticate each other by keys"));
+                }
+                Effect::Peers => {
+                    return rejected(
+                        "members authenticate each other by keys, not by certificates: give \
+                         --peer-private-key and --peer-public-keys (tenure keys new)",
+                    );
+                }
+            }
+        }
+        Ok(ignored)
+    }
+}
+
+fn foreign() -> impl Iterator<Item = &'static Flag> {
+    FLAGS.iter().filter(|flag| flag.effect != Effect::Same)
+}
+
+impl clap::Args for EtcdFlags {
+    fn augment_args(command: Command) -> Command {
+        foreign().fold(command, |command, flag| {
+            let arg = Arg::new(flag.name).long(flag.name).hide(true).action(ArgAction::Set);
+            command.arg(match flag.is_switch {
+                true => arg.num_args(0..=1).require_equals(true).default_missing_value("true"),
+                false => arg.num_args(1).allow_hyphen_values(true),
+            })
+        })
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for EtcdFlags {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let given = |flag: &Flag| Some((*flag, matches.get_one::<String>(flag.name)?.clone()));
+        Ok(EtcdFlags(foreign().filter_map(given).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// What the environment says.
+#[derive(Debug, Default)]
+pub(super) struct Environment {
+    /// Arguments that say the same.
+    pub(super) arguments: Vec<String>,
+    /// Variables that are named as those of etcd are, and are of no flag.
+    pub(super) unknown: Vec<String>,
+}
+
+/// Reads the variables `ETCD_…`, each named after a flag. One without a value says nothing.
+pub(super) fn environment(variables: impl Iterator<Item = (String, String)>) -> Environment {
+    let mut all = Environment::default();
+    let mut variables: Vec<_> = variables.collect();
+    variables.sort_unstable();
+    for (variable, value) in variables {
+        let Some(name) = variable.strip_prefix("ETCD_") else { continue };
+        let name = name.to_ascii_lowercase().replace('_', "-");
+        match FLAGS.iter().find(|flag| flag.name == name) {
+            Some(_) if value.is_empty() => {}
+            Some(flag) => all.arguments.push(format!("--{}={value}", flag.name)),
+            None => all.unknown.push(variable),
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_flag_is_there_once_and_in_the_documentation() {
+        let names: BTreeSet<&str> = FLAGS.iter().map(|flag| flag.name).collect();
+        assert_eq!(names.len(), FLAGS.len());
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/etcd-flags.md");
+        let text = std::fs::read_to_string(path).expect("the table of flags");
+        for flag in FLAGS {
+            let word = match flag.effect {
+                Effect::Same => "same",
+                Effect::Ignored(_) => "no effect",
+                Effect::Rejected(_) => "rejected",
+                Effect::Peers => "peers",
+            };
+            let row = format!("| `--{}` | {word} |", flag.name);
+            assert!(text.contains(&row), "docs/etcd-flags.md has no row that begins with {row}");
+        }
+    }
+
+    #[test]
+    fn environment_is_read_as_arguments() {
+        let variables = [
+            ("ETCD_NAME", "a"),
+            ("ETCD_LISTEN_CLIENT_URLS", ""),
+            ("ETCD_CLIENT_CERT_AUTH", "true"),
+            ("ETCD_SERVICE_HOST", "10.0.0.1"),
+            ("HOME", "/"),
+        ];
+        let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let read = environment(variables.into_iter());
+        assert_eq!(read.arguments, ["--client-cert-auth=true", "--name=a"]);
+        assert_eq!(read.unknown, ["ETCD_SERVICE_HOST"]);
+    }
+}
