@@ -188,7 +188,7 @@ fn slow_disks_depose_no_leader() {
         let slowed = (0..3).filter(|member| (*member == leads) == at_the_leader);
         let slowed: Option<Vec<_>> = slowed.map(|it| SlowDisk::of(&members[it])).collect();
         let Some(slowed) = slowed else {
-            return println!("skipped: needs strace, and the right to trace a process");
+            return eprintln!("skipped: needs strace, and the right to trace a process");
         };
         for value in ["2", "3"] {
             // It may time out on a busy machine; what counts is that the leader goes on.
