@@ -1,5 +1,9 @@
 //! Details of answers that tests of clients, exporters and dashboards expect from etcd.
 
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::etcdctl::etcdctl;
@@ -149,4 +153,101 @@ fn metrics_port_serves_metrics_and_health_only() {
     assert!(get(address, "/metrics").1.contains("etcd_server_has_leader 1"));
     let (status, _) = post(address, "/v3/kv/range", &json!({ "key": "YQ==" })).expect("an answer");
     assert_eq!(status, 404);
+}
+
+/// Opens a watch stream, asks these things, and returns its answers.
+fn watching(member: &Member, asked: &[Value]) -> impl Iterator<Item = Value> + use<> {
+    let body: String = asked.iter().map(|it| format!("{it}\n")).collect();
+    let mut stream = TcpStream::connect(member.address).expect("it listens");
+    stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a time");
+    let length = body.len();
+    write!(stream, "POST /v3/watch HTTP/1.0\r\ncontent-length: {length}\r\n\r\n{body}")
+        .expect("it reads");
+    let lines = BufReader::new(stream).lines().map(|line| line.expect("an answer"));
+    let body = lines.skip_while(|line| !line.is_empty()).skip(1);
+    body.map(|line| serde_json::from_str::<Value>(&line).expect("JSON")["result"].take())
+}
+
+/// Revisions of the events of an answer.
+fn revisions(answer: &Value) -> Vec<u64> {
+    let revision = |event: &Value| event["kv"]["mod_revision"].as_str()?.parse().ok();
+    answer["events"].as_array().into_iter().flatten().filter_map(revision).collect()
+}
+
+/// Since 3.5.8 and 3.5.13: Kubernetes and Cilium count on it by the version that a member reports.
+#[test]
+fn requested_progress_follows_all_events_and_needs_none() {
+    let files = Files::alone();
+    let member = Member::start(&files.files[0]);
+    (0..300).for_each(|number| drop(member.put(&format!("k/{number:03}"), "1")));
+    let create = |key: &str, start: u64| {
+        let (key, end) = (base64(key), base64("l"));
+        json!({ "create_request": { "key": key, "range_end": end, "start_revision": start } })
+    };
+    let never = json!({ "create_request": { "key": base64("never") } });
+    // The first one has to catch up, and the second one never sees an event.
+    let asked = [create("k/", 1), never, json!({ "progress_request": {} })];
+    let mut seen = Vec::new();
+    for answer in watching(&member, &asked) {
+        seen.extend(revisions(&answer));
+        if answer["watch_id"] == "-1" {
+            assert_eq!(answer["header"]["revision"], "301", "{answer}");
+            break;
+        }
+    }
+    assert_eq!(seen, (2..=301).collect::<Vec<u64>>());
+}
+
+#[test]
+fn watch_of_a_future_revision_reports_nothing_older() {
+    let files = Files::alone();
+    let member = Member::start(&files.files[0]);
+    member.put("a", "1");
+    let create = json!({ "key": base64("a"), "start_revision": "10" });
+    let mut answers = watching(&member, &[json!({ "create_request": create })]);
+    assert_eq!(answers.next().expect("an answer")["created"], true);
+    (3..=11).for_each(|number| drop(member.put("a", &number.to_string())));
+    let mut seen = Vec::new();
+    while seen.len() < 2 {
+        seen.extend(revisions(&answers.next().expect("an answer")));
+    }
+    assert_eq!(seen, [10, 11]);
+}
+
+#[test]
+fn watch_loses_no_event_to_a_compaction() {
+    let files = Files::alone();
+    let member = Member::start(&files.files[0]);
+    (2..=20).for_each(|number| drop(member.put("a", &number.to_string())));
+    member.ask("/v3/kv/compaction", &json!({ "revision": "10" }));
+    let from = |start: u64| {
+        let create = json!({ "key": base64("a"), "start_revision": start });
+        watching(&member, &[json!({ "create_request": create })])
+    };
+    let mut seen = Vec::new();
+    for answer in from(10) {
+        seen.extend(revisions(&answer));
+        if seen.last() == Some(&20) {
+            break;
+        }
+    }
+    assert_eq!(seen, (10..=20).collect::<Vec<u64>>());
+    let mut late = from(9);
+    let canceled = late.find(|answer| answer["canceled"] == true).expect("an answer");
+    assert_eq!(canceled["compact_revision"], "10");
+}
+
+#[test]
+fn reported_version_is_the_newest_whose_behaviour_is_tested() {
+    let files = Files::alone();
+    let member = Member::start(&files.files[0]);
+    assert_eq!(member.ask("/v3/maintenance/status", &json!({}))["version"], "3.5.13");
+    let told = get(member.address, "/version").1;
+    assert_eq!(told, r#"{"etcdserver":"3.5.13","etcdcluster":"3.5.0"}"#);
+    // Since 3.5.10, 3.5.11 and 3.5.3.
+    for path in ["/livez", "/readyz", "/health?serializable=true"] {
+        eventually(path, || get(member.address, path).0 == 200);
+    }
+    let hashed = member.ask("/v3/maintenance/hash", &json!({}));
+    assert!(hashed["compact_revision"].is_null() && hashed["hash"].is_number(), "{hashed}");
 }
