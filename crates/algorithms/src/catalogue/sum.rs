@@ -52,6 +52,7 @@ macro_rules! sum {
             /// What survives a crash.
             #[derive(Clone, Debug, PartialEq, Eq, Hash)]
             #[allow(clippy::enum_variant_names, reason = "members have the names of papers")]
+            #[allow(clippy::large_enum_variant, reason = "a process keeps one of it")]
             #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
             pub enum Stable {
                 $($Member(<$Member as Protocol>::Stable)),+
