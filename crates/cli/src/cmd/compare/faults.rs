@@ -18,6 +18,10 @@ use crate::cmd::output::width;
 /// Larger searches are given up; what they did not decide is told as such.
 const MOST_STATES: u64 = 400_000;
 
+/// The same where a leader sends heartbeats: few of these searches come to an end, and each state
+/// costs more.
+const MOST_STATES_BEATING: u64 = 200_000;
+
 /// One column of the table: a fault, and the options of `tenure check` that make it.
 struct Fault {
     name: &'static str,
@@ -237,13 +241,18 @@ fn cell(kind: Kind, name: &'static str, fault: &Fault) -> Result<Cell, Failure> 
 
 /// Returns the bound on messages under way that keeps a search finite.
 fn bound(name: &str, words: &str) -> &'static str {
-    let card = tenure_instances::card(name, &Parameters::plain(3));
-    let beats = card.is_ok_and(|card| {
-        let heartbeat = card.timeouts.iter().any(|timeout| timeout.name == "heartbeat");
-        heartbeat && card.service == Service::Mutex
-    });
+    let beats = has_heartbeats(name);
     let bounds = BEATING.iter().filter(|(size, _)| beats && words.contains(size));
     bounds.map(|(_, bound)| *bound).next().unwrap_or("")
+}
+
+/// Returns true for a lock whose leader sends heartbeats.
+fn has_heartbeats(name: &str) -> bool {
+    let card = tenure_instances::card(name, &Parameters::plain(3));
+    card.is_ok_and(|card| {
+        let heartbeat = card.timeouts.iter().any(|timeout| timeout.name == "heartbeat");
+        heartbeat && card.service == Service::Mutex
+    })
 }
 
 /// Returns the check of what a card promises while clocks keep time, if these words leave that out.
@@ -273,7 +282,9 @@ fn suspects(name: &str) -> bool {
 fn judged(words: &str, bound: &str) -> Result<Cell, Failure> {
     let words = &format!("{words} {bound}");
     let words = words.trim_end();
-    let line = format!("{words} --beyond-assumptions --max-states {MOST_STATES}");
+    let beats = words.split(' ').next().is_some_and(has_heartbeats);
+    let most = if beats { MOST_STATES_BEATING } else { MOST_STATES };
+    let line = format!("{words} --beyond-assumptions --max-states {most}");
     let report = check::quiet_report(&check::Options::of(&line)?)?;
     let (verdict, property) = verdict(&report);
     let check = Some(format!("tenure check {words} --beyond-assumptions"));
