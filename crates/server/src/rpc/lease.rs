@@ -100,10 +100,9 @@ pub(crate) async fn list(
     member: Caller,
     _: rpc::LeaseLeasesRequest,
 ) -> Result<rpc::LeaseLeasesResponse, Refusal> {
-    let leases = member.leases().await?;
-    // The leader may have applied entries that this member has not.
     member.confirm().await?;
     member.may_in(Store::may_list_leases)?;
+    let leases = member.leases().await?;
     let header = member.header_now();
     let leases = leases.into_iter().map(|lease| rpc::LeaseStatus { id: lease_id(lease) }).collect();
     Ok(rpc::LeaseLeasesResponse { header, leases })

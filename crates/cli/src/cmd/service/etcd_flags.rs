@@ -231,7 +231,7 @@ impl EtcdFlags {
                 Effect::Ignored(reason) => ignored.push((*name, *reason)),
                 Effect::Rejected(reason) => return rejected(*reason),
                 Effect::Peers if is_safe => {
-                    ignored.push((name, "members authenticate each other by keys"));
+                    ignored.push((*name, "members authenticate each other by keys"));
                 }
                 Effect::Peers => {
                     return rejected(
