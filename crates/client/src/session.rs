@@ -47,6 +47,7 @@ struct Shared {
 #[derive(Clone, Debug)]
 pub struct Deadlines {
     standing: watch::Receiver<Standing>,
+    last: Option<Instant>,
 }
 
 impl Deadlines {
@@ -54,8 +55,15 @@ impl Deadlines {
     /// Deadlines that were replaced before they were asked for are skipped. Dropping the future
     /// loses none.
     pub async fn next(&mut self) -> Option<std::time::Instant> {
-        self.standing.changed().await.ok()?;
-        claimable(&self.standing.borrow_and_update())
+        loop {
+            self.standing.changed().await.ok()?;
+            let standing = self.standing.borrow_and_update().clone();
+            let Standing::Until(deadline) = standing else { return None };
+            // The keeper also notifies of steps that do not move the deadline.
+            if self.last.replace(deadline) != Some(deadline) {
+                return claimable(&standing);
+            }
+        }
     }
 }
 
@@ -123,7 +131,7 @@ impl Session {
     pub fn deadlines(&self) -> Deadlines {
         let mut standing = self.shared.standing.clone();
         standing.mark_changed();
-        Deadlines { standing }
+        Deadlines { standing, last: None }
     }
 
     /// Waits until it is over, and says why. It says so at its deadline, whatever the network does

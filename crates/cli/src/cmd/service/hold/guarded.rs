@@ -161,15 +161,18 @@ impl Guarded {
         }
     }
 
-    /// Kills the guardian and all below it, from this process. Returns the processes that are left
-    /// after `limit`.
-    pub(super) async fn kill(&mut self, limit: Duration) -> Vec<tree::Survivor> {
+    /// Kills the guardian and all below it, from this process.
+    ///
+    /// # Errors
+    ///
+    /// The processes that are left after `limit`; none are listed if `/proc` does not show them.
+    pub(super) async fn kill(&mut self, limit: Duration) -> Result<(), Vec<tree::Survivor>> {
         if cfg!(not(target_os = "linux")) && self.ended.is_none() {
             let _ = kill_process(self.guardian, Signal::KILL);
         }
         let mut left = Vec::new();
         let ended = tree::kill_all(limit, Some(limit), |_, _| {}, |now| left = now.to_vec()).await;
-        if ended { Vec::new() } else { left }
+        if ended { Ok(()) } else { Err(left) }
     }
 }
 

@@ -179,8 +179,10 @@ impl Supervised<'_> {
     async fn end_tree(&self, guarded: &mut Guarded, why: String) -> End {
         /// A process that is killed has ended by then, unless the kernel cannot end it.
         const LIMIT: Duration = Duration::from_secs(2);
-        let left = guarded.kill(LIMIT).await;
-        if left.is_empty() { End::Killed(why) } else { End::Left(why, left) }
+        match guarded.kill(LIMIT).await {
+            Ok(()) => End::Killed(why),
+            Err(left) => End::Left(why, left),
+        }
     }
 
     fn lost_because(&self, why: Lost) -> String {
