@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use crate::operating::Member;
 use crate::shell::{said, tenure};
 
-/// Long enough for two commands on a loaded machine, and shorter than what they used to wait for
-/// one endpoint that does not respond.
+/// Long enough for three commands on a loaded machine, and shorter than what one of them used to
+/// wait for one endpoint that does not respond.
 const MUTE_LIMIT: Duration = Duration::from_secs(12);
 
 /// Accepts connections, as the kernel does for a process that is stopped, and never responds.

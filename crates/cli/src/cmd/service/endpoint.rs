@@ -80,7 +80,7 @@ impl Service {
 pub(crate) fn failed(error: ClientError) -> Failure {
     match error {
         ClientError::Unvouched { .. } => {
-            Failure::usage(format!("{error}: --cacert says who vouches for it"))
+            Failure::usage(format!("{error}: --cacert says whose does"))
         }
         ClientError::Endpoint { .. } => Failure::usage(error),
         // Not a refusal: what was received is no response.

@@ -36,7 +36,7 @@ enum Task {
 /// Ask each member for its state: who leads, in which term, how far each has come
 ///
 /// Every member is asked directly, at the client URLs that it advertises, all at the same time; one
-/// that does not respond within 3 s is reported as unreachable, with the reason. Without a quorum
+/// that does not respond within 1.5 s is reported as unreachable, with the reason. Without a quorum
 /// the members are those that the asked member knows. With --format json the peer URLs are printed
 /// too.
 ///

@@ -11,8 +11,11 @@ use tokio::time::timeout;
 
 use super::table::columns;
 
-/// Time within which a member has to report its state, and a quorum to confirm who the members are.
-const RESPONSE_TIMEOUT: Duration = Duration::from_secs(3);
+/// Time within which a member has to report its state.
+const REPORT_TIMEOUT: Duration = Duration::from_millis(1_500);
+
+/// Time within which a quorum has to confirm who the members are.
+const QUORUM_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// All members and what they reported. Scripts depend on the names.
 #[derive(Debug, Serialize)]
@@ -105,7 +108,7 @@ pub(super) async fn survey(
     if is_changed {
         answers.ask(admin, endpoints, &members).await;
     } else {
-        let confirmed = timeout(RESPONSE_TIMEOUT, admin.members(true));
+        let confirmed = timeout(QUORUM_TIMEOUT, admin.members(true));
         let (confirmed, ()) = tokio::join!(confirmed, answers.ask(admin, endpoints, &members));
         match confirmed {
             Ok(Ok(confirmed)) => {
@@ -130,7 +133,7 @@ impl Answers {
             let at = admin.at(&urls);
             asking.spawn(async move {
                 let status = async { at?.status().await };
-                let status = match timeout(RESPONSE_TIMEOUT, status).await {
+                let status = match timeout(REPORT_TIMEOUT, status).await {
                     Ok(status) => status.map_err(|error| error.to_string()),
                     Err(_) => Err(format!("no response from {}", urls.join(", "))),
                 };
@@ -149,7 +152,9 @@ impl Answers {
                 false => ask(Some(member.id), member.client_urls.clone()),
             }
         }
-        while let Some(answered) = asking.join_next().await {
+        // Not for an endpoint that does not respond, if all members have.
+        while !members.iter().all(|it| self.reports.contains_key(&it.id)) {
+            let Some(answered) = asking.join_next().await else { return };
             let Ok((of, status)) = answered else { continue };
             match (of, status) {
                 (Some(id), Err(why)) => {
