@@ -20,7 +20,7 @@ fn name(place: u64) -> u64 {
 }
 
 fn main() {
-    let mut lessor = Lessor::new(Parts { short: 10, every: 5 });
+    let mut lessor = Lessor::new(Parts { number: 1, least: 1 });
     let mut timers = Timers::default();
     let grants = measure(|| {
         for place in 0..MANY {
@@ -49,7 +49,7 @@ fn main() {
     let begun = Instant::now();
     let mut ended = 0;
     while let Some(lease) = timers.fire(u32::MAX) {
-        assert_eq!(lessor.run_out(lease), RunOut::End, "its only part is over");
+        assert_eq!(lessor.run_out(lease, 0), RunOut::End, "its only part is over");
         lessor.ended(lease);
         ended += 1;
     }
