@@ -79,6 +79,9 @@ impl Refusal {
         Code::FailedPrecondition,
         "tenure: no member of --initial-cluster has that peer URL, and others cannot be added",
     );
+    /// A member is to have URLs that are none.
+    pub(crate) const URL_INVALID: Refusal =
+        known(Code::InvalidArgument, "etcdserver: given member URLs are invalid");
     /// Only who has the log without a vote can be promoted.
     pub(crate) const NO_LEARNER: Refusal =
         known(Code::FailedPrecondition, "etcdserver: can only promote a learner member");
@@ -119,6 +122,11 @@ impl Refusal {
     /// What a member does not do.
     pub(crate) fn unimplemented(what: &str) -> Refusal {
         Refusal { code: Code::Unimplemented, words: format!("{what} is not served").into() }
+    }
+
+    /// A service or a method that does not exist.
+    pub(crate) fn unknown(words: String) -> Refusal {
+        Refusal { code: Code::Unimplemented, words: words.into() }
     }
 
     /// As clients of etcd in Go write it, for where there is no place for a code.

@@ -143,7 +143,7 @@ async fn led(member: Caller, request: Request<Body>) -> Response<Body> {
 fn route(member: Caller, request: Request<Body>) -> Called {
     let uri = request.uri().clone();
     let Some((service, method)) = uri.path().trim_start_matches('/').split_once('/') else {
-        return unknown(uri.path());
+        return unknown_service(uri.path());
     };
     match service {
         "etcdserverpb.KV" => keys(member, request, method),
@@ -161,7 +161,7 @@ fn route(member: Caller, request: Request<Body>) -> Called {
                 |member, asked| async { Ok(tonic::Response::new(health::watch(member, asked))) };
             server_streaming(member, request, watch)
         }
-        _ => unknown(uri.path()),
+        _ => unknown_service(service),
     }
 }
 
@@ -172,7 +172,7 @@ fn keys(member: Caller, request: Request<Body>, method: &str) -> Called {
         "DeleteRange" => large(member, request, kv::remove),
         "Txn" => large(member, request, kv::transact),
         "Compact" => unary(member, request, kv::compact),
-        other => unknown(other),
+        _ => unknown_method(&request),
     }
 }
 
@@ -183,7 +183,7 @@ fn leases(member: Caller, request: Request<Body>, method: &str) -> Called {
         "LeaseKeepAlive" => streaming(member, request, lease::keep_alive),
         "LeaseTimeToLive" => unary(member, request, lease::time_to_live),
         "LeaseLeases" => unary(member, request, lease::list),
-        other => unknown(other),
+        _ => unknown_method(&request),
     }
 }
 
@@ -191,7 +191,7 @@ fn locks(member: Caller, request: Request<Body>, method: &str) -> Called {
     match method {
         "Lock" => unary(member, request, lock::lock),
         "Unlock" => unary(member, request, lock::unlock),
-        other => unknown(other),
+        _ => unknown_method(&request),
     }
 }
 
@@ -206,7 +206,7 @@ fn elections(member: Caller, request: Request<Body>, method: &str) -> Called {
             server_streaming(member, request, observe)
         }
         "Resign" => unary(member, request, election::resign),
-        other => unknown(other),
+        _ => unknown_method(&request),
     }
 }
 
@@ -216,7 +216,7 @@ fn clusters(member: Caller, request: Request<Body>, method: &str) -> Called {
         "MemberAdd" => unary(member, request, cluster::add),
         "MemberRemove" => unary(member, request, cluster::remove),
         "MemberPromote" => unary(member, request, cluster::promote),
-        other => unknown(other),
+        _ => unknown_method(&request),
     }
 }
 
@@ -239,7 +239,7 @@ fn access(member: Caller, request: Request<Body>, method: &str) -> Called {
         "RoleDelete" => unary(member, request, auth::delete_role),
         "RoleGrantPermission" => unary(member, request, auth::grant),
         "RoleRevokePermission" => unary(member, request, auth::revoke),
-        other => unknown(other),
+        _ => unknown_method(&request),
     }
 }
 
@@ -252,12 +252,19 @@ fn maintenances(member: Caller, request: Request<Body>, method: &str) -> Called 
         "HashKV" => unary(member, request, maintenance::hash_kv),
         "Snapshot" => server_streaming(member, request, maintenance::snapshot),
         "MoveLeader" => unary(member, request, maintenance::move_leader),
-        other => unknown(other),
+        _ => unknown_method(&request),
     }
 }
 
-fn unknown(what: &str) -> Called {
-    refused(Refusal::unimplemented(what))
+/// Rejects a call in the words of etcd's library of gRPC.
+fn unknown_method(request: &Request<Body>) -> Called {
+    let path = request.uri().path().trim_start_matches('/');
+    let (service, method) = path.split_once('/').unwrap_or((path, ""));
+    refused(Refusal::unknown(format!("unknown method {method} for service {service}")))
+}
+
+fn unknown_service(service: &str) -> Called {
+    refused(Refusal::unknown(format!("unknown service {service}")))
 }
 
 fn refused(refusal: Refusal) -> Called {

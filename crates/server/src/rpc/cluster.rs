@@ -30,7 +30,7 @@ pub(crate) async fn add(
     member.confirm().await?;
     member.may_all()?;
     // They are compared as we write them.
-    let given = urls(&asked.peer_ur_ls.join(",")).map_err(|_| Refusal::URL_UNKNOWN)?;
+    let given = urls(&asked.peer_ur_ls.join(",")).map_err(|_| Refusal::URL_INVALID)?;
     let given: Vec<String> = given.iter().map(ToString::to_string).collect();
     let known = member.plan.members.iter().position(|it| given.contains(&it.peer_url));
     let index = known.ok_or(Refusal::URL_UNKNOWN)?;

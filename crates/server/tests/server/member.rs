@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -29,6 +29,8 @@ const SERVES: &str = "serves clients at ";
 /// A member in a process of its own, which is killed when this is dropped.
 pub(crate) struct Member {
     process: Child,
+    /// It would end if nobody read any more when the test harness has something to say.
+    _out: BufReader<ChildStdout>,
     pub(crate) address: SocketAddr,
     /// Where clients are served as well.
     #[cfg(feature = "tls")]
@@ -53,14 +55,15 @@ impl Member {
 
     fn start_as(file: &Path, descriptors: u64, dialed: &str) -> Member {
         let mut process = spawned(file, descriptors, dialed);
-        let out = BufReader::new(process.stdout.take().expect("its output"));
-        let mut lines = out.lines().map_while(Result::ok);
+        let mut out = BufReader::new(process.stdout.take().expect("its output"));
+        let mut lines = out.by_ref().lines().map_while(Result::ok);
         let served = lines.find_map(|line| Some(line.split_once(SERVES)?.1.to_owned()));
         let served = served.expect("a member that serves");
         let mut addresses = served.split(' ').map(|it| it.parse().expect("an address"));
         let address = addresses.next().expect("an address");
         Member {
             process,
+            _out: out,
             address,
             #[cfg(feature = "tls")]
             second: addresses.next(),

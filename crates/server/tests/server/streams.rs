@@ -339,6 +339,26 @@ async fn a_write_that_may_be_done_ends_as_unavailable_at_its_deadline() {
     [0, 2].iter().for_each(|at: &usize| members[*at].signal("CONT"));
 }
 
+/// Codes and words by which clients tell errors apart, as etcd has them.
+#[tokio::test(flavor = "multi_thread")]
+async fn unknown_methods_and_invalid_urls_are_rejected_as_at_etcd() {
+    let files = Files::alone();
+    let member = Member::start(&files.files[0]);
+    member.put("a", "1");
+    let connection = Connection::open(member.address).await;
+    let add = rpc::MemberAddRequest { peer_ur_ls: vec!["nonsense".into()], is_learner: false };
+    let none = rpc::MemberAddRequest::default();
+    for (path, message, code, words) in [
+        ("/etcdserverpb.KV/No", &none, 12, "unknown method No for service etcdserverpb.KV"),
+        ("/x.Y/No", &none, 12, "unknown service x.Y"),
+        ("/etcdserverpb.Cluster/MemberAdd", &none, 3, "etcdserver: given member URLs are invalid"),
+        ("/etcdserverpb.Cluster/MemberAdd", &add, 3, "etcdserver: given member URLs are invalid"),
+    ] {
+        let refused = connection.unary::<()>(path, &[], message).await.expect_err("an error");
+        assert_eq!((i32::from(refused.code()), refused.message()), (code, words), "{path}");
+    }
+}
+
 /// A message of any kind.
 trait Sendable {
     fn send(&self, call: &mut Call);
