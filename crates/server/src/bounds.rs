@@ -24,7 +24,7 @@ const OVERHEAD: usize = 512 << 10;
 /// Limits that an operator sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// Size of the store at which the member raises the alarm NOSPACE, in bytes; none to raise none.
+    /// Size of the store at which the member raises the alarm NOSPACE, in bytes; none for no alarm.
     pub quota: Option<u64>,
     /// Largest command of a client, in bytes.
     pub request_bytes: usize,

@@ -421,7 +421,12 @@ impl Member {
             };
             match renewal {
                 Renewal::Renewed(ttl) => return Ok(Some(ttl)),
-                Renewal::Gone => return Ok(None),
+                Renewal::Gone => {
+                    // So that this member shows no key any more that has ended with the lease. The
+                    // client that has revoked it learns of that first, as its answer is due before.
+                    self.confirm().await?;
+                    return Ok(None);
+                }
                 Renewal::Noting(ttl) => {
                     if self.renewals.note(lease, ttl, term, deadline).await? {
                         return Ok(Some(ttl));

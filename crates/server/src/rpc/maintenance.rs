@@ -62,8 +62,8 @@ fn kind(alarm: Alarm) -> i32 {
     }
 }
 
-/// Lists alarms, activates one, or clears one. Only NOSPACE can be active: Tenure verifies checksums
-/// of what it reads, and has no use for CORRUPT.
+/// Lists alarms, activates one, or clears one. Only NOSPACE can be active: Tenure verifies
+/// checksums of what it reads, and has no use for CORRUPT.
 pub(crate) async fn alarm(
     member: Caller,
     asked: rpc::AlarmRequest,
@@ -119,7 +119,7 @@ pub(crate) async fn defragment(
     Ok(rpc::DefragmentResponse::default())
 }
 
-/// Returns a hash of the whole store, which is equal on members that have applied the same entries.
+/// Returns a hash of the whole store. It is equal on members that have applied the same entries.
 pub(crate) async fn hash(
     member: Caller,
     _: rpc::HashRequest,

@@ -98,7 +98,7 @@ fn full_store_raises_alarm_until_it_is_disarmed() {
         let told = rejected(&members[2], path, &asked);
         assert_eq!(told, (429, json!(8), json!(NO_SPACE)), "{path} {asked}");
     }
-    // Reads and deletions continue. The alarm outlives a restart, and deletions alone do not clear it.
+    // Reads and deletions continue. The alarm outlives a restart and deletions.
     assert_eq!(members[2].ask("/v3/kv/txn", &json!({ "success": [range] }))["succeeded"], true);
     let all = json!({ "key": base64("k/"), "range_end": base64("k0") });
     members.remove(0).kill();

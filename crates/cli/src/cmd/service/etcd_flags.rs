@@ -60,7 +60,7 @@ const CHECKSUMS: Effect =
 const ALWAYS: Effect = Ignored("it is always so");
 const REUSE: Effect = Ignored("ports are not shared");
 
-/// All flags of etcd 3.5, in the order of its help, and those that other releases have for the same.
+/// All flags of etcd 3.5, in the order of its help, and some of other releases.
 pub(super) const FLAGS: &[Flag] = &[
     same("name"),
     same("data-dir"),

@@ -23,9 +23,9 @@ use crate::cmd::notify::Manager;
 /// gone. On standard output it says where it serves and who leads, a line each time; its log goes
 /// to standard error (RUST_LOG filters it). Interrupted or sent TERM it hands over the lead and
 /// ends. A service manager is told that it is ready, and stops (sd_notify). Options are named as
-/// etcd names them; --config reads them from a TOML file, and those given besides count more. Without
-/// --config, variables ETCD_… set options that are not given (ETCD_NAME is --name). Other flags of
-/// etcd are accepted where that is safe: docs/etcd-flags.md lists all of them.
+/// etcd names them; --config reads them from a TOML file, and those given besides count more.
+/// Without --config, variables ETCD_… set options that are not given (ETCD_NAME is --name). Other
+/// flags of etcd are accepted where that is safe: docs/etcd-flags.md lists all of them.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// A TOML file with these options, as in `name = "a"`
@@ -104,8 +104,8 @@ pub(crate) struct Options {
     /// Origins whose web pages may read responses over HTTP, `*` for all [default: *]
     #[arg(long, value_name = "ORIGIN,…")]
     cors: Option<String>,
-    /// Reject puts and grants, and raise the alarm NOSPACE, when the store has this many bytes; 0 for
-    /// 2 GiB, negative for no quota [default: 0]
+    /// Reject puts and grants, and raise the alarm NOSPACE, when the store has this many bytes;
+    /// 0 for 2 GiB, negative for no quota [default: 0]
     #[arg(long, value_name = "BYTES", allow_negative_numbers = true)]
     quota_backend_bytes: Option<i64>,
     /// Largest request of a client, up to 10485760 [default: 1572864]
