@@ -48,7 +48,7 @@ fn main() {
     println!("  to see that none is due: {:.0} ns", each(begun.elapsed().as_nanos() as u64));
     let begun = Instant::now();
     let mut ended = 0;
-    while let Some(lease) = timers.fire(u32::MAX) {
+    while let Some((lease, _)) = timers.fire(u32::MAX) {
         assert_eq!(lessor.run_out(lease, 0), RunOut::End, "its only part is over");
         lessor.ended(lease);
         ended += 1;

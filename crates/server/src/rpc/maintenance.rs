@@ -90,8 +90,8 @@ pub(crate) async fn alarm(
     Ok(rpc::AlarmResponse { header: member.header_now(), alarms })
 }
 
-/// Activates or clears NOSPACE of a member. Returns the alarm if something has changed, or if it was
-/// active before and is to be.
+/// Activates or clears NOSPACE of a member. Returns the alarm if something has changed, or if it
+/// was active before and is to be.
 async fn change(
     member: &Caller,
     id: u64,
