@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use futures_util::StreamExt;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full, Limited, StreamBody};
-use hyper::body::{Bytes, Frame, Incoming};
+use hyper::body::{Bytes, Frame};
 use prost::Message;
 use prost::bytes::{Buf, BytesMut};
 use prost_reflect::{
@@ -21,6 +21,7 @@ use tonic::{Code, Status};
 use crate::beside::beside;
 use crate::budget::{self, Share};
 use crate::enums;
+use crate::intake::Sent;
 use crate::json_stream::Values;
 use crate::listener::{SILENCE, json};
 use crate::member::Member;
@@ -94,7 +95,7 @@ pub(crate) fn method(path: &str) -> Option<MethodDescriptor> {
 }
 
 /// Serves a request of JSON.
-pub(crate) async fn answer(member: Arc<Member>, request: Request<Incoming>) -> Response<Body> {
+pub(crate) async fn answer(member: Arc<Member>, request: Request<impl Sent>) -> Response<Body> {
     let path = request.uri().path().to_owned();
     let Some(method) = method(&path) else {
         return failure(&Status::new(Code::NotFound, "Not Found"));

@@ -43,12 +43,12 @@ impl Intake {
     }
 
     /// A request that is one message.
-    pub(crate) fn whole(&self, body: Incoming) -> Body {
+    pub(crate) fn whole(&self, body: impl Sent) -> Body {
         Body::new(Begun::new(body, self.0.clone(), Progress::Whole { begun: 0 }))
     }
 
     /// One of messages as JSON, of which each may be answered before the next has come.
-    pub(crate) fn values(&self, body: Incoming) -> Body {
+    pub(crate) fn values(&self, body: impl Sent) -> Body {
         Body::new(Begun::new(body, self.0.clone(), Progress::Values(ValueScanner::default())))
     }
 
@@ -56,6 +56,20 @@ impl Intake {
     pub(crate) fn framed(&self, body: Incoming) -> Body {
         Body::new(Begun::new(body, self.0.clone(), Progress::default()))
     }
+}
+
+/// The body of a request.
+pub(crate) trait Sent:
+    http_body::Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static
+{
+}
+
+impl<B> Sent for B where
+    B: http_body::Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>>
+        + Send
+        + Unpin
+        + 'static
+{
 }
 
 /// A request of which not all has come.

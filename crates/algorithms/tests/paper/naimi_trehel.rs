@@ -5,7 +5,7 @@ use tenure_algorithms::mutex::NaimiTrehel;
 use tenure_algorithms::mutex::naimi_trehel::Message;
 use tenure_claims::claims;
 use tenure_core::service::mutex::Command;
-use tenure_core::{Algorithm, Order, Property};
+use tenure_core::{Algorithm, Order};
 
 use crate::support::mutex::{NOBODY, Plan, enter_and_exit, entered, is_caught, run};
 use crate::support::p;

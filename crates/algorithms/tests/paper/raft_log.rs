@@ -91,7 +91,8 @@ fn give_log(stage: &mut Stage<RaftLog>, to: u32, terms: &[u64]) {
         let before = place.checked_sub(1).map_or(0, |before| terms[before]);
         let behind = Place { index: place as u64, term: before };
         let entries = of_terms(&[*term]);
-        let append = Message::Append { term: *term, behind, entries, commit: 0, round: 0, known: 0 };
+        let append =
+            Message::Append { term: *term, behind, entries, commit: 0, round: 0, known: 0 };
         stage.inject(from, p(to), append);
     }
     stage.take_seen();

@@ -178,9 +178,8 @@ fn request_survives_missing_the_leader_within_a_term() {
     stage.drain(&mut Dice(0));
     stage.fire(p(1), Timer::Heartbeat);
     stage.drain(&mut Dice(0));
-    let done = |event: &Event| {
-        matches!(event, Event::Log(log::Event::Acknowledged { ticket: 1, .. }))
-    };
+    let done =
+        |event: &Event| matches!(event, Event::Log(log::Event::Acknowledged { ticket: 1, .. }));
     let told = told(&mut stage, 2);
     assert!(told.iter().any(done), "{told:?}");
 }

@@ -156,7 +156,11 @@ fn late_entries_that_a_snapshot_stands_for_are_passed_over() {
     stage.recover(p(1));
     let behind = Place { index: 2, term: 1 };
     let entries = of_terms(&[1, 1, 2]);
-    stage.inject(p(2), p(1), Message::Append { term: 2, behind, entries, commit: 0, round: 0, known: 0 });
+    stage.inject(
+        p(2),
+        p(1),
+        Message::Append { term: 2, behind, entries, commit: 0, round: 0, known: 0 },
+    );
     assert_eq!(terms(&stage, 1), [2]);
     let answer = stage.queue((p(1), p(2)));
     assert_eq!(answer, [&Message::Appended { term: 2, matched: 5, round: 0 }]);

@@ -79,10 +79,9 @@ fn a_process_that_has_never_been_a_member_is_not_told_that_it_was_removed() {
 
 #[test]
 fn a_process_that_lost_acknowledged_entries_leaves_and_is_not_counted() {
-    for (switches, is_noticed) in [
-        (&[Switch::ForgottenLog][..], false),
-        (&[Switch::ForgottenLog, Switch::Noticing], true),
-    ] {
+    for (switches, is_noticed) in
+        [(&[Switch::ForgottenLog][..], false), (&[Switch::ForgottenLog, Switch::Noticing], true)]
+    {
         let mut stage = led(3, switches);
         stage.crash(p(3));
         stage.crash(p(2));

@@ -73,7 +73,11 @@ fn whoever_is_cut_off_from_an_entry_goes_by_the_members_before_it() {
     assert_eq!(members(&stage, 2), "P1,P2,P4 instead of P1,P2,P3");
     let entries = of_terms(&[2]);
     let behind = Place { index: 1, term: 1 };
-    stage.inject(p(3), p(2), Message::Append { term: 2, behind, entries, commit: 0, round: 0, known: 0 });
+    stage.inject(
+        p(3),
+        p(2),
+        Message::Append { term: 2, behind, entries, commit: 0, round: 0, known: 0 },
+    );
     assert_eq!(members(&stage, 2), "P1,P2,P3");
 }
 
@@ -180,47 +184,47 @@ fn with_reports_of_what_was_acknowledged_all_logs_become_alike() {
 }
 
 fn become_alike(seed: u64, switches: &[Switch]) {
-        let mut dice = Dice(seed);
-        let mut stage = newcomer(5, switches);
-        for ticket in 1..=60_u64 {
-            let at = 1 + u32::try_from(dice.below(5)).expect("a small number");
-            match dice.below(8) {
-                0 => stage.fire(p(at), Timer::Election),
-                1 => {
-                    stage.crash(p(at));
-                    stage.recover(p(at));
-                }
-                2 => compact(&mut stage, at),
-                3 => {
-                    let voters = [p(1), p(2), p(3), p(4), p(5)].into_iter();
-                    let voters = voters.filter(|_| !dice.one_in(3)).collect();
-                    let learners = ProcessSet::new();
-                    stage.command(p(at), Command::ChangeMembers { ticket, voters, learners });
-                }
-                _ => (1..=5).for_each(|at| append(&mut stage, at, ticket)),
+    let mut dice = Dice(seed);
+    let mut stage = newcomer(5, switches);
+    for ticket in 1..=60_u64 {
+        let at = 1 + u32::try_from(dice.below(5)).expect("a small number");
+        match dice.below(8) {
+            0 => stage.fire(p(at), Timer::Election),
+            1 => {
+                stage.crash(p(at));
+                stage.recover(p(at));
             }
-            for link in stage.busy_links() {
-                match dice.below(6) {
-                    0 => stage.lose(link),
-                    1 => stage.duplicate(link),
-                    2 => {}
-                    _ => stage.deliver(link, &mut dice),
-                }
+            2 => compact(&mut stage, at),
+            3 => {
+                let voters = [p(1), p(2), p(3), p(4), p(5)].into_iter();
+                let voters = voters.filter(|_| !dice.one_in(3)).collect();
+                let learners = ProcessSet::new();
+                stage.command(p(at), Command::ChangeMembers { ticket, voters, learners });
+            }
+            _ => (1..=5).for_each(|at| append(&mut stage, at, ticket)),
+        }
+        for link in stage.busy_links() {
+            match dice.below(6) {
+                0 => stage.lose(link),
+                1 => stage.duplicate(link),
+                2 => {}
+                _ => stage.deliver(link, &mut dice),
             }
         }
-        settle(&mut stage, &mut dice);
-        let leader = (1..=5).find(|at| leads(&stage, *at));
-        let leader = leader.unwrap_or_else(|| panic!("nobody leads, seed {seed}"));
-        let log = |at: u32| stage.process(p(at)).expect("it is up").log();
-        let voters = stage.process(p(leader)).expect("it is up").members().voters.clone();
-        for voter in &voters {
-            let log_of_voter = log(voter.number());
-            assert_eq!(log_of_voter.last(), log(leader).last(), "{voter}, seed {seed}");
-            let base = log_of_voter.base().index.max(log(leader).base().index);
-            for index in base..=log(leader).last().index {
-                assert_eq!(log_of_voter.place(index), log(leader).place(index), "seed {seed}");
-            }
+    }
+    settle(&mut stage, &mut dice);
+    let leader = (1..=5).find(|at| leads(&stage, *at));
+    let leader = leader.unwrap_or_else(|| panic!("nobody leads, seed {seed}"));
+    let log = |at: u32| stage.process(p(at)).expect("it is up").log();
+    let voters = stage.process(p(leader)).expect("it is up").members().voters.clone();
+    for voter in &voters {
+        let log_of_voter = log(voter.number());
+        assert_eq!(log_of_voter.last(), log(leader).last(), "{voter}, seed {seed}");
+        let base = log_of_voter.base().index.max(log(leader).base().index);
+        for index in base..=log(leader).last().index {
+            assert_eq!(log_of_voter.place(index), log(leader).place(index), "seed {seed}");
         }
+    }
     let told = told(&mut stage);
     assert!(!told.iter().any(|it| matches!(it, (_, Event::Forgotten { .. }))), "seed {seed}");
 }

@@ -2,9 +2,7 @@
 
 use tenure_algorithms::catalogue::{self, ELECTIONS, Parameters};
 use tenure_core::{Order, ProcessId, Property, Timing};
-use tenure_sim::{
-    Chance, Ended, Fault, Judgement, Random, Settings, SettingsError, Span, When, Workload,
-};
+use tenure_sim::{Chance, Ended, Fault, Random, Settings, SettingsError, Span, When, Workload};
 
 use super::{LOCKS, busy, ring, run, try_run};
 
