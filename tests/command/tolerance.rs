@@ -56,5 +56,5 @@ fn simulator_compares_its_faults_with_the_bound() {
 #[test]
 fn tables_of_cards_show_the_bound() {
     let shown = text("list", 0);
-    assert!(shown.contains("1 lost message") && shown.contains("1 crash"), "{shown}");
+    assert!(shown.contains("1 lost") && shown.contains("1 crash"), "{shown}");
 }

@@ -255,8 +255,9 @@ fn survives(faults: &Faults) -> String {
     };
     match faults.max_lost {
         0 => crashes,
-        1 => crashes + ", 1 lost message",
-        most => format!("{crashes}, {most} lost messages"),
+        1 if faults.crashes == Crashes::None => "1 lost".to_owned(),
+        most if faults.crashes == Crashes::None => format!("{most} lost"),
+        most => format!("{crashes}, {most} lost"),
     }
 }
 
