@@ -4,7 +4,8 @@
 //! deleting keys reduces the size at once.
 //!
 //! The constants are upper estimates of what `examples/footprint.rs` measures, with the overhead of
-//! an allocator.
+//! an allocator: a member's resident memory grew by 349 bytes for a key of 13 bytes and its value of
+//! 24, which count as 357.
 
 use crate::claim::claim_key;
 use crate::command::{Command, Enqueue, Operation, Put, Txn};
@@ -12,7 +13,7 @@ use crate::kv::KeyValue;
 use crate::store::Store;
 
 /// Bytes of a key beside its name and its value.
-const KEY: usize = 256;
+const KEY: usize = 320;
 
 /// Bytes that a key with a lease takes in addition.
 const ATTACHED: usize = 256;
