@@ -323,8 +323,8 @@ impl Leased {
 
     /// A part of a lease is over.
     ///
-    /// A lease that outlives its bound is never ended: thus `progress` judges that each change of
-    /// leader delays the end of a lease by one part at most.
+    /// A lease that outlives its bound is never ended: thus `starvation-freedom` judges that each
+    /// change of leader delays the end of a lease by one part at most.
     pub(super) fn on_part(&mut self, lease: u64, fx: &mut impl Effects<Self>) {
         let Some(service) = &mut self.service else { return };
         fx.set_timer(Timer::Change, self.config.change);
