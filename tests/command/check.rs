@@ -133,11 +133,11 @@ fn what_the_card_excludes_is_refused_unless_wanted() {
             "bully -n 2 --timing asynchronous",
             "the timing asked for is weaker, and its card says: needs synchronous timing",
         ),
-        ("token-ring -n 2 --lose 1", "but messages are lost"),
-        ("token-ring -n 2 --duplicate 1", "but messages are duplicated"),
-        ("ricart-agrawala -n 2 --crash 1", "but a process crashes"),
-        ("lamport -n 2 --down 2", "but a process is down from the start"),
-        ("coordinated:bully -n 2 --partition 1", "but a partition loses messages"),
+        ("token-ring -n 2 --lose 1", "messages are lost, and its card says"),
+        ("token-ring -n 2 --duplicate 1", "messages are duplicated, and its card says"),
+        ("ricart-agrawala -n 2 --crash 1", "a process crashes, and its card says"),
+        ("lamport -n 2 --down 2", "a process is down from the start, and its card says"),
+        ("coordinated:bully -n 2 --partition 1", "a partition loses messages, and its card says"),
     ] {
         let refused = tenure(&format!("check {line}"));
         let told = String::from_utf8_lossy(&refused.stderr);

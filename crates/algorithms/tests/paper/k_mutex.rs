@@ -130,7 +130,7 @@ fn never_more_than_k_are_inside_whatever_is_duplicated() {
 #[test]
 fn mutual_exclusion_is_not_promised_and_does_not_hold() {
     let card = KMutex::card(&at_most(2), 3);
-    assert_eq!(card.promises, [Property::AtMost(2), Property::Progress]);
+    assert_eq!(card.promises, [Property::AtMost(2), Property::StarvationFreedom]);
     let stricter = Card { promises: vec![Property::MutualExclusion], ..card };
     let plans = (0..50).map(|seed| plan(vec![1; 3], 0, seed));
     let mut told = plans.filter_map(|plan| run_as::<KMutex>(&stricter, at_most(2), &plan).err());

@@ -48,6 +48,7 @@ fn a_report_is_the_json_of_the_command_line() {
         "states",
         "transitions",
         "depth",
+        "fairness",
         "reduction",
         "seconds",
         "counterexample",

@@ -150,10 +150,16 @@ fn a_check_that_assumes_a_card_is_refused_where_more_may_happen() {
     assert_eq!(check().run().judgement(), Judgement::Violated, "nothing was assumed");
     for (beyond, says) in [
         (check(), "lamport: the channels reorder, and its card says: needs channels in order"),
-        (check().fifo().losing(1), "but messages are lost"),
-        (check().fifo().crashing(1), "but a process crashes"),
-        (check().fifo().partitioning([ProcessId(0)]), "but a partition loses messages"),
-        (check().fifo().down([ProcessId(0)]), "but a process is down from the start"),
+        (check().fifo().losing(1), "messages are lost, and its card says"),
+        (check().fifo().crashing(1), "a process crashes, and its card says"),
+        (
+            check().fifo().partitioning([ProcessId(0)]),
+            "a partition loses messages, and its card says",
+        ),
+        (
+            check().fifo().down([ProcessId(0)]),
+            "a process is down from the start, and its card says",
+        ),
     ] {
         let refused = beyond.assuming(&card).try_run().expect_err("it goes beyond").to_string();
         assert!(refused.contains(says), "{refused}");
