@@ -20,6 +20,7 @@ const USAGE: &str = "\
 usage: cargo xtask <command>
 
   tidy [FOLDER]             check the laws of the architecture and the house rules
+  ratchet                   lower the limits of prose idioms to the present counts
   docs [--check] [PAGE]     make the pages of cards and measured runs, or see whether they are
                             current; --tenure FILE runs that command
   book [--check] [PAGE …]   run the commands of the book, and write down what they print, or see
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
     match arguments.as_slice() {
         ["tidy"] => tidy::main(&root()),
         ["tidy", folder] => tidy::main(Path::new(folder)),
+        ["ratchet"] => tidy::lower_prose_limits(&root()),
         ["docs", wishes @ ..] => docs::main(&root(), wishes),
         ["pictures"] => pictures::main(&root(), true),
         ["pictures", "--check"] => pictures::main(&root(), false),

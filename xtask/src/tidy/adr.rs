@@ -1,14 +1,19 @@
-//! Decision records are numbered without gaps, say what they must, and fit on a page.
+//! Decision records are numbered without gaps, have a status and the usual sections, fit on a page,
+//! and are listed in an index.
 
 use super::{File, Finding, Tree};
 
 const FOLDER: &str = "docs/adr/";
-const SECTIONS: &[&str] = &["## Context", "## Decision", "## Consequences"];
+const INDEX: &str = "docs/adr/README.md";
+const SECTIONS: &[&str] = &["## Context", "## Decision", "## Alternatives", "## Consequences"];
+const STATUS: &str = "Status: ";
 const PAGE: usize = 80;
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let records = tree.files().iter().filter(|file| file.path.starts_with(FOLDER));
+    let is_record = |file: &&File| file.path.starts_with(FOLDER) && file.path != INDEX;
+    let records = tree.files().iter().filter(is_record);
+    let index = tree.file(INDEX).map_or("", |file| file.text.as_str());
     for (number, file) in (1..).zip(records) {
         let mut find = |line: usize, says: String, fix: &str| {
             findings.push(Finding::new(&file.path, line, says, fix));
@@ -27,6 +32,12 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
         let heading = format!("# {number:04}. ");
         if !file.text.starts_with(&heading) {
             find(1, format!("the first line does not begin with `{heading}`"), "write it so");
+        }
+        if !file.text.lines().any(|line| line.starts_with(STATUS)) {
+            find(1, format!("there is no line that begins with `{STATUS}`"), "write it");
+        }
+        if !index.contains(file.path.trim_start_matches(FOLDER)) {
+            find(1, format!("{INDEX} does not list the record"), "add a row");
         }
         for section in missing_sections(file) {
             find(1, format!("there is no `{section}`"), "write it");
@@ -56,7 +67,9 @@ mod tests {
     use super::check;
     use crate::tidy::findings;
 
-    const BODY: &str = "## Context\n## Decision\n## Consequences\n";
+    const BODY: &str =
+        "Status: accepted\n## Context\n## Decision\n## Alternatives\n## Consequences\n";
+    const INDEX: (&str, &str) = ("docs/adr/README.md", "0001-a.md 0001-b.md 0002-b-c.md 0003-b.md");
 
     fn record(number: &str) -> String {
         format!("# {number}. A title\n{BODY}")
@@ -65,31 +78,39 @@ mod tests {
     #[test]
     fn records_numbered_from_one_pass() {
         let (first, second) = (record("0001"), record("0002"));
-        let sample = [("docs/adr/0001-a.md", &*first), ("docs/adr/0002-b-c.md", &*second)];
+        let sample =
+            [INDEX, ("docs/adr/0001-a.md", &*first), ("docs/adr/0002-b-c.md", &*second)];
         assert_eq!(findings(check, &sample), [""; 0]);
     }
 
     #[test]
     fn gaps_and_twins_are_found() {
         let (first, second) = (record("0001"), record("0002"));
-        let gap = [("docs/adr/0001-a.md", &*first), ("docs/adr/0003-b.md", &*second)];
+        let gap = [INDEX, ("docs/adr/0001-a.md", &*first), ("docs/adr/0003-b.md", &*second)];
         assert_eq!(findings(check, &gap).len(), 1);
-        let twins = [("docs/adr/0001-a.md", &*first), ("docs/adr/0001-b.md", &*second)];
+        let twins = [INDEX, ("docs/adr/0001-a.md", &*first), ("docs/adr/0001-b.md", &*second)];
         assert_eq!(findings(check, &twins).len(), 1);
     }
 
     #[test]
     fn a_name_a_heading_or_a_section_amiss_is_found() {
         let first = record("0001");
-        assert_eq!(findings(check, &[("docs/adr/1-a.md", &*first)]).len(), 1);
-        assert_eq!(findings(check, &[("docs/adr/0001-A_b.md", &*first)]).len(), 1);
-        assert_eq!(findings(check, &[("docs/adr/0001-a.md", BODY)]).len(), 1);
-        assert_eq!(findings(check, &[("docs/adr/0001-a.md", "# 0001. A title\n")]).len(), 3);
+        let found = |path, text: &str| findings(check, &[INDEX, (path, text)]).len();
+        assert_eq!(found("docs/adr/0001-A_b.md", &first), 2);
+        assert_eq!(found("docs/adr/0001-a.md", &first), 0);
+        assert_eq!(found("docs/adr/0001-a.md", BODY), 1);
+        assert_eq!(found("docs/adr/0001-a.md", "# 0001. A title\n"), 5);
+    }
+
+    #[test]
+    fn a_record_without_a_row_in_the_index_is_found() {
+        let first = record("0001");
+        assert_eq!(findings(check, &[("docs/adr/0001-a.md", &*first)]).len(), 1);
     }
 
     #[test]
     fn a_record_longer_than_a_page_is_found() {
         let long = record("0001") + &"\n".repeat(80);
-        assert_eq!(findings(check, &[("docs/adr/0001-a.md", &*long)]).len(), 1);
+        assert_eq!(findings(check, &[INDEX, ("docs/adr/0001-a.md", &*long)]).len(), 1);
     }
 }

@@ -15,6 +15,7 @@ mod laws;
 mod lengths;
 mod links;
 mod places;
+mod prose;
 mod purity;
 mod shown;
 mod source;
@@ -28,6 +29,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 pub(crate) use links::{links, resolve};
+pub(crate) use prose::lower as lower_prose_limits;
 pub(crate) use tree::{File, Tree};
 
 /// One check of the whole tree.
@@ -51,6 +53,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("adr", adr::check),
     ("links", links::check),
     ("places", places::check),
+    ("prose", prose::check),
 ];
 
 /// Something that breaks a rule, and how to mend it.
