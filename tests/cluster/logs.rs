@@ -84,7 +84,7 @@ fn a_cut_and_lost_messages_do_no_harm_to_a_log() {
 
 /// The control: a leader that asks nobody answers reads as of old while it is cut off.
 ///
-/// Whether a client reads there in time is chance, the more so on a loaded machine: it has to be seen
+/// Whether a client reads there in time is chance, more so on a loaded machine: it has to be seen
 /// in one run of some.
 #[test]
 fn stale_reads_of_a_deposed_leader_are_found_in_what_clients_saw() {
@@ -104,7 +104,7 @@ fn stale_reads_of_a_deposed_leader_are_found_in_what_clients_saw() {
     assert!(result["violated"].as_array().unwrap().iter().any(stale), "{result:#}");
 }
 
-/// The control: what is answered before it is saved is gone when all are killed, in one run of some.
+/// The control: entries answered before their save are gone when all are killed, in some run.
 #[test]
 fn an_acknowledgement_before_the_save_is_found_lost_when_all_are_killed() {
     let _place = place();

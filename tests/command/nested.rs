@@ -1,4 +1,4 @@
-//! Locks whose names nest, `path` and `path/1`: at `tenure serve` and at etcd, with clients of both.
+//! Locks with nested names, `path` and `path/1`, at `tenure serve` and etcd, with clients of both.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};

@@ -123,14 +123,7 @@ impl<P: Checkable> Check<P> {
             sessions: self.sessions,
             elects_too: self.service == Service::Office,
         };
-        let marks = layout.marks_of_processes() + layout.monitors;
-        if marks > u32::BITS as usize {
-            let (monitors, most) = (
-                layout.monitors,
-                u32::BITS as usize - layout.marks_of_processes().min(u32::BITS as usize),
-            );
-            return Err(Refusal::Monitors { monitors, most });
-        }
+        has_marks_for_all(&layout)?;
         let timed = self.synchronous.is_some();
         let freight = Arc::new(Freight::new(self.order, timed, self.in_flight));
         let setting = Setting {
@@ -308,4 +301,15 @@ impl<P: Checkable> Check<P> {
         let story = Story::of(&told.trace(&way, false));
         Some(Bypassing { most, at_least: most >= cap, story })
     }
+}
+
+/// Rejects more monitors than a world has marks for.
+fn has_marks_for_all(layout: &Layout) -> Result<(), Refusal> {
+    const MARKS: usize = u32::BITS as usize;
+    let of_processes = layout.marks_of_processes();
+    if of_processes + layout.monitors > MARKS {
+        let most = MARKS - of_processes.min(MARKS);
+        return Err(Refusal::Monitors { monitors: layout.monitors, most });
+    }
+    Ok(())
 }

@@ -376,7 +376,7 @@ impl Drop for Place {
     }
 }
 
-/// Looks for the newest key of a queue that was created in the revision `most` or before (0: of all)
+/// Looks for the newest key of a queue, created in the revision `most` or before (0: of all)
 /// and for a key of its own; in the queue as it was in the revision `since` or later, if that is
 /// not 0.
 ///

@@ -176,7 +176,7 @@ impl Session {
     /// ahead has left, as they say themselves at `tenure serve`, or as the log does. Whoever stops
     /// waiting (drops the future) leaves the queue.
     ///
-    /// Names may nest: the claims of `jobs/nightly` are not in the queue of `jobs`. For libraries of
+    /// Names may nest: claims of `jobs/nightly` are not in the queue of `jobs`. For libraries of
     /// etcd they are.
     ///
     /// # Errors

@@ -143,8 +143,8 @@ const BYPASS: &str = "Measure how often one process enters while another waits; 
     judge that it is no more than twice";
 
 /// What [`Property::Order`] says.
-const ORDER: &str = "First come, first served (FIFO): no request is served before one that happened \
-    before it";
+const ORDER: &str = "First come, first served (FIFO): no request is served before one that \
+    happened before it";
 
 /// What [`Property::DeadlockFreedom`] says.
 const DEADLOCK_FREEDOM: &str = "While processes wait, some process enters (weak fairness)";
@@ -221,9 +221,7 @@ impl Property {
                 ("validity", "In the end the largest live rank leads; a decision was proposed")
             }
             Property::Uniqueness => ("uniqueness", "In the end exactly one leads"),
-            Property::Irrevocability => {
-                ("irrevocability", "Nobody changes its mind in one election")
-            }
+            Property::Irrevocability => ("irrevocability", "No change of mind in one election"),
             Property::OneLeaderAtATime => ("one-leader-at-a-time", "Never two leaders at once"),
             Property::OneLeaderPerTerm => {
                 ("one-leader-per-term", "Never two leaders under one number")

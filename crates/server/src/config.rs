@@ -303,21 +303,7 @@ impl Config {
     ///
     /// [`ConfigError`] says which option cannot be, and what would be right.
     pub fn plan(&self) -> Result<Plan, ConfigError> {
-        let (heartbeat, election) = (self.heartbeat_interval, self.election_timeout);
-        if heartbeat == 0 || election < heartbeat.saturating_mul(3) {
-            return Err(ConfigError::Times { heartbeat, election });
-        }
-        if self.name.is_empty() {
-            return Err(ConfigError::Incomplete("--name is empty"));
-        }
-        if self.data_dir.is_none() && !is_folder(&self.name) {
-            return Err(ConfigError::Folder(self.name.clone()));
-        }
-        if self.auth_token_ttl == 0 {
-            let says =
-                "--auth-token-ttl 0: no token would ever count; say how many seconds one does";
-            return Err(ConfigError::Incomplete(says));
-        }
+        self.check()?;
         let clients = self.urls("--listen-client-urls", &self.listen_client_urls)?;
         let client_urls = match &self.advertise_client_urls {
             None => clients.iter().map(Url::to_string).collect(),
@@ -363,6 +349,26 @@ impl Config {
             origins: self.cors.split(',').filter(|it| !it.is_empty()).map(str::to_owned).collect(),
             bounds: self.bounds()?,
         })
+    }
+
+    /// Checks the options that stand alone.
+    fn check(&self) -> Result<(), ConfigError> {
+        let (heartbeat, election) = (self.heartbeat_interval, self.election_timeout);
+        if heartbeat == 0 || election < heartbeat.saturating_mul(3) {
+            return Err(ConfigError::Times { heartbeat, election });
+        }
+        if self.name.is_empty() {
+            return Err(ConfigError::Incomplete("--name is empty"));
+        }
+        if self.data_dir.is_none() && !is_folder(&self.name) {
+            return Err(ConfigError::Folder(self.name.clone()));
+        }
+        if self.auth_token_ttl == 0 {
+            let says =
+                "--auth-token-ttl 0: no token would ever count; say how many seconds one does";
+            return Err(ConfigError::Incomplete(says));
+        }
+        Ok(())
     }
 
     fn urls(&self, option: &'static str, text: &str) -> Result<Vec<Url>, ConfigError> {

@@ -49,7 +49,7 @@ pub enum Eviction {
     },
     /// It is to take the place of a member that is one still.
     #[error(
-        "the member that this one is to replace has not been removed from the cluster; remove it by \
+        "the member that this one replaces has not been removed from the cluster; remove it by \
          `tenure member remove`, and start this one again"
     )]
     StillMember,

@@ -60,15 +60,14 @@ impl Intake {
 
 /// The body of a request.
 pub(crate) trait Sent:
-    http_body::Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static
+    http_body::Body<Data = Bytes, Error: Into<AnyError>> + Send + Unpin + 'static
 {
 }
 
+type AnyError = Box<dyn Error + Send + Sync>;
+
 impl<B> Sent for B where
-    B: http_body::Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>>
-        + Send
-        + Unpin
-        + 'static
+    B: http_body::Body<Data = Bytes, Error: Into<AnyError>> + Send + Unpin + 'static
 {
 }
 

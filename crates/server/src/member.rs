@@ -36,7 +36,7 @@ use crate::led::may_try_again;
 use crate::peers::{limits, trust};
 use crate::proposal::{BACKLOG, Backlog, Unheard};
 use crate::refusal::{Refusal, Refusals};
-use crate::renewals::{Renewals, keep_time, note_renewals};
+use crate::renewals::{Renewals, Renewed, keep_time, note_renewals};
 use crate::state::{Shared, Standing, State};
 use crate::tokens::Tokens;
 use crate::visits::Visits;
@@ -140,18 +140,8 @@ impl Member {
     pub(crate) fn start(config: &Config, plan: Plan) -> Result<(Arc<Member>, Log), ServeError> {
         let owner = owner(config, &plan);
         let Owner { cluster, process: me, group_size: size } = owner.clone();
-        let mut store = Store::open(&plan.directory, &owner, SCHEMA)?;
+        let (store, registry) = opened(config, &plan, &owner)?;
         let members = first_members(config, me, size);
-        let is_new = config.initial_cluster_state == ClusterState::Existing;
-        let is_newcomer = is_new && store.state().is_none();
-        store = store.with_registry(!is_newcomer)?;
-        let registry = store.registry().expect("it was given one");
-        if let Some(why) = registry.eviction() {
-            return Err(Eviction::Noted(why).into());
-        }
-        if is_newcomer {
-            store = store.in_session(session_of_newcomer())?;
-        }
         let (session, saves) = (store.session(), store.saves());
         // Nobody connects to a member that is alone; it listens nowhere that others could find.
         let peers = if size == 1 { ([127, 0, 0, 1], 0).into() } else { plan.peers };
@@ -201,13 +191,18 @@ impl Member {
             renewals,
             leader_monitor,
         });
-        tokio::spawn(come_back(Arc::downgrade(&member)));
-        tokio::spawn(keep_time(Arc::downgrade(&member)));
-        tokio::spawn(note_renewals(Arc::downgrade(&member), renewed));
-        tokio::spawn(keep_short(Arc::downgrade(&member)));
-        tokio::spawn(introduce(Arc::downgrade(&member)));
-        tokio::spawn(watch_membership(Arc::downgrade(&member)));
+        member.spawn_tasks(renewed);
         Ok((member, running.task))
+    }
+
+    /// Starts the tasks that run for as long as the member exists.
+    fn spawn_tasks(self: &Arc<Self>, renewed: mpsc::UnboundedReceiver<Renewed>) {
+        tokio::spawn(come_back(Arc::downgrade(self)));
+        tokio::spawn(keep_time(Arc::downgrade(self)));
+        tokio::spawn(note_renewals(Arc::downgrade(self), renewed));
+        tokio::spawn(keep_short(Arc::downgrade(self)));
+        tokio::spawn(introduce(Arc::downgrade(self)));
+        tokio::spawn(watch_membership(Arc::downgrade(self)));
     }
 
     /// Ends in good order: somebody else leads first, if somebody is there. What is left of leases
@@ -467,6 +462,22 @@ pub(crate) fn owner(config: &Config, plan: &Plan) -> Owner {
     let cluster = format!("{} {:016x}", config.initial_cluster_token, plan.cluster_id);
     let group_size = ProcessId::at(plan.members.len()).0;
     Owner { cluster, process: ProcessId::at(plan.me), group_size }
+}
+
+/// Opens the data directory. Fails if the member was removed, or evicted for another reason.
+fn opened(config: &Config, plan: &Plan, owner: &Owner) -> Result<(Store, Registry), ServeError> {
+    let mut store = Store::open(&plan.directory, owner, SCHEMA)?;
+    let is_new = config.initial_cluster_state == ClusterState::Existing;
+    let is_newcomer = is_new && store.state().is_none();
+    store = store.with_registry(!is_newcomer)?;
+    let registry = store.registry().expect("it was given one");
+    if let Some(why) = registry.eviction() {
+        return Err(Eviction::Noted(why).into());
+    }
+    if is_newcomer {
+        store = store.in_session(session_of_newcomer())?;
+    }
+    Ok((store, registry))
 }
 
 /// Who keeps the log as long as it does not say. Whoever joins is not among them.

@@ -25,7 +25,36 @@ pub(crate) fn metrics(member: &Member) -> String {
     say("etcd_server_has_leader", "gauge", "Whether a leader is known: 1 or 0.", has);
     say("etcd_server_is_leader", "gauge", "Whether this member leads: 1 or 0.", leads);
     say("tenure_term", "gauge", "The latest term that this member has heard of.", standing.term);
-    let numbers = member.look(|state| {
+    let numbers = numbers_of_store(member);
+    let quota = member.plan.bounds.quota.unwrap_or_default();
+    say("etcd_server_quota_backend_bytes", "gauge", "Quota of the store; 0 for none.", quota);
+    let directory = bytes_in(&member.plan.directory);
+    say("tenure_directory_bytes", "gauge", "Bytes of the files of this member.", directory);
+    for (name, what, value) in numbers {
+        say(name, "gauge", what, value);
+    }
+    let what = "How many bytes of requests have come that are not complete.";
+    say("tenure_requests_begun_bytes", "gauge", what, member.intake.bytes() as u64);
+    links(member, &mut text);
+    visits(member, &mut text);
+    let saves = member.saves();
+    for (name, kind, what, value) in [
+        ("saves_total", "counter", "Saves to the disk.", saves.count as f64),
+        ("save_seconds_total", "counter", "How long they took.", saves.total.as_secs_f64()),
+        ("save_longest_seconds", "gauge", "The longest of them.", saves.longest.as_secs_f64()),
+    ] {
+        let name = format!("tenure_{name}");
+        let _ = writeln!(text, "# HELP {name} {what}\n# TYPE {name} {kind}\n{name} {value}");
+    }
+    for (name, kind, what, value) in process::metrics() {
+        let _ = writeln!(text, "# HELP {name} {what}\n# TYPE {name} {kind}\n{name} {value}");
+    }
+    text
+}
+
+/// Names, descriptions and values of the gauges of the store.
+fn numbers_of_store(member: &Member) -> [(&'static str, &'static str, u64); 12] {
+    member.look(|state| {
         let store = &state.store;
         [
             (
@@ -58,31 +87,7 @@ pub(crate) fn metrics(member: &Member) -> String {
                 store.size() as u64,
             ),
         ]
-    });
-    let quota = member.plan.bounds.quota.unwrap_or_default();
-    say("etcd_server_quota_backend_bytes", "gauge", "Quota of the store; 0 for none.", quota);
-    let directory = bytes_in(&member.plan.directory);
-    say("tenure_directory_bytes", "gauge", "Bytes of the files of this member.", directory);
-    for (name, what, value) in numbers {
-        say(name, "gauge", what, value);
-    }
-    let what = "How many bytes of requests have come that are not complete.";
-    say("tenure_requests_begun_bytes", "gauge", what, member.intake.bytes() as u64);
-    links(member, &mut text);
-    visits(member, &mut text);
-    let saves = member.saves();
-    for (name, kind, what, value) in [
-        ("saves_total", "counter", "Saves to the disk.", saves.count as f64),
-        ("save_seconds_total", "counter", "How long they took.", saves.total.as_secs_f64()),
-        ("save_longest_seconds", "gauge", "The longest of them.", saves.longest.as_secs_f64()),
-    ] {
-        let name = format!("tenure_{name}");
-        let _ = writeln!(text, "# HELP {name} {what}\n# TYPE {name} {kind}\n{name} {value}");
-    }
-    for (name, kind, what, value) in process::metrics() {
-        let _ = writeln!(text, "# HELP {name} {what}\n# TYPE {name} {kind}\n{name} {value}");
-    }
-    text
+    })
 }
 
 /// Returns the bytes of the files of a directory.

@@ -4,8 +4,8 @@
 //! deleting keys reduces the size at once.
 //!
 //! The constants are upper estimates of what `examples/footprint.rs` measures, with the overhead of
-//! an allocator: a member's resident memory grew by 349 bytes for a key of 13 bytes and its value of
-//! 24, which count as 357.
+//! an allocator: a member's resident memory grew by 349 bytes for a key of 13 bytes with a value
+//! of 24, which count as 357.
 
 use crate::claim::claim_key;
 use crate::command::{Command, Enqueue, Operation, Put, Txn};

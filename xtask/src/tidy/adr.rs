@@ -78,8 +78,7 @@ mod tests {
     #[test]
     fn records_numbered_from_one_pass() {
         let (first, second) = (record("0001"), record("0002"));
-        let sample =
-            [INDEX, ("docs/adr/0001-a.md", &*first), ("docs/adr/0002-b-c.md", &*second)];
+        let sample = [INDEX, ("docs/adr/0001-a.md", &*first), ("docs/adr/0002-b-c.md", &*second)];
         assert_eq!(findings(check, &sample), [""; 0]);
     }
 

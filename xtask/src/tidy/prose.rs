@@ -115,9 +115,9 @@ fn count(tree: &Tree) -> Counts {
         let counts = counts.entry(area(&file.path)).or_default();
         for (name, pattern, in_questions) in &idioms {
             let found = prose.texts.iter().flat_map(|text| {
-                pattern.find_iter(text).filter(|found| {
-                    !(*in_questions && is_question(&text[found.end()..]))
-                })
+                pattern
+                    .find_iter(text)
+                    .filter(|found| !(*in_questions && is_question(&text[found.end()..])))
             });
             *counts.entry((*name).to_owned()).or_default() += found.count();
         }

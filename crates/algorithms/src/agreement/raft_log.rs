@@ -41,6 +41,7 @@ mod members;
 mod message;
 mod reads;
 mod replication;
+mod routes;
 mod rules;
 mod saved;
 mod snapshot;
@@ -237,54 +238,20 @@ impl Protocol for RaftLog {
             {
                 fx.send(from, Message::Overtaken { term: self.term });
             }
-            Message::Append { term, behind, entries, commit, round, known } => {
+            Message::Append { term, .. }
+            | Message::Committed { term, .. }
+            | Message::Piece { term, .. }
+            | Message::Heartbeat { term, .. } => {
                 self.notice(term, fx);
-                if !self.leaves_for_lack_of(known, fx) && self.follow(from, fx) {
-                    let answer = self.accept(behind, entries, commit, round, fx);
-                    fx.send(from, answer);
-                }
+                self.on_leader(from, message, fx);
             }
-            Message::Committed { term, last } => {
-                self.notice(term, fx);
-                if self.follow(from, fx) {
-                    self.hear_of_commit(last, fx);
-                }
-            }
-            Message::Heartbeat { term, round } => {
-                self.notice(term, fx);
-                if self.follow(from, fx) {
-                    fx.send(from, Message::HeartbeatResponse { term, round });
-                }
-            }
-            Message::HeartbeatResponse { term, round } => {
+            Message::HeartbeatResponse { term, .. }
+            | Message::HasPieces { term, .. }
+            | Message::Appended { term, .. }
+            | Message::Rejected { term, .. } => {
                 self.notice(term, fx);
                 if term == self.term {
-                    self.hear(from, round, fx);
-                }
-            }
-            Message::Piece { term, round, known, piece } => {
-                self.notice(term, fx);
-                if !self.leaves_for_lack_of(known, fx) && self.follow(from, fx) {
-                    let answer = self.accept_piece(*piece, round, fx);
-                    fx.send(from, answer);
-                }
-            }
-            Message::HasPieces { term, last, has, round } => {
-                self.notice(term, fx);
-                if term == self.term {
-                    self.on_has_pieces(from, last, has, round, fx);
-                }
-            }
-            Message::Appended { term, matched, round } => {
-                self.notice(term, fx);
-                if term == self.term {
-                    self.on_appended(from, matched, round, fx);
-                }
-            }
-            Message::Rejected { term, behind, conflict, round } => {
-                self.notice(term, fx);
-                if term == self.term {
-                    self.on_rejected(from, behind, conflict, round, fx);
+                    self.on_follower(from, message, fx);
                 }
             }
             Message::TimeoutNow { term } => self.on_timeout_now(from, term, fx),

@@ -14,8 +14,8 @@
 //! so under fair loss everything arrives. Numbers count from 1 within a pair of sessions: both
 //! ends' sessions travel in every message, so nothing that one boot of a process sent is taken
 //! for a message of another. What is still unacknowledged when the peer's next session shows
-//! itself is sent again to that one: for all we know, it was up already when we sent it. So a
-//! message may reach two boots of its receiver, but none of them twice.
+//! itself is sent again to that one, which may have been up already. So a message may reach two
+//! boots of its receiver, but none of them twice.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -213,10 +213,7 @@ impl<P: Protocol> Protocol for Fifo<P> {
     }
 
     fn timer_role(timer: &Self::Timer) -> TimerRole {
-        match timer {
-            Timer::Inner(timer) => P::timer_role(timer),
-            _ => TimerRole::Plain,
-        }
+        if let Timer::Inner(timer) = timer { P::timer_role(timer) } else { TimerRole::Plain }
     }
 
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {

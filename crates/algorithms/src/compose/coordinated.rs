@@ -17,16 +17,15 @@
 //! old coordinator still has under way is void, and a holder that reported itself is waited
 //! for. A process that is trusted again is asked as well, so no waiter is forgotten.
 //!
-//! A peer that is *suspected* is not waited for. If the suspicion was wrong, the peer may
-//! still be inside: two are inside, and only the fence keeps a resource right.
+//! A *suspected* peer is not waited for. After a wrong suspicion two may be inside, and only the
+//! fence keeps a resource right.
 //!
 //! Unless entries end by themselves ([`Times`]), as they do under a leader that has a lease. Then
 //! whoever waits or is inside asks again and again, and is inside for a time that runs from the
 //! last question that was answered; a leader answers whom it trusts, and as long as it leads. What
 //! may be a suspect's it gives away later than that, counted from the suspicion or from its own
-//! election: all questions of the suspect that anybody answered are older. So whoever is cut off,
-//! alone or with a leader that no majority hears, is out before anybody else is in, while clocks
-//! keep time.
+//! election: all answered questions of the suspect are older. So an isolated process, alone or with
+//! a leader that no majority hears, is out before another is in, while clocks keep time.
 //!
 //! The fence is (term, count) of the grant, so every later grant, under the same leader or the
 //! next, has a higher one, and a resource that has seen it refuses the late-comer. It refuses as
@@ -380,7 +379,7 @@ impl<E: Election> Coordinated<E> {
         }
     }
 
-    /// Tells a new leader, who may not know that there is this lock, that we wait.
+    /// Tells a new leader, which may not know this lock, that we wait.
     fn introduce(&mut self, fx: &mut impl Effects<Self>) {
         if let Some(term) = self.term
             && term.leader != self.group.me()

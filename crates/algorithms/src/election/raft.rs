@@ -18,8 +18,7 @@
 //! leaves, and reads them when it comes back. So a term has at most one leader, whatever is late,
 //! lost, repeated or down. Whoever hears of a later term follows it, and a leader of an earlier
 //! one steps down; in the end the latest leader's heartbeats reach all. Somebody wins, once
-//! delays are bounded, since timeouts are drawn anew each time: one will be early enough to
-//! collect its votes before the next fires.
+//! delays are bounded, since timeouts are drawn anew: one is early enough to collect its votes.
 //!
 //! **Why one leads at a time.** Whoever votes for somebody, hears a leader, or comes back and may
 //! have done either, votes for nobody else before its election timeout. Who stands has a lease
@@ -30,15 +29,13 @@
 //! and none that is late does harm, since heartbeats are numbered.
 //!
 //! **Handing over.** A leader that resigns tells one of the others to stand at once, after it has
-//! left its office, as the thesis has it. Whoever is asked to vote for that one forgets what it has
-//! promised in earlier terms: whoever led in them does so no more, the last by its own word, those
-//! before since it was elected. That stays true, so late and repeated messages do no harm.
+//! left its office, as the thesis has it. A voter for that one forgets its promises to earlier
+//! terms: their leaders have resigned or were replaced. Late and repeated messages do no harm.
 //!
 //! The leader is whoever was first, not the highest rank. With the switch `pre-vote`, which is on
 //! in an office, a process first asks whether a majority would vote, so that one which was cut off
 //! does not depose a leader by its high term. The thesis counts a lease from when a heartbeat was
-//! sent; here, where nobody reads a clock, it is counted from the answers, and shorter by a
-//! heartbeat.
+//! sent; here it is counted from the answers, as there is no clock, and shorter by a heartbeat.
 
 mod card;
 mod config;

@@ -68,7 +68,8 @@ use service::Service;
 pub use tenure_session::Side;
 
 use super::Ticket;
-use crate::{Variants, drift};
+use crate::Variants;
+use crate::drift;
 
 /// One process: a client, and at one of them the service as well.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -67,7 +67,7 @@ pub(crate) struct GroupOptions {
     /// Switches that the algorithm declares (`tenure list ALGORITHM` shows them): NAME,NAME
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) variant: Vec<String>,
-    /// Set a timeout of the algorithm, in units: answer=5 or election=10..20; repeatable. The others
+    /// Set a timeout of the algorithm, in units: answer=5, election=10..20; repeatable. The others
     /// follow from the bounds on latency, step and drift. `tenure list ALGORITHM` shows the names
     #[arg(long, value_name = "NAME=D")]
     #[arg(help_heading = "Network and time")]

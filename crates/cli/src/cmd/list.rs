@@ -179,13 +179,7 @@ fn whole(card: &Card) -> String {
     row("service", card.service.name());
     row("paper", card.paper);
     row("timing", &kebab(&card.timing));
-    row(
-        "channel",
-        match card.order {
-            Order::Fifo => "first in, first out",
-            Order::Reordered => "any order",
-        },
-    );
+    row("channel", channel(card.order));
     row("topology", &kebab(&card.topology));
     row("detector", &kebab(&card.detection));
     row("processes", &knowledge(card));
@@ -225,6 +219,13 @@ fn whole(card: &Card) -> String {
         }
     }
     text
+}
+
+fn channel(order: Order) -> &'static str {
+    match order {
+        Order::Fifo => "first in, first out",
+        Order::Reordered => "any order",
+    }
 }
 
 /// What processes know of their group.

@@ -83,7 +83,7 @@ pub(crate) fn of_locks(asked: Property, card: &Card) -> Option<String> {
     let name = &card.name;
     (asked == Property::Progress && card.service == Service::Mutex).then(|| {
         format!(
-            "--property progress does not judge {name}, which is a lock; ask for starvation-freedom \
+            "--property progress does not judge {name}, a lock; ask for starvation-freedom \
              (every process that waits enters) or deadlock-freedom (some process does)"
         )
     })

@@ -173,11 +173,10 @@ impl Core {
         let causality = clocks.then(|| Causality::new(size));
         let (mutex, election, agreement) = juries(&settings, offers, causality.is_some());
         let agreeing = agreeing(&settings, offers);
-        let locking = settings.workload.locking.clone();
-        let users = locking.filter(|_| offers.mutex).map(|l| Users::new(l, &settings, &up));
+        let locking = settings.workload.locking.clone().filter(|_| offers.mutex);
+        let users = locking.map(|locking| Users::new(locking, &settings, &up));
         let metrics = roomy(&settings, offers, users.as_ref());
         let fragile = !settings.faults.is_empty() || !settings.down.is_empty();
-        let sessions = if fragile { vec![0; size as usize] } else { Vec::new() };
         let mut core = Core {
             now: 0,
             live: up.iter().filter(|up| **up).count() as u64,
@@ -200,7 +199,7 @@ impl Core {
             neighbours: settings.watch.ring.map(|ring| Juror::new(Neighbours::of(ring, size))),
             recorder,
             fragile,
-            sessions,
+            sessions: vec![0; if fragile { size as usize } else { 0 }],
             tripwires: Vec::new(),
             torn: Vec::new(),
             fired: vec![0; settings.faults.len()],

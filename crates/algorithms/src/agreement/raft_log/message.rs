@@ -8,7 +8,7 @@ use tenure_core::service::log::{Entry, Members, Payload};
 
 use super::log::Place;
 
-/// What processes say to each other. Each says the term of its sender, but for the first two and the
+/// Messages between processes. Each has the term of its sender, except for the first two and the
 /// last two.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -150,7 +150,7 @@ pub enum Message {
         /// The round that is answered.
         round: u64,
     },
-    /// "Am I still a member?" Sent by a process that no leader sends anything, and that has no vote.
+    /// "Am I still a member?" Sent by a process without a vote that receives nothing of a leader.
     AskMembership {
         /// Its last entry.
         last: Place,

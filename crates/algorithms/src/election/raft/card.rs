@@ -6,7 +6,8 @@ use tenure_core::{Algorithm, Card, Cost, Crashes, Faults, Property, Strategy, Ti
 
 use super::config::{ELECTION, HEARTBEAT, LEASE, SAYS_ELECTION, SAYS_HEARTBEAT};
 use super::{Config, Raft, Switch};
-use crate::{Variants, drift};
+use crate::Variants;
+use crate::drift;
 
 impl Algorithm for Raft {
     fn card(config: &Config, size: u32) -> Card {

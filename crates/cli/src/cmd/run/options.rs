@@ -92,12 +92,13 @@ pub(crate) struct Options {
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     #[arg(help_heading = "The work")]
     pub(super) duration: Option<Duration>,
-    /// Kill (SIGKILL) the leader, the process inside, another one or all: leader@2s, inside@2s, 3@1s,
-    /// all@1s; repeatable [default: leader@2s, with --restart leader@5s, where the lock survives it
-    /// and no fault is asked for]
+    /// Kill (SIGKILL) the leader, the process inside, another one or all: leader@2s, inside@2s,
+    /// 3@1s, all@1s; repeatable [default: leader@2s, with --restart leader@5s, where the lock
+    /// survives it and no fault is asked for]
     ///
     /// Inside is the next process that enters from that time on: it is killed, stopped or cut off
-    /// while it holds the lock, between its read and its write of the counter. Any fault that is asked for takes the place of the default ones.
+    /// while it holds the lock, between its read and its write of the counter. A requested fault
+    /// replaces the default ones.
     #[arg(long, visible_alias = "crash", value_name = "WHO@WHEN")]
     #[arg(help_heading = "Faults")]
     pub(super) kill: Vec<Moment>,

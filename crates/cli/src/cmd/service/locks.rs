@@ -213,7 +213,7 @@ fn behind(prefix: &[u8]) -> Vec<u8> {
     vec![0]
 }
 
-/// Whether a key below the name of a lock, given without that name and the slash, is of a lock whose
+/// True if a key below the name of a lock, given without name and slash, is of a lock whose
 /// name is longer.
 fn is_nested(rest: &[u8]) -> bool {
     rest.contains(&b'/')
