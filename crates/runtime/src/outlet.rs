@@ -32,6 +32,10 @@ use crate::transport::Mesh;
 /// How many bytes a change has at least, before it is looked at whether the whole is longer.
 const LARGE_CHANGE: usize = 32 << 10;
 
+/// A save that takes longer may never end. Then messages that need no save wait for it as well, so
+/// that the peers of a leader miss its heartbeats and elect another.
+const STUCK_DISK: Duration = Duration::from_secs(10);
+
 /// A message that was sent, for whoever wants to know.
 #[derive(Clone, Debug)]
 pub(crate) struct Posted {
@@ -53,8 +57,8 @@ pub(crate) struct Outlet<P: Protocol, L> {
     pub(crate) diary: Diary,
     injection: Injection,
     pub(crate) timers: Timers<P::Timer>,
-    /// Of the steps whose effects are kept back, in their order.
-    pub(crate) accounts: VecDeque<Account>,
+    /// Of the steps whose effects are kept back, in their order, with the time of the step.
+    pub(crate) accounts: VecDeque<(Instant, Account)>,
     /// What the local side wants the protocol to be told next.
     pub(crate) commands: VecDeque<P::Command>,
     /// What is logged of messages that were lost on the way out, by peer.
@@ -149,12 +153,17 @@ where
         }
         self.local.foretold(step.events());
         // Where things are written down, what is sent comes behind what led to it.
-        if !self.diary.is_on() {
+        if !self.diary.is_on() && !self.is_disk_stuck() {
             step.hurry().try_for_each(|(to, message)| self.send(to, message))?;
         }
         step.keep_back();
-        self.accounts.push_back(account);
+        self.accounts.push_back((Instant::now(), account));
         Ok(())
+    }
+
+    /// True if a save has taken longer than [`STUCK_DISK`].
+    fn is_disk_stuck(&self) -> bool {
+        self.accounts.front().is_some_and(|(since, _)| since.elapsed() > STUCK_DISK)
     }
 
     /// Begins to write a change, or the whole where that may take the place of all and is hardly
@@ -188,7 +197,7 @@ where
 
     /// Lets the effects of the next step out that was kept back.
     pub(crate) fn let_go(&mut self, released: Released<'_, P>) -> Result<(), Failure> {
-        let account = self.accounts.pop_front().expect("of each step there is an account");
+        let (_, account) = self.accounts.pop_front().expect("of each step there is an account");
         self.let_out(released, account, true)
     }
 

@@ -88,7 +88,7 @@ fn go_duration(text: &str) -> Option<Duration> {
             "ns" => 1e-9,
             _ => return None,
         };
-        total += Duration::try_from_secs_f64(number * seconds).ok()?;
+        total = total.checked_add(Duration::try_from_secs_f64(number * seconds).ok()?)?;
         left = &left[unit..];
     }
     (!text.trim().is_empty()).then_some(total)
@@ -116,7 +116,8 @@ mod tests {
         {
             assert_eq!(go_duration(text), Some(Duration::from_millis(milliseconds)), "{text}");
         }
-        for wrong in ["", "5", "s", "5 s", "-5s", "1x", "5s3"] {
+        let too_long = "5000000000000000h5000000000000000h";
+        for wrong in [too_long, "", "5", "s", "5 s", "-5s", "1x", "5s3"] {
             assert_eq!(go_duration(wrong), None, "{wrong}");
         }
     }

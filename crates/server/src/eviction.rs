@@ -124,8 +124,9 @@ impl Member {
                     warn!(%error, index, "it is not noted that this is a member");
                 }
             }
-            // A process that is about to take the place of a member is none yet.
-            false if self.registry.has_joined() && !members.are_joint() => {
+            // A process that is about to take the place of a member is none yet. A list that is not
+            // from the log (index 0) removes no member.
+            false if index > 0 && self.registry.has_joined() && !members.are_joint() => {
                 self.shared.evict(Eviction::Removed { at: index });
                 self.tell(Ask::Leave);
             }

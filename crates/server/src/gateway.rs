@@ -303,7 +303,11 @@ fn next(bytes: &mut BytesMut) -> Option<Bytes> {
 async fn stream(mut body: Body, kind: MessageDescriptor) -> Response<Body> {
     let mut bytes = BytesMut::new();
     let first = loop {
-        let Some(Ok(frame)) = body.frame().await else { break String::new() };
+        let frame = match body.frame().await {
+            None => break String::new(),
+            Some(Err(status)) => return json(http_code(status.code()), failed_line(&status)),
+            Some(Ok(frame)) => frame,
+        };
         match lines_of(frame, &kind, &mut bytes) {
             Err(status) => return json(http_code(status.code()), failed_line(&status)),
             Ok(lines) if lines.is_empty() => {}
@@ -337,8 +341,13 @@ async fn pass_on(
         if !said.is_empty() && lines.send(Ok(Frame::data(Bytes::from(said)))).await.is_err() {
             return;
         }
-        let Some(Ok(frame)) = body.frame().await else { return };
-        said = lines_of(frame, &kind, &mut bytes).unwrap_or_else(|status| failed_line(&status));
+        said = match body.frame().await {
+            None => return,
+            Some(Err(status)) => failed_line(&status),
+            Some(Ok(frame)) => {
+                lines_of(frame, &kind, &mut bytes).unwrap_or_else(|status| failed_line(&status))
+            }
+        };
     }
 }
 

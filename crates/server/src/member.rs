@@ -141,7 +141,7 @@ impl Member {
         let owner = owner(config, &plan);
         let Owner { cluster, process: me, group_size: size } = owner.clone();
         let (store, registry) = opened(config, &plan, &owner)?;
-        let members = first_members(config, me, size);
+        let members = first_members(!registry.has_joined(), me, size);
         let (session, saves) = (store.session(), store.saves());
         // Nobody connects to a member that is alone; it listens nowhere that others could find.
         let peers = if size == 1 { ([127, 0, 0, 1], 0).into() } else { plan.peers };
@@ -480,10 +480,10 @@ fn opened(config: &Config, plan: &Plan, owner: &Owner) -> Result<(Store, Registr
     Ok((store, registry))
 }
 
-/// Who keeps the log as long as it does not say. Whoever joins is not among them.
-fn first_members(config: &Config, me: ProcessId, size: u32) -> Members {
+/// Initial voters, used until the log contains a membership entry; excludes a joining member.
+fn first_members(is_newcomer: bool, me: ProcessId, size: u32) -> Members {
     let mut voters = ProcessSet::first(size);
-    if config.initial_cluster_state == ClusterState::Existing {
+    if is_newcomer {
         voters.remove(me);
     }
     Members::of(voters)

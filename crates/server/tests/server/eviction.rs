@@ -54,6 +54,22 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
+/// etcd ignores the flag once there is data, so it stays in manifests.
+#[test]
+fn founding_members_restart_with_the_state_existing() {
+    let files = Files::of(3);
+    let mut members = started(&files);
+    for index in 0..3 {
+        members.remove(index).terminate();
+        let file = &files.files[index];
+        let text = fs::read_to_string(file).expect("a file");
+        fs::write(file, format!("{text}initial-cluster-state = \"existing\"\n")).expect("room");
+        members.insert(index, Member::start(file));
+        members[index].put("a", &index.to_string());
+    }
+    members.iter().for_each(|member| assert_eq!(member.get("a"), Some(base64("2"))));
+}
+
 #[test]
 fn a_removed_member_ends_its_streams_and_itself() {
     for leads in [false, true] {

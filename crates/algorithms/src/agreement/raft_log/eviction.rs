@@ -91,7 +91,9 @@ impl RaftLog {
         if !self.has(Switch::Noticing) || !is_settled || members.everybody().contains(process) {
             return None;
         }
-        self.log.place(*at)
+        // The entry may be part of the snapshot. No later entry changes the members, so a log that
+        // ends before the snapshot lacks no addition of the process.
+        Some(self.log.place(*at).unwrap_or(self.log.base()))
     }
 
     /// Asks the voters whether this process, which has no vote, is still a member. One that has

@@ -287,7 +287,8 @@ mod linux {
                 .expect("a shell");
             let root = i32::try_from(shell.id()).expect("an ID");
             // In case the tests run beside each other: this shell's own tree.
-            while walk(root).len() < 2 {
+            let are_sleeping = |found: &[Process]| found.iter().all(|it| it.name == "sleep");
+            while walk(root).len() < 2 || !are_sleeping(&walk(root)) {
                 std::thread::yield_now();
             }
             let walked = walk(root);
