@@ -1,6 +1,7 @@
 //! The lab's page in a real browser, served as it always is. Skipped, with a word about it, where
 //! none is installed: `cargo test -p tenure --test browser -- --nocapture`.
 
+mod clicks;
 mod look;
 mod pictures;
 mod visit;

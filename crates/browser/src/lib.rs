@@ -153,15 +153,33 @@ impl Tab {
 
     /// Presses the button of the mouse and lets it go.
     pub fn click_at(&mut self, x: f64, y: f64) {
-        for kind in ["mousePressed", "mouseReleased"] {
-            let what = json!({"type": kind, "x": x, "y": y, "button": "left", "clickCount": 1});
-            self.call("Input.dispatchMouseEvent", what);
-        }
+        self.mouse("mousePressed", x, y);
+        self.mouse("mouseReleased", x, y);
     }
 
-    /// Clicks on the middle of the first element that a selector finds, once it stays where it is:
-    /// pages that draw only what is seen draw again when it has come into view.
+    fn mouse(&mut self, kind: &str, x: f64, y: f64) {
+        let event = json!({"type": kind, "x": x, "y": y, "button": "left", "clickCount": 1});
+        self.call("Input.dispatchMouseEvent", event);
+    }
+
+    /// Clicks on the center of the first element that matches a selector.
     pub fn click(&mut self, selector: &str) {
+        let (x, y) = self.center(selector);
+        self.click_at(x, y);
+    }
+
+    /// Like `click`, but evaluates an expression between the press and the release of the button.
+    pub fn click_during(&mut self, selector: &str, expression: &str) {
+        let (x, y) = self.center(selector);
+        self.mouse("mousePressed", x, y);
+        self.value(expression);
+        self.mouse("mouseReleased", x, y);
+    }
+
+    /// Scrolls the first element that matches a selector into view and returns its center. Pages
+    /// redraw on the scroll event, which arrives up to a frame later, so this waits for two
+    /// frames between measurements until the center stays the same.
+    fn center(&mut self, selector: &str) -> (f64, f64) {
         let place = self.value(&format!(
             "(async () => {{ let was; for (;;) {{ \
              const found = document.querySelector({selector:?}); \
@@ -170,9 +188,10 @@ impl Tab {
              const now = [box.x + box.width / 2, box.y + box.height / 2]; \
              if (String(now) === was) return now; \
              was = String(now); \
-             await new Promise((done) => setTimeout(done, 40)); }} }})()"
+             await new Promise((done) => \
+             requestAnimationFrame(() => requestAnimationFrame(done))); }} }})()"
         ));
-        self.click_at(place[0].as_f64().unwrap(), place[1].as_f64().unwrap());
+        (place[0].as_f64().unwrap(), place[1].as_f64().unwrap())
     }
 
     /// Presses a key where the focus is.

@@ -2,7 +2,7 @@
 
 import { api } from "./api.js";
 import { Diagram, Logs } from "./diagram.js";
-import { byId, element } from "./element.js";
+import { byId, element, updateChildren } from "./element.js";
 import { FIRST, examples } from "./examples.js";
 import { failing, tell } from "./failing.js";
 import { figures } from "./figures.js";
@@ -103,7 +103,7 @@ class Lab {
     // A word of the command is not broken where it has a hyphen.
     const none = "No command makes this again. The trace does: tenure trace replay FILE";
     const words = (view.commands?.replay ?? none).split(" ");
-    byId("replay").replaceChildren(...words.flatMap((word, place) =>
+    updateChildren(byId("replay"), ...words.flatMap((word, place) =>
       [place === 0 ? "" : " ", element("span", {}, word)]));
   }
 
@@ -175,7 +175,6 @@ class Lab {
     this.session.pause();
     const message = this.session.view.messages.find((each) => each.message === number);
     if (!message) return;
-    button.dataset.to = message.to;
     this.menu.open(button, `P${message.from} → P${message.to} ${message.kind}`,
       sentence(message), (act) => messageRows(message, act), (what) => this.session.act(what));
   }

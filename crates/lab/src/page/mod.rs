@@ -16,7 +16,7 @@ macro_rules! module {
 fn elements() -> &'static str {
     // Once, for as long as the program runs.
     static MODULE: OnceLock<String> = OnceLock::new();
-    MODULE.get_or_init(|| format!("{ELEMENTS}export {{ byId, element, facts }};\n"))
+    MODULE.get_or_init(|| format!("{ELEMENTS}export {{ byId, element, facts, updateChildren }};\n"))
 }
 
 /// All that the page is made of.

@@ -1,6 +1,6 @@
 // A process as a button in the picture, and what can be done to it.
 
-import { element } from "./element.js";
+import { element, updateChildren } from "./element.js";
 
 const HOLDS = { idle: "idle", waiting: "waits", inside: "inside", down: "down" };
 
@@ -48,7 +48,7 @@ export function processButton(button, process, service, chosen) {
   if (process.suspects?.length > 0) {
     more.push(`? ${process.suspects.map((peer) => `P${peer}`).join(" ")}`);
   }
-  button.replaceChildren(
+  updateChildren(button,
     element("span", { class: "name" }, `P${process.process}`, ...signs.filter(Boolean)),
     element("span", { class: "hold" }, `${hold === "down" ? "× " : ""}${first}`),
     ...more.map((says) => element("small", {}, says)),

@@ -1,6 +1,6 @@
 // The live picture: processes in their places, messages on their way between them.
 
-import { byId, element } from "./element.js";
+import { byId, element, updateChildren } from "./element.js";
 import { along, link, nodeWidth, places, reach, settle } from "./geometry.js";
 import { holdOf, processButton } from "./processes.js";
 import { brief, messageButton, progress, sentence } from "./messages.js";
@@ -164,13 +164,12 @@ export class Stage {
   /** Every message in words, for those to whom the picture says too little. */
   list(view) {
     byId("many").textContent = String(view.messages.length);
-    byId("messages").replaceChildren(...view.messages.map((message) => {
-      const button = element("button", {
+    updateChildren(byId("messages"), ...view.messages.map((message) =>
+      element("li", { "data-key": String(message.message) }, element("button", {
         type: "button", class: "link", "data-listed": String(message.message),
-      }, sentence(message));
-      button.onclick = () => this.act.message(message.message, button);
-      return element("li", {}, button);
-    }));
+        "data-to": String(message.to),
+        onclick: (event) => this.act.message(message.message, event.currentTarget),
+      }, sentence(message)))));
   }
 }
 

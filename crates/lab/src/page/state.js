@@ -1,6 +1,6 @@
 // The whole state of the process that was chosen, as a tree that keeps what was opened.
 
-import { byId, element, facts } from "./element.js";
+import { byId, element, facts, updateChildren } from "./element.js";
 import { condition } from "./processes.js";
 
 /** Under this name a tree keeps the name of a struct or of a variant. */
@@ -17,8 +17,8 @@ export class State {
 
   show(view, chosen) {
     const process = view.processes.find((each) => each.process === chosen) ?? view.processes[0];
-    byId("chosen").replaceChildren(...view.processes.map((each) => element("button", {
-      type: "button", class: "small", "aria-pressed": String(each === process),
+    updateChildren(byId("chosen"), ...view.processes.map((each) => element("button", {
+      type: "button", "data-key": `P${each.process}`, class: "small", "aria-pressed": String(each === process),
       onclick: () => this.choose(each.process),
     }, `P${each.process}`)));
     if (!process) return;
@@ -27,7 +27,7 @@ export class State {
     for (const { name, at } of process.timers ?? []) {
       rows.push([`timer ${name}`, Number.isFinite(at) ? `at ${said(at)}` : "armed"]);
     }
-    byId("state").replaceChildren(facts(rows), this.branch(process.state, "state", "state"));
+    updateChildren(byId("state"), facts(rows), this.branch(process.state, "state", "state"));
   }
 
   branch(value, name, path) {
@@ -37,15 +37,16 @@ export class State {
       return element("p", { class: "leaf" }, element("span", { class: "soft" }, `${name} `),
         element("code", {}, said(value)));
     }
-    const made = element("details", { open: !this.shut.has(path) },
+    const toggled = ({ currentTarget }) => {
+      if (currentTarget.open) this.shut.delete(path);
+      else this.shut.add(path);
+    };
+    return element("details", {
+      "data-key": path, open: !this.shut.has(path), ontoggle: toggled,
+    },
       element("summary", {}, name, value[TYPE] ? element("code", {}, ` ${value[TYPE]}`) : null),
       ...parts.filter(([key]) => key !== TYPE).map(([key, part]) =>
         this.branch(part, Array.isArray(value) ? `[${key}]` : key, `${path}.${key}`)));
-    made.addEventListener("toggle", () => {
-      if (made.open) this.shut.delete(path);
-      else this.shut.add(path);
-    });
-    return made;
   }
 }
 

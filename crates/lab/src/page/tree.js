@@ -1,6 +1,6 @@
 // The histories, drawn: a list of all moments with their branches, and a map of the whole.
 
-import { byId, element } from "./element.js";
+import { byId, element, updateChildren } from "./element.js";
 import { Histories } from "./histories.js";
 
 const ROW = 24;
@@ -64,8 +64,9 @@ export class Tree {
     const wide = lanes.length * gap + 8;
     const made = [];
     for (let row = first; row <= last; row++) made.push(this.item(row, wide));
-    if (now < first || now > last) made.push(this.item(now, wide));
-    this.rows.replaceChildren(...made);
+    if (now < first) made.unshift(this.item(now, wide));
+    if (now > last) made.push(this.item(now, wide));
+    updateChildren(this.rows, ...made);
     Object.entries({ width: wide, height: all.length * ROW }).forEach(([name, value]) =>
       this.lines.setAttribute(name, value));
     const at = (row) => [lane[row] * gap + 11, row * ROW + ROW / 2];

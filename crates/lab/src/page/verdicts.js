@@ -1,6 +1,6 @@
 // What the monitors say of the history to the present moment.
 
-import { byId, element } from "./element.js";
+import { byId, element, updateChildren } from "./element.js";
 
 const SIGNS = { holds: "✓", violated: "✗", open: "…" };
 
@@ -14,12 +14,12 @@ export function verdicts(view, go) {
         type: "button", "data-violation": property, onclick: () => go(moment),
       }, moment === view.moment ? `Moment ${moment}: here` : `Show moment ${moment}`));
     }
-    return element("li", { class: verdict, "data-property": property },
+    return element("li", { class: verdict, "data-property": property, "data-key": property },
       element("strong", {}, `${SIGNS[verdict] ?? "·"} ${property}`), ` ${verdict}`,
       promised === false ? element("span", { class: "soft" }, " (not promised)") : null, ...more);
   });
   if (rows.length === 0) rows.push(element("li", {}, "Nothing to judge here."));
-  byId("verdicts").replaceChildren(...rows);
+  updateChildren(byId("verdicts"), ...rows);
   const violated = view.verdicts.filter((each) => each.verdict === "violated");
   const worst = violated.length > 0 ? "violated" : "holds";
   byId("verdict").className = worst;

@@ -19,3 +19,57 @@ function facts(rows) {
     element("dt", {}, term), element("dd", {}, what),
   ]));
 }
+
+/** Handlers that `updateChildren` copies to an element that stays. */
+const HANDLERS = ["onclick", "onchange", "oninput", "onkeydown", "ontoggle"];
+
+/** The key by which `updateChildren` recognizes a node. */
+const keyOf = (node) => node.dataset?.key || node.id || null;
+
+/** Makes a node that stays equal to a new one of the same name. */
+function becomes(node, made) {
+  if (node.nodeType === Node.TEXT_NODE) {
+    if (node.data !== made.data) node.data = made.data;
+    return;
+  }
+  for (const { name } of [...node.attributes]) {
+    if (!made.hasAttribute(name)) node.removeAttribute(name);
+  }
+  for (const { name, value } of made.attributes) {
+    if (node.getAttribute(name) !== value) node.setAttribute(name, value);
+  }
+  for (const name of HANDLERS) if (node[name] !== made[name]) node[name] = made[name];
+  updateChildren(node, ...made.childNodes);
+}
+
+/**
+ * Replaces the children of an element, but keeps and updates each one that is there already: the one
+ * with the same key (`data-key` or `id`), or without a key the next one of the same name. Browsers
+ * send no click to an element that leaves the page between the press and the release of the button,
+ * not even if it returns. Focus and selected text stay as well. Handlers have to use
+ * `event.currentTarget`, as a new element may only lend its attributes to an old one.
+ */
+function updateChildren(parent, ...children) {
+  const keyed = new Map();
+  const others = [];
+  for (const node of parent.childNodes) {
+    if (keyOf(node)) keyed.set(keyOf(node), node);
+    else others.push(node);
+  }
+  const wanted = children.map((child) => {
+    const made = typeof child === "string" ? document.createTextNode(child) : child;
+    const key = keyOf(made);
+    const place = others.findIndex((node) => node.nodeName === made.nodeName);
+    const found = key ? keyed.get(key) : others.splice(0, place + 1)[place];
+    if (found?.nodeName !== made.nodeName) return made;
+    becomes(found, made);
+    return found;
+  });
+  const stays = new Set(wanted);
+  for (const node of [...parent.childNodes]) if (!stays.has(node)) node.remove();
+  let next = parent.firstChild;
+  for (const node of wanted) {
+    if (node === next) next = next.nextSibling;
+    else parent.insertBefore(node, next);
+  }
+}

@@ -271,8 +271,8 @@ class Panels {
       }, element("span", { class: "time" }, String(Number(trace.time[each].toFixed(3)))),
       element("span", {}, trace.words(each).join("; "))));
     const list = byId("events");
-    list.replaceChildren(...rows);
-    const selected = rows.find((row) => row.getAttribute("aria-selected") === "true");
+    updateChildren(list, ...rows);
+    const selected = list.querySelector("[aria-selected=true]");
     list.setAttribute("aria-activedescendant", selected?.id ?? "");
     if (selected) list.scrollTop = selected.offsetTop - list.offsetTop - list.clientHeight / 2;
     const last = Math.min(first + PAGE, kept.length);
