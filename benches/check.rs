@@ -1,12 +1,12 @@
-//! How fast and how small the checker is: `cargo bench -p tenure-check`, with a part of a
-//! line's name after `--` for that line alone.
+//! Speed and memory of the checker: `cargo bench -p tenure-check`. An argument after `--` selects
+//! the lines that contain it.
 //!
-//! Ricart–Agrawala as in the textbook, so that the figures compare with those of other tools
-//! on the same model; `benches/peers/check` runs one of them beside it.
-#![expect(clippy::print_stdout, reason = "a benchmark shows what it measures")]
+//! The model is Ricart–Agrawala as in the textbook, so that the figures compare with those of other
+//! tools. `benches/peers/check` runs one of them on the same model.
+#![expect(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 #[path = "../crates/check/tests/check/textbook.rs"]
-#[allow(dead_code, reason = "the bench needs the protocol, and none of its mistakes")]
+#[allow(dead_code, reason = "the benchmark uses the correct protocol only")]
 mod textbook;
 
 use tenure_check::{Check, Entries, Report};
@@ -41,9 +41,9 @@ fn main() {
     }
 }
 
-fn line(what: &str, threads: usize, check: impl FnOnce() -> Check<Textbook>) {
+fn line(name: &str, threads: usize, check: impl FnOnce() -> Check<Textbook>) {
     let wanted = std::env::args().skip(1).find(|word| !word.starts_with('-'));
-    if wanted.is_some_and(|wanted| !format!("{what}, {threads} threads").contains(&*wanted)) {
+    if wanted.is_some_and(|wanted| !format!("{name}, {threads} threads").contains(&*wanted)) {
         return;
     }
     let before = cpu_seconds();
@@ -51,7 +51,7 @@ fn line(what: &str, threads: usize, check: impl FnOnce() -> Check<Textbook>) {
     assert!(report.holds(), "{report}");
     let cpu = (cpu_seconds() - before).max(0.01);
     println!(
-        "{what:<32}{threads:>8}{:>11}{:>13}{:>8.2}{cpu:>8.2}{:>14.0}{:>9.0}{:>9.0}",
+        "{name:<32}{threads:>8}{:>11}{:>13}{:>8.2}{cpu:>8.2}{:>14.0}{:>9.0}{:>9.0}",
         report.states,
         report.transitions,
         report.seconds,
@@ -61,7 +61,7 @@ fn line(what: &str, threads: usize, check: impl FnOnce() -> Check<Textbook>) {
     );
 }
 
-/// The time that all threads together have run, from the system, in steps of 10 ms.
+/// Returns the CPU time of all threads, in steps of 10 ms.
 fn cpu_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after_name = stat.rsplit(')').next().unwrap_or_default();
@@ -69,7 +69,7 @@ fn cpu_seconds() -> f64 {
     ticks.filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0
 }
 
-/// The most memory that the process has held so far, from the system; 0 where it does not say.
+/// Returns the peak memory of the process in MB; 0 if the system does not report it.
 fn peak_megabytes() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

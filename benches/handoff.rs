@@ -1,11 +1,11 @@
-//! How long the lock takes over loopback: three nodes of Ricart–Agrawala, and beside them a bare
-//! ping-pong through the same transport, in the same run.
+//! Time of a lock hand-over over loopback: three nodes of Ricart–Agrawala, and a bare ping-pong
+//! through the same transport.
 //!
 //! `cargo bench -p tenure-runtime --bench handoff` prints medians over several interleaved
-//! repetitions, without keys and with: what proof and seal cost. A hand-off costs one message and
-//! no poll: uncontended, an entry should take little more than the one round trip that its requests
-//! and replies need.
-#![allow(clippy::print_stdout, reason = "a benchmark is here to print")]
+//! repetitions, without and with keys, which shows the cost of authentication and encryption. A
+//! hand-over costs one message and no polling. Without contention, an entry should take little more
+//! than one round trip.
+#![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -18,14 +18,14 @@ use tenure_runtime::store::Owner;
 use tenure_runtime::transport::{
     GroupKeys, Inbox, Incoming, Keys, Limits, Listen, Mesh, PrivateKey, Settings, Trust,
 };
-use tenure_runtime::{Front, Injection, Lock, Parts, Recorder, Store, start};
+use tenure_runtime::{Injection, Lock, LockApplication, Parts, Recorder, Store, start};
 use tokio::runtime::{Builder, Runtime};
 
 const NODES: usize = 3;
 const ROUNDS: u32 = 4_000;
 const REPETITIONS: usize = 7;
 
-/// What is measured, in the order of the table.
+/// Measurements, in the order of the table.
 const NAMES: [&str; 3] = [
     "ping-pong through the transport",
     "entry of Ricart–Agrawala, uncontended",
@@ -36,7 +36,7 @@ fn main() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let mut times: [[Vec<Duration>; 2]; 3] = Default::default();
     for repetition in 0..REPETITIONS {
-        for (column, trust) in [plain(), sealed()].into_iter().enumerate() {
+        for (column, trust) in [without_keys(), with_keys()].into_iter().enumerate() {
             times[0][column].push(ping_pong(&trust));
             let nodes = cluster(&directory.path().join(format!("{repetition}-{column}")), &trust);
             times[1][column].push(entries(&nodes[..1]));
@@ -50,17 +50,17 @@ fn main() {
     }
 }
 
-/// Whom each process trusts where nobody proves anything.
-fn plain() -> Vec<Trust> {
-    (0..NODES).map(|_| Trust::Machine).collect()
+/// Returns trust settings without authentication.
+fn without_keys() -> Vec<Trust> {
+    (0..NODES).map(|_| Trust::LoopbackOnly).collect()
 }
 
-/// Whom each process trusts where all have keys, new ones.
-fn sealed() -> Vec<Trust> {
+/// Returns trust settings with new keys for all processes.
+fn with_keys() -> Vec<Trust> {
     let draw = |_| PrivateKey::generate().expect("entropy");
     let private: Vec<PrivateKey> = (0..NODES).map(draw).collect();
     let public = private.iter().map(|key| vec![key.public()]).collect();
-    let group = GroupKeys::new(public).expect("keys that differ");
+    let group = GroupKeys::new(public).expect("distinct keys");
     let keys = private.into_iter().enumerate().map(|(me, private)| {
         let keys = Keys::new(ProcessId::at(me), private, group.clone()).expect("a listed key");
         Trust::Keys(keys.into())
@@ -73,7 +73,7 @@ fn median(times: &mut [Duration]) -> Duration {
     times[times.len() / 2]
 }
 
-/// A node with a runtime of its own, as in a process of its own.
+/// A node with its own runtime, as in its own process.
 struct Node {
     lock: Lock,
     runtime: Runtime,
@@ -116,14 +116,14 @@ fn cluster(directory: &Path, trust: &[Trust]) -> Vec<Node> {
         .map(|(me, listener)| {
             let runtime = runtime();
             let _guard = runtime.enter();
-            let (front, lock, _, asks) = Front::new();
-            start::<RicartAgrawala, Front>(Parts {
+            let (front, lock, _, asks) = LockApplication::new();
+            start::<RicartAgrawala, LockApplication>(Parts {
                 config: ricart_agrawala::Config::default(),
                 transport: settings(me, listener, &addresses, trust),
                 store: Store::open(directory.join(me.to_string()), &owner(me), "handoff")
                     .expect("a store"),
-                local: front,
-                asks,
+                application: front,
+                requests: asks,
                 recorder: Recorder::none(),
                 injection: Injection::none(),
                 suspected: None,
@@ -133,14 +133,15 @@ fn cluster(directory: &Path, trust: &[Trust]) -> Vec<Node> {
             Node { lock, runtime }
         })
         .collect();
-    // The first entries wait for the connections; they are not measured.
+    // The first entries wait for connections and are not measured.
     for node in &nodes {
-        node.runtime.block_on(async { drop(node.lock.enter().await.expect("a node that runs")) });
+        node.runtime
+            .block_on(async { drop(node.lock.enter().await.expect("the node is running")) });
     }
     nodes
 }
 
-/// The mean time of an entry while each of `nodes` enters again and again.
+/// Returns the mean time of an entry while all nodes enter repeatedly.
 fn entries(nodes: &[Node]) -> Duration {
     let each = ROUNDS / u32::try_from(nodes.len()).expect("a few nodes");
     let start = Instant::now();
@@ -149,7 +150,7 @@ fn entries(nodes: &[Node]) -> Duration {
             scope.spawn(|| {
                 node.runtime.block_on(async {
                     for _ in 0..each {
-                        drop(node.lock.enter().await.expect("a node that runs"));
+                        drop(node.lock.enter().await.expect("the node is running"));
                     }
                 });
             });
@@ -158,16 +159,17 @@ fn entries(nodes: &[Node]) -> Duration {
     start.elapsed() / (each * u32::try_from(nodes.len()).expect("a few nodes"))
 }
 
-/// The mean round trip between two processes that do nothing but answer.
+/// Returns the mean round trip between two processes that only echo.
 fn ping_pong(trust: &[Trust]) -> Duration {
     let (mut listeners, addresses) = listeners(NODES);
-    // The third is only there for its key.
+    // The third process exists only in the list of keys.
     listeners.pop();
-    let (far, near) = (runtime(), runtime());
+    let (echo_runtime, near) = (runtime(), runtime());
     let (other, mine) = (listeners.pop().expect("two"), listeners.pop().expect("two"));
-    let (echo, mut echo_inbox) =
-        far.block_on(async { Mesh::start(settings(1, other, &addresses, trust)) }).expect("a mesh");
-    far.spawn(async move {
+    let (echo, mut echo_inbox) = echo_runtime
+        .block_on(async { Mesh::start(settings(1, other, &addresses, trust)) })
+        .expect("a mesh");
+    echo_runtime.spawn(async move {
         while let Some(incoming) = echo_inbox.receive().await {
             if let Incoming::Message { from, payload, .. } = incoming {
                 echo.send(from, payload).expect("room");

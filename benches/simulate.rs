@@ -1,9 +1,9 @@
-//! How fast the simulator is, beside a bare loop that does nothing but deliver.
+//! Speed of the simulator, compared with a bare loop that only delivers messages.
 //!
-//! `cargo bench -p tenure-sim` prints the table; `-- --quick` leaves out the largest rings.
-//! The bare loop is a binary heap, random delays and the protocol: no faults, no monitors, no
-//! metrics, no order on a link. Both deliver the same messages of the same protocols; a figure
-//! counts messages delivered per second, the best of several runs taken in turns.
+//! `cargo bench -p tenure-sim` prints the table; `-- --quick` omits the largest rings. The bare
+//! loop consists of a binary heap, random delays and the protocol: no faults, monitors, metrics or
+//! link order. Both deliver the same messages. A figure is the number of messages delivered per
+//! second, the best of several interleaved runs.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its table")]
 
@@ -20,15 +20,15 @@ use tenure_algorithms::election::{HirschbergSinclair, hirschberg_sinclair};
 use tenure_core::service::{election, mutex};
 use tenure_core::{Batch, Effects, Group, Input, ProcessId, Protocol, Rank, TimerChange};
 use tenure_sim::{
-    Chance, Configs, Entries, Locking, Pattern, Random, Settings, Simulation, Span, Watch, Watched,
-    Workload,
+    Chance, Configs, Distribution, Entries, Instrumentation, Locking, Pattern, Random, Settings,
+    Simulation, Tracking, Workload,
 };
 use tenure_trace::Recorded;
 
-/// Every delay is between one unit and two.
+/// Every delay is between one and two units.
 const DELAY: (u64, u64) = (1_000_000, 2_000_000);
 
-/// Every entry lasts one unit.
+/// Every critical section lasts one unit.
 const HOLD: u64 = 1_000_000;
 
 fn main() {
@@ -48,18 +48,18 @@ fn main() {
         }
     }
     let largest = if quick { 100_000 } else { 1_000_000 };
-    two_ways(largest);
-    println!("\nRicart–Agrawala at n = 50 with more asked of the simulator:\n");
+    hirschberg_sinclair_ring(largest);
+    println!("\nRicart–Agrawala at n = 50 with more features of the simulator:\n");
     extras();
-    println!("\nnanoseconds a message, as messages under way grow (1,000 processes):\n");
+    println!("\nnanoseconds per message by the number of messages in flight (1,000 processes):\n");
     println!("{:<34}{:>10}{:>16}{:>16}", "", "bare", "uniform delay", "constant delay");
     for each in [1, 10, 100, 1000] {
-        crowded(each);
+        messages_in_flight(each);
     }
 }
 
-/// Hirschberg–Sinclair, for size; the bare loop would do no better or worse than above.
-fn two_ways(size: u32) {
+/// Measures a large ring, without the bare loop, which behaves as above.
+fn hirschberg_sinclair_ring(size: u32) {
     let ids = Random::new(9).permutation(size);
     let ranks: Arc<[Rank]> = ids.iter().map(|id| Rank::of_id(*id)).collect();
     let mut settings = Settings::new(size);
@@ -68,49 +68,49 @@ fn two_ways(size: u32) {
     let config = hirschberg_sinclair::Config::of(ranks);
     let simulation = Simulation::<HirschbergSinclair>::new(config, settings);
     let start = Instant::now();
-    let report = simulation.run().expect("the settings make sense");
+    let report = simulation.run().expect("valid settings");
     let speed = report.metrics.sent as f64 / start.elapsed().as_secs_f64() / 1e6;
     let name = format!("Hirschberg–Sinclair, n = {size}");
     assert!(!report.has_failed(), "{:?}", report.findings);
     println!("{name:<34}{:>10}{:>8}{:>8}{:>7}{speed:>8.1}", report.metrics.sent, "", "", "");
 }
 
-fn crowded(each: u32) {
+fn messages_in_flight(each: u32) {
     let messages = 3_000_000;
     let size = 1000;
     let bare = best(|| {
-        let mut bare = Bare::<Thrower>::new(size, |_| each);
+        let mut bare = BareLoop::<Forwarder>::new(size, |_| each);
         bare.drain(messages)
     });
-    let sim = |latency: Span| {
+    let sim = |latency: Distribution| {
         let mut settings = Settings::new(size);
         settings.network.latency = latency.into();
-        settings.watch = Watch::NOTHING;
+        settings.instrumentation = Instrumentation::NOTHING;
         settings.limits.events = Some(messages);
-        let simulation = Simulation::<Thrower>::new(each, settings);
-        best(|| simulation.run().expect("the settings make sense").metrics.events)
+        let simulation = Simulation::<Forwarder>::new(each, settings);
+        best(|| simulation.run().expect("valid settings").metrics.events)
     };
-    let uniform = sim(Span::Uniform { min: DELAY.0, max: DELAY.1 });
-    let constant = sim(Span::Constant(DELAY.0));
+    let uniform = sim(Distribution::Uniform { min: DELAY.0, max: DELAY.1 });
+    let constant = sim(Distribution::Constant(DELAY.0));
     let cost = |(speed, _): (f64, u64)| 1e3 / speed;
-    let name = format!("{} under way", each * size);
+    let name = format!("{} in flight", each * size);
     println!("{name:<34}{:>10.0}{:>16.0}{:>16.0}", cost(bare), cost(uniform), cost(constant));
 }
 
 fn contention(size: u32, entries: u32) {
-    let settings = locking(size, entries);
+    let settings = locking_settings(size, entries);
     let bare = || {
-        let mut loop_ = Bare::<Permission>::new(size, |_| Rule::Stamps);
-        loop_.mutex(entries)
+        let mut bare = BareLoop::<Permission>::new(size, |_| Rule::Stamps);
+        bare.mutex(entries)
     };
     let name = format!("Ricart–Agrawala, n = {size}");
     row(&name, bare, &Simulation::<Permission>::new(Rule::Stamps, settings));
 }
 
 fn token_ring(size: u32, entries: u32) {
-    let bare = || Bare::<Ring>::new(size, |_| ()).mutex(entries);
+    let bare = || BareLoop::<Ring>::new(size, |_| ()).mutex(entries);
     let name = format!("token ring, n = {size}");
-    row(&name, bare, &Simulation::<Ring>::new((), locking(size, entries)));
+    row(&name, bare, &Simulation::<Ring>::new((), locking_settings(size, entries)));
 }
 
 fn largest_wins(size: u32) {
@@ -118,37 +118,38 @@ fn largest_wins(size: u32) {
     let mut settings = Settings::new(size);
     settings.ranks = ids.iter().map(|id| Rank::of_id(*id)).collect();
     settings.workload = Workload::elect();
-    settings.network.latency = Span::Uniform { min: DELAY.0, max: DELAY.1 }.into();
+    settings.network.latency = Distribution::Uniform { min: DELAY.0, max: DELAY.1 }.into();
     let bare = || {
-        let mut loop_ = Bare::<Extrema>::new(size, |process| ids[process.index()]);
-        loop_.elect()
+        let mut bare = BareLoop::<Extrema>::new(size, |process| ids[process.index()]);
+        bare.elect()
     };
     let configs = Configs::Each(ids.clone());
     let name = format!("Chang–Roberts, n = {size}");
     row(&name, bare, &Simulation::<Extrema>::new(configs, settings));
 }
 
-fn locking(size: u32, entries: u32) -> Settings {
+fn locking_settings(size: u32, entries: u32) -> Settings {
     let mut settings = Settings::new(size);
-    settings.network.latency = Span::Uniform { min: DELAY.0, max: DELAY.1 }.into();
+    settings.network.latency = Distribution::Uniform { min: DELAY.0, max: DELAY.1 }.into();
     settings.workload = Workload::locking(Locking {
-        pattern: Pattern::Closed { think: Span::ZERO },
+        pattern: Pattern::Closed { think: Distribution::ZERO },
         entries: Entries::Each(entries),
-        hold: Span::Constant(HOLD),
+        hold: Distribution::Constant(HOLD),
     });
     settings
 }
 
 fn row<P: Recorded>(name: &str, bare: impl Fn() -> u64, simulation: &Simulation<P>) {
-    let plain = simulation.watching(Watch::NOTHING);
-    let judged = simulation.watching(Watch { order: Watched::Never, ..Watch::default() });
-    let run = |simulation: &Simulation<P>| {
-        simulation.run().expect("the settings make sense").metrics.sent
-    };
+    let plain = simulation.with_instrumentation(Instrumentation::NOTHING);
+    let judged = simulation.with_instrumentation(Instrumentation {
+        order: Tracking::Never,
+        ..Instrumentation::default()
+    });
+    let run = |simulation: &Simulation<P>| simulation.run().expect("valid settings").metrics.sent;
     let (mut best, mut messages) = ([0.0; 3], 0);
     let start = Instant::now();
     for round in 0..200 {
-        // In turns, so that a busy moment of the machine hits all of them.
+        // Interleaved, so that a busy moment of the machine affects all of them.
         let (speed, sent) = once(&bare);
         messages = sent;
         let speeds = [speed, once(|| run(&plain)).0, once(|| run(&judged)).0];
@@ -159,58 +160,61 @@ fn row<P: Recorded>(name: &str, bare: impl Fn() -> u64, simulation: &Simulation<
             break;
         }
     }
-    let [bare, speed, slower] = best;
-    let (ratio, judged) = (speed / bare, slower / bare);
+    let [bare, speed, monitored] = best;
+    let (ratio, judged) = (speed / bare, monitored / bare);
     println!(
-        "{name:<34}{messages:>10}{bare:>8.1}{speed:>8.1}{ratio:>7.2}{slower:>8.1}{judged:>7.2}"
+        "{name:<34}{messages:>10}{bare:>8.1}{speed:>8.1}{ratio:>7.2}{monitored:>8.1}{judged:>7.2}"
     );
 }
 
 fn extras() {
-    let watched = |order, bytes| Watch { order, bytes, ..Watch::default() };
-    let base = locking(50, 400);
+    let watched = |order, bytes| Instrumentation { order, bytes, ..Instrumentation::default() };
+    let base = locking_settings(50, 400);
     let with = |change: fn(&mut Settings)| {
         let mut settings = base.clone();
-        settings.watch = watched(Watched::Never, false);
+        settings.instrumentation = watched(Tracking::Never, false);
         change(&mut settings);
         settings
     };
     let cases = [
         ("metrics and monitors", with(|_| {})),
-        ("and vector clocks", with(|s| s.watch.order = Watched::Always)),
-        ("and bytes", with(|s| s.watch.bytes = true)),
+        ("and vector clocks", with(|s| s.instrumentation.order = Tracking::Always)),
+        ("and bytes", with(|s| s.instrumentation.bytes = true)),
         ("and channels in order", with(|s| s.network.order = Some(tenure_core::Order::Fifo))),
         ("and duplication", with(|s| s.network.duplication = Chance::of(0.001))),
-        ("and exponential delays", with(|s| s.network.latency = Span::exponential_units(1).into())),
+        (
+            "and exponential delays",
+            with(|s| s.network.latency = Distribution::exponential_units(1).into()),
+        ),
     ];
     for (name, settings) in cases {
         let simulation = Simulation::<Permission>::new(Rule::Stamps, settings);
-        let (speed, _) = best(|| simulation.run().expect("the settings make sense").metrics.sent);
+        let (speed, _) = best(|| simulation.run().expect("valid settings").metrics.sent);
         println!("{name:<34}{speed:>26.1}");
     }
 }
 
-/// The best speed of a few runs, in millions a second, and what a run counted.
+/// Returns the best speed of several runs, in millions per second, and the count of a run.
 fn best(run: impl Fn() -> u64) -> (f64, u64) {
     let runs = (0..4).map(|_| once(&run));
-    runs.max_by(|one, other| one.0.total_cmp(&other.0)).expect("there are runs")
+    runs.max_by(|one, other| one.0.total_cmp(&other.0)).expect("at least one run")
 }
 
-/// The speed of one run, in millions a second, and what it counted.
+/// Returns the speed of one run, in millions per second, and its count.
 fn once(run: impl Fn() -> u64) -> (f64, u64) {
     let start = Instant::now();
     let counted = run();
     (counted as f64 / start.elapsed().as_secs_f64() / 1e6, counted)
 }
 
-/// Throws every ball on, always to the same place.
+/// Forwards every message to a fixed process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Thrower {
+struct Forwarder {
     next: ProcessId,
 }
 
-impl Protocol for Thrower {
-    /// How many balls each process starts with.
+impl Protocol for Forwarder {
+    /// Number of messages that each process starts with.
     type Config = u32;
     type Command = ();
     type Event = ();
@@ -218,10 +222,10 @@ impl Protocol for Thrower {
     type Timer = ();
     type Stable = ();
 
-    fn boot(group: Group, balls: &u32, _: Option<()>, fx: &mut impl Effects<Self>) -> Self {
+    fn boot(group: Group, message_count: &u32, _: Option<()>, fx: &mut impl Effects<Self>) -> Self {
         let next = ProcessId((group.me().0 * 7 + 3) % group.size());
-        (0..*balls).for_each(|_| fx.send(next, ()));
-        Thrower { next }
+        (0..*message_count).for_each(|_| fx.send(next, ()));
+        Forwarder { next }
     }
 
     fn stable(&self) {}
@@ -233,43 +237,43 @@ impl Protocol for Thrower {
     }
 }
 
-/// What is to happen, by time.
-type Due<P> = Reverse<(u64, u64, usize, Sealed<P>)>;
+/// Pending event, ordered by time.
+type QueuedInput<P> = Reverse<(u64, u64, usize, Unordered<P>)>;
 
-/// Keeps a heap from comparing messages.
-struct Sealed<P: Protocol>(ProcessId, Input<P>);
+/// Keeps the heap from comparing messages.
+struct Unordered<P: Protocol>(ProcessId, Input<P>);
 
-impl<P: Protocol> PartialEq for Sealed<P> {
+impl<P: Protocol> PartialEq for Unordered<P> {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
-impl<P: Protocol> Eq for Sealed<P> {}
-impl<P: Protocol> PartialOrd for Sealed<P> {
+impl<P: Protocol> Eq for Unordered<P> {}
+impl<P: Protocol> PartialOrd for Unordered<P> {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
-impl<P: Protocol> Ord for Sealed<P> {
+impl<P: Protocol> Ord for Unordered<P> {
     fn cmp(&self, _: &Self) -> std::cmp::Ordering {
         std::cmp::Ordering::Equal
     }
 }
 
 /// The bare loop: a heap, random delays, and the protocol.
-struct Bare<P: Protocol> {
+struct BareLoop<P: Protocol> {
     processes: Vec<P>,
     batch: Batch<P>,
-    heap: BinaryHeap<Due<P>>,
+    heap: BinaryHeap<QueuedInput<P>>,
     random: Random,
     now: u64,
     sequence: u64,
     messages: u64,
 }
 
-impl<P: Protocol> Bare<P> {
+impl<P: Protocol> BareLoop<P> {
     fn new(size: u32, config: impl Fn(ProcessId) -> P::Config) -> Self {
-        let mut bare = Bare {
+        let mut bare = BareLoop {
             processes: Vec::with_capacity(size as usize),
             batch: Batch::default(),
             heap: BinaryHeap::new(),
@@ -291,17 +295,16 @@ impl<P: Protocol> Bare<P> {
             let time = self.now + self.random.between(DELAY.0, DELAY.1);
             self.sequence += 1;
             self.messages += 1;
-            let input = Input::Message { from, message };
-            let sealed = Sealed(to, input);
-            self.heap.push(Reverse((time, self.sequence, 0, sealed)));
+            let input = Unordered(to, Input::Message { from, message });
+            self.heap.push(Reverse((time, self.sequence, 0, input)));
         }
         for change in self.batch.timers.drain(..) {
-            // Good enough for the token ring: a timer that was cancelled finds no token.
+            // Sufficient for the token ring: a cancelled timer finds no token.
             if let TimerChange::Set(timer, after) = change {
                 let time = self.now + self.random.between(after.min, after.max);
                 self.sequence += 1;
-                let sealed = Sealed(from, Input::Timer(timer));
-                self.heap.push(Reverse((time, self.sequence, 0, sealed)));
+                let input = Unordered(from, Input::Timer(timer));
+                self.heap.push(Reverse((time, self.sequence, 0, input)));
             }
         }
     }
@@ -312,14 +315,14 @@ impl<P: Protocol> Bare<P> {
     }
 
     fn next(&mut self) -> Option<ProcessId> {
-        let Reverse((time, _, _, Sealed(at, input))) = self.heap.pop()?;
+        let Reverse((time, _, _, Unordered(at, input))) = self.heap.pop()?;
         self.now = time;
         self.step(at, input);
         Some(at)
     }
 }
 
-impl Bare<Thrower> {
+impl BareLoop<Forwarder> {
     fn drain(&mut self, messages: u64) -> u64 {
         for _ in 0..messages {
             self.next();
@@ -328,36 +331,36 @@ impl Bare<Thrower> {
     }
 }
 
-impl<P: Protocol<Command = mutex::Command, Event = mutex::Event>> Bare<P> {
-    /// Everybody enters so often, for one unit. Returns the messages sent.
+impl<P: Protocol<Command = mutex::Command, Event = mutex::Event>> BareLoop<P> {
+    /// Each process enters `entries` times, for one unit. Returns the number of messages.
     fn mutex(&mut self, entries: u32) -> u64 {
         let mut left = vec![entries; self.processes.len()];
-        let mut unserved = self.processes.len();
+        let mut unfinished = self.processes.len();
         for process in (0..self.processes.len()).map(ProcessId::at) {
             self.step(process, Input::Command(mutex::Command::Enter));
-            self.users(process, &mut left, &mut unserved);
+            self.handle_events(process, &mut left, &mut unfinished);
         }
-        while unserved > 0 {
+        while unfinished > 0 {
             let Some(at) = self.next() else { break };
-            self.users(at, &mut left, &mut unserved);
+            self.handle_events(at, &mut left, &mut unfinished);
         }
         self.messages
     }
 
-    fn users(&mut self, at: ProcessId, left: &mut [u32], unserved: &mut usize) {
+    fn handle_events(&mut self, at: ProcessId, left: &mut [u32], unfinished: &mut usize) {
         while let Some(event) = self.batch.events.pop() {
             match event {
                 mutex::Event::Entered { .. } => {
                     self.sequence += 1;
-                    let sealed = Sealed(at, Input::Command(mutex::Command::Exit));
-                    self.heap.push(Reverse((self.now + HOLD, self.sequence, 0, sealed)));
+                    let input = Unordered(at, Input::Command(mutex::Command::Exit));
+                    self.heap.push(Reverse((self.now + HOLD, self.sequence, 0, input)));
                 }
                 mutex::Event::Exited => {
                     left[at.index()] -= 1;
                     if left[at.index()] > 0 {
                         self.step(at, Input::Command(mutex::Command::Enter));
                     } else {
-                        *unserved -= 1;
+                        *unfinished -= 1;
                     }
                 }
             }
@@ -365,8 +368,8 @@ impl<P: Protocol<Command = mutex::Command, Event = mutex::Event>> Bare<P> {
     }
 }
 
-impl<P: Protocol<Command = election::Command, Event = election::Event>> Bare<P> {
-    /// Everybody starts an election. Returns the messages sent.
+impl<P: Protocol<Command = election::Command, Event = election::Event>> BareLoop<P> {
+    /// Each process starts an election. Returns the number of messages.
     fn elect(&mut self) -> u64 {
         for process in (0..self.processes.len()).map(ProcessId::at) {
             self.step(process, Input::Command(election::Command::Elect));

@@ -1,10 +1,10 @@
-//! The bare step of Ricart–Agrawala and of Raft with its log: how fast it is, and what it allocates
-//! in steady state, which is nothing but the entries in messages and in logs.
+//! Speed and allocations of a single step of Ricart–Agrawala and of Raft with its log. In steady
+//! state only the entries in messages and logs allocate.
 //!
-//! `cargo bench --bench step` prints both. Processes enter in turn, or one of them appends; their
-//! messages are carried by hand through one reused batch. The rows below that are steps of a node
-//! of Paxos that saves after each, without a disk, for one agreement and for a hundred by name.
-#![allow(clippy::print_stdout, reason = "a benchmark is here to print")]
+//! `cargo bench --bench step` prints both. Processes enter in turn, or the leader appends; messages
+//! are delivered through one reused batch. The last rows are steps of a Paxos node that saves after
+//! each step, without a disk, for one agreement and for a hundred by name.
+#![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 use std::collections::VecDeque;
 use std::hint::black_box;
@@ -13,10 +13,10 @@ use std::time::Instant;
 use tenure_algorithms::agreement::{Paxos, RaftLog, paxos, raft_log};
 use tenure_algorithms::compose::Keyed;
 use tenure_algorithms::mutex::{RicartAgrawala, ricart_agrawala};
-use tenure_core::service::Of;
+use tenure_core::service::Tagged;
 use tenure_core::service::log::{self, Payload};
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::{Batch, Group, Input, Node, ProcessId, Protocol, Still, Term};
+use tenure_core::{Batch, ConstantEnvironment, Group, Input, Node, ProcessId, Protocol, Term};
 
 fn main() {
     println!("{:<16}{:>4}{:>16}{:>22}", "", "N", "million steps/s", "allocations/step");
@@ -27,19 +27,19 @@ fn main() {
         row("ricart-agrawala", size, || group.enter_in_turn(entries));
     }
     for size in [3, 5] {
-        let mut group = Keepers::elect(size);
+        let mut group = LogGroup::elect(size);
         group.append(1_000);
         row("raft-log", size, || group.append(200_000));
-        row("raft-log, beats", size, || group.beat(200_000));
+        row("raft-log, beats", size, || group.heartbeats(200_000));
     }
     for names in [1, 100] {
-        let mut saver = Saver::boot(names);
-        saver.promise(1_000);
-        row("paxos, saved", names, || saver.promise(100_000));
+        let mut node = SavingNode::boot(names);
+        node.promise(1_000);
+        row("paxos, saved", names, || node.promise(100_000));
     }
 }
 
-/// Takes steps twice: once against the clock, and once to count.
+/// Runs the steps twice: once for the time, and once for the allocations.
 fn row(name: &str, size: u32, mut steps: impl FnMut() -> u64) {
     let start = Instant::now();
     let taken = steps();
@@ -50,11 +50,11 @@ fn row(name: &str, size: u32, mut steps: impl FnMut() -> u64) {
     println!("{name:<16}{size:>4}{rate:>16.2}{allocations:>22.6}");
 }
 
-/// A group, and the messages under way between its processes.
+/// A group and its messages in flight.
 struct Processes {
     processes: Vec<RicartAgrawala>,
-    batch: Batch<RicartAgrawala, Still>,
-    under_way: VecDeque<(ProcessId, ProcessId, ricart_agrawala::Message)>,
+    batch: Batch<RicartAgrawala, ConstantEnvironment>,
+    in_flight: VecDeque<(ProcessId, ProcessId, ricart_agrawala::Message)>,
 }
 
 impl Processes {
@@ -64,76 +64,76 @@ impl Processes {
         let boot =
             |me| RicartAgrawala::boot(Group::new(ProcessId(me), size), &config, None, &mut batch);
         let processes = (0..size).map(boot).collect();
-        Processes { processes, batch, under_way: VecDeque::new() }
+        Processes { processes, batch, in_flight: VecDeque::new() }
     }
 
-    /// Lets each process in turn enter and leave; counts the steps.
+    /// Lets the processes enter and exit in turn. Returns the number of steps.
     fn enter_in_turn(&mut self, entries: u64) -> u64 {
         let mut steps = 0;
         for entry in 0..entries {
             let at = ProcessId((entry % self.processes.len() as u64) as u32);
             steps += self.step(at, Input::Command(Command::Enter));
-            while let Some((from, to, message)) = self.under_way.pop_front() {
+            while let Some((from, to, message)) = self.in_flight.pop_front() {
                 steps += self.step(to, Input::Message { from, message });
             }
         }
         steps
     }
 
-    /// One step, and the exit if it was an entry.
+    /// Performs one step, and the exit after an entry.
     fn step(&mut self, at: ProcessId, input: Input<RicartAgrawala>) -> u64 {
         self.processes[at.index()].step(input, &mut self.batch);
         let entered = self.batch.events.iter().any(|event| matches!(event, Event::Entered { .. }));
-        let under_way = &mut self.under_way;
-        under_way.extend(self.batch.messages.drain(..).map(|(to, message)| (at, to, message)));
+        let in_flight = &mut self.in_flight;
+        in_flight.extend(self.batch.messages.drain(..).map(|(to, message)| (at, to, message)));
         black_box(&self.batch.events);
         self.batch.clear();
         if entered { 1 + self.step(at, Input::Command(Command::Exit)) } else { 1 }
     }
 }
 
-/// A group that keeps a log; the first of it leads.
-struct Keepers {
+/// A group with a replicated log, led by the first process.
+struct LogGroup {
     processes: Vec<RaftLog>,
-    batch: Batch<RaftLog, Still>,
-    under_way: VecDeque<(ProcessId, ProcessId, raft_log::Message)>,
+    batch: Batch<RaftLog, ConstantEnvironment>,
+    in_flight: VecDeque<(ProcessId, ProcessId, raft_log::Message)>,
     payload: Payload,
     ticket: u64,
 }
 
-impl Keepers {
+impl LogGroup {
     fn elect(size: u32) -> Self {
         let mut batch = Batch::default();
         let config = raft_log::Config::plain(size, 1);
         let boot = |me| RaftLog::boot(Group::new(ProcessId(me), size), &config, None, &mut batch);
         let processes = (0..size).map(boot).collect();
         batch.clear();
-        let (under_way, payload) = (VecDeque::new(), Payload::new([7; 16]));
-        let mut group = Keepers { processes, batch, under_way, payload, ticket: 0 };
-        group.input(Input::Timer(raft_log::Timer::Election));
+        let (in_flight, payload) = (VecDeque::new(), Payload::new([7; 16]));
+        let mut group = LogGroup { processes, batch, in_flight, payload, ticket: 0 };
+        group.deliver(Input::Timer(raft_log::Timer::Election));
         group
     }
 
-    /// Has the leader append so many entries, one after the other; counts the steps.
+    /// Lets the leader append entries one after the other. Returns the number of steps.
     fn append(&mut self, entries: u64) -> u64 {
         let append = |group: &mut Self| {
             group.ticket += 1;
             let (ticket, payload) = (group.ticket, group.payload.clone());
-            group.input(Input::Command(log::Command::Append { ticket, payload }))
+            group.deliver(Input::Command(log::Command::Append { ticket, payload }))
         };
         (0..entries).map(|_| append(self)).sum()
     }
 
-    /// Has the leader say so often that it is there.
-    fn beat(&mut self, times: u64) -> u64 {
-        (0..times).map(|_| self.input(Input::Timer(raft_log::Timer::Heartbeat))).sum()
+    /// Lets the leader send heartbeats. Returns the number of steps.
+    fn heartbeats(&mut self, times: u64) -> u64 {
+        (0..times).map(|_| self.deliver(Input::Timer(raft_log::Timer::Heartbeat))).sum()
     }
 
-    /// Gives the first process an input, and carries all messages that come of it.
-    fn input(&mut self, input: Input<RaftLog>) -> u64 {
+    /// Passes an input to the first process and delivers all resulting messages.
+    fn deliver(&mut self, input: Input<RaftLog>) -> u64 {
         let mut steps = 1;
         self.step(ProcessId(0), input);
-        while let Some((from, to, message)) = self.under_way.pop_front() {
+        while let Some((from, to, message)) = self.in_flight.pop_front() {
             self.step(to, Input::Message { from, message });
             steps += 1;
         }
@@ -143,47 +143,48 @@ impl Keepers {
     fn step(&mut self, at: ProcessId, input: Input<RaftLog>) {
         self.processes[at.index()].step(input, &mut self.batch);
         let messages = self.batch.messages.drain(..);
-        self.under_way.extend(messages.map(|(to, message)| (at, to, message)));
+        self.in_flight.extend(messages.map(|(to, message)| (at, to, message)));
         black_box(&self.batch.events);
         self.batch.clear();
     }
 }
 
-/// A node that agrees on many things, and has promised more after each step.
-struct Saver {
+/// A node with many agreements that saves after each step.
+struct SavingNode {
     node: Node<Keyed<u32, Paxos>>,
     names: u32,
     ballot: u64,
 }
 
-impl Saver {
+impl SavingNode {
     fn boot(names: u32) -> Self {
-        let node = Node::boot(Group::new(ProcessId(0), 3), &Default::default(), None, Still);
-        let mut saver = Saver { node, names, ballot: 0 };
-        saver.node.pending().keep_back();
-        saver.save();
-        saver.promise(u64::from(names));
-        saver
+        let node =
+            Node::boot(Group::new(ProcessId(0), 3), &Default::default(), None, ConstantEnvironment);
+        let mut node = SavingNode { node, names, ballot: 0 };
+        node.node.pending().queue_effects();
+        node.save();
+        node.promise(u64::from(names));
+        node
     }
 
-    /// Promises so often, and saves each promise; counts the steps.
+    /// Handles prepare messages and saves each promise. Returns the number of steps.
     fn promise(&mut self, times: u64) -> u64 {
         for _ in 0..times {
             self.ballot += 1;
             let key = (self.ballot % u64::from(self.names)) as u32;
             let ballot = Term { number: self.ballot, leader: ProcessId(1) };
-            let message = Of { key, inner: paxos::Message::Prepare { ballot } };
-            self.node.step(Input::Message { from: ProcessId(1), message }).keep_back();
+            let message = Tagged { key, inner: paxos::Message::Prepare { ballot } };
+            self.node.step(Input::Message { from: ProcessId(1), message }).queue_effects();
             self.save();
         }
         times
     }
 
-    /// Saves as a driver does, and lets go.
+    /// Saves as a driver does, and releases the effects.
     fn save(&mut self) {
-        let saving = self.node.save().expect("a promise");
-        black_box(self.node.is_long());
-        self.node.saved(saving);
+        let saving = self.node.begin_save().expect("an unsaved promise");
+        black_box(self.node.needs_rewrite());
+        self.node.finish_save(saving);
         while let Some(released) = self.node.release() {
             black_box(&released);
         }

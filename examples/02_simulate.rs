@@ -1,13 +1,13 @@
-//! A protocol of your own, simulated: greet everybody, and again whoever does not answer.
-#![allow(clippy::print_stdout, reason = "an example prints what it found")]
+//! A protocol of your own in the simulator: each process greets its peers until they respond.
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 use serde::{Deserialize, Serialize};
 use tenure_core::{Delay, Effects, Group, ProcessId, ProcessSet, Protocol, labelled};
-use tenure_sim::{Chance, Settings, Simulation, Span};
+use tenure_sim::{Chance, Distribution, Settings, Simulation};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Greeter {
-    unanswered: ProcessSet,
+    pending: ProcessSet,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -25,10 +25,10 @@ impl Protocol for Greeter {
     type Timer = Delay;
     type Stable = ();
 
-    fn boot(group: Group, again: &Delay, _: Option<()>, fx: &mut impl Effects<Self>) -> Self {
+    fn boot(group: Group, interval: &Delay, _: Option<()>, fx: &mut impl Effects<Self>) -> Self {
         fx.broadcast(&group.peers(), Message::Hello);
-        fx.set_timer(*again, *again);
-        Greeter { unanswered: group.peers() }
+        fx.set_timer(*interval, *interval);
+        Greeter { pending: group.peers() }
     }
 
     fn stable(&self) {}
@@ -36,24 +36,27 @@ impl Protocol for Greeter {
     fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         match message {
             Message::Hello => fx.send(from, Message::Welcome),
-            Message::Welcome => drop(self.unanswered.remove(from)),
+            Message::Welcome => drop(self.pending.remove(from)),
         }
     }
 
-    fn on_timer(&mut self, again: Delay, fx: &mut impl Effects<Self>) {
-        fx.broadcast(&self.unanswered, Message::Hello);
-        if !self.unanswered.is_empty() {
-            fx.set_timer(again, again);
+    fn on_timer(&mut self, interval: Delay, fx: &mut impl Effects<Self>) {
+        fx.broadcast(&self.pending, Message::Hello);
+        if !self.pending.is_empty() {
+            fx.set_timer(interval, interval);
         }
     }
 }
 
 fn main() -> Result<(), tenure_sim::SettingsError> {
     let mut settings = Settings::new(10);
-    settings.network.latency = Span::between_units(1, 5).into();
+    settings.network.latency = Distribution::between_units(1, 5).into();
     settings.network.loss = Chance::of(0.3);
     let report = Simulation::<Greeter>::new(Delay::units(20), settings).run()?;
     let (lost, sent) = (report.metrics.dropped, report.metrics.sent);
-    println!("{lost} of {sent} lost, all answered after {}", report.finished_at_units());
+    println!(
+        "{lost} of {sent} messages lost, all responses received after {}",
+        report.finished_at_units()
+    );
     Ok(())
 }

@@ -1,6 +1,6 @@
-//! Check a protocol of your own: every order of messages, every moment to ask. A polite lock
-//! for two: ask the other, who says yes unless inside. Is that enough?
-#![expect(clippy::print_stdout, reason = "an example shows what it finds")]
+//! Check a protocol of your own, in every order of messages and for every time to ask. A polite
+//! lock for two: a process asks the other one, which agrees unless it is inside. Is that enough?
+#![expect(clippy::print_stdout, reason = "an example prints its results")]
 
 use tenure_check::Check;
 use tenure_core::service::mutex::{Command, Event};

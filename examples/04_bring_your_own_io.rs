@@ -1,10 +1,10 @@
 //! Your sockets, your threads, your clock: three processes over UDP, without an async runtime.
 //!
 //! UDP may lose, repeat and reorder datagrams, so the algorithm runs over the reliable-channel
-//! adapter. The loop below is all that it takes to run any protocol for real.
+//! adapter. This loop is all that is needed to run any protocol.
 //!
 //! `cargo run -p tenure --example 04_bring_your_own_io`
-#![allow(clippy::print_stdout, reason = "an example is here to print")]
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 use std::collections::BTreeMap;
 use std::net::UdpSocket;
@@ -15,7 +15,9 @@ use std::time::{Duration, Instant};
 use tenure::algorithms::channel::{Fifo, fifo};
 use tenure::algorithms::mutex::{RicartAgrawala, ricart_agrawala};
 use tenure::core::service::mutex::{Command, Event};
-use tenure::core::{Group, Input, Node, ProcessId, Protocol, Released, Still, TimerChange};
+use tenure::core::{
+    ConstantEnvironment, Group, Input, Node, ProcessId, Protocol, ReleasedEffects, TimerChange,
+};
 
 type Lock = Fifo<RicartAgrawala>;
 type Timer = <Lock as Protocol>::Timer;
@@ -51,7 +53,7 @@ fn main() -> std::io::Result<()> {
     Ok(())
 }
 
-/// What the algorithm leaves to its surroundings.
+/// Sockets, timers and user of a process.
 struct Process<'a> {
     socket: UdpSocket,
     addresses: &'a [std::net::SocketAddr],
@@ -63,15 +65,16 @@ struct Process<'a> {
 impl Process<'_> {
     fn run(&mut self, me: ProcessId) {
         let config = fifo::Config::around(ricart_agrawala::Config::default());
-        let mut node: Node<Lock> = Node::boot(Group::new(me, PROCESSES), &config, None, Still);
-        // The adapter saves which boot this is. A real service writes it to disk first.
-        self.release(node.pending().saved());
+        let mut node: Node<Lock> =
+            Node::boot(Group::new(me, PROCESSES), &config, None, ConstantEnvironment);
+        // The adapter saves the number of its boot. A real service writes it to disk first.
+        self.release(node.pending().mark_saved());
         while DONE.load(Ordering::SeqCst) < PROCESSES {
             while let Some(command) = self.next.take() {
-                self.release(node.step(Input::Command(command)).saved());
+                self.release(node.step(Input::Command(command)).mark_saved());
             }
             if let Some(input) = self.wait() {
-                self.release(node.step(input).saved());
+                self.release(node.step(input).mark_saved());
             }
         }
     }
@@ -90,7 +93,7 @@ impl Process<'_> {
             self.timers.remove(&timer);
             return Some(Input::Timer(timer));
         }
-        self.socket.set_read_timeout(Some(pause)).expect("a pause above zero");
+        self.socket.set_read_timeout(Some(pause)).expect("a positive pause");
         let mut datagram = [0; 1024];
         let (length, address) = self.socket.recv_from(&mut datagram).ok()?;
         let from = ProcessId::at(self.addresses.iter().position(|peer| *peer == address)?);
@@ -98,10 +101,10 @@ impl Process<'_> {
         Some(Input::Message { from, message })
     }
 
-    fn release(&mut self, released: Released<'_, Lock>) {
+    fn release(&mut self, released: ReleasedEffects<'_, Lock>) {
         for (to, message) in released.messages {
             let datagram = postcard::to_stdvec(&message).expect("a message can be encoded");
-            // Lost is lost: the adapter sends it again.
+            // The adapter repeats lost messages.
             let _ = self.socket.send_to(&datagram, self.addresses[to.index()]);
         }
         for change in released.timers {
@@ -113,14 +116,14 @@ impl Process<'_> {
             };
         }
         for event in released.events {
-            self.next = self.told(event);
+            self.next = self.on_event(event);
         }
     }
 
-    fn told(&mut self, event: Event) -> Option<Command> {
+    fn on_event(&mut self, event: Event) -> Option<Command> {
         match event {
             Event::Entered { .. } => {
-                assert_eq!(INSIDE.fetch_add(1, Ordering::SeqCst), 0, "two are inside");
+                assert_eq!(INSIDE.fetch_add(1, Ordering::SeqCst), 0, "two processes are inside");
                 self.entries += 1;
                 INSIDE.fetch_sub(1, Ordering::SeqCst);
                 Some(Command::Exit)

@@ -1,11 +1,11 @@
-//! What a lock cannot do alone, and what the fence does about it.
+//! A lock alone cannot stop a late write. Fencing tokens can.
 //!
-//! A process enters, is stopped for longer than the others are willing to wait (a suspended
-//! machine, a long pause of a garbage collector), and wakes up believing that it is still inside.
-//! Without fences its late write destroys an update; with fences the resource refuses it.
+//! A process enters and is stopped for longer than the others wait, for example by a suspended
+//! machine or a long garbage collection. When it resumes, it believes that it is still inside.
+//! Without fencing tokens its late write destroys an update; with them the resource rejects it.
 //!
 //! `cargo run -p tenure --example 06_fencing`
-#![allow(clippy::print_stdout, reason = "an example is here to print")]
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 use tenure::core::{Fence, ProcessId};
 use tenure::daemon::resource::{Client, Server};
@@ -18,18 +18,18 @@ async fn main() -> std::io::Result<()> {
         let mut other = Client::connect(server.address(), ProcessId(1)).await?;
         let fence = |number| fenced.then_some(Fence(number, 0));
 
-        let read = sleeper.get(fence(1)).await?.expect("the first to come");
-        // The sleeper is stopped here. The others suspect it, and the next one enters.
-        let value = other.get(fence(2)).await?.expect("a later fence");
-        other.put(fence(2), value + 1).await?.expect("a later fence");
-        // The sleeper wakes up, still inside as far as it knows.
+        let read = sleeper.get(fence(1)).await?.expect("the first access");
+        // The sleeper is stopped here. The others suspect it, and the next process enters.
+        let value = other.get(fence(2)).await?.expect("a later token");
+        other.put(fence(2), value + 1).await?.expect("a later token");
+        // The sleeper resumes and believes that it is still inside.
         let outcome = sleeper.put(fence(1), read + 1).await?;
 
-        let found = other.get(fence(2)).await?.expect("still the latest fence");
+        let found = other.get(fence(2)).await?.expect("still the latest token");
         println!("{}", if fenced { "With fences:" } else { "Without fences:" });
         match outcome {
             Ok(()) => println!("    the late write was accepted; 2 updates, counter = {found}"),
-            Err(refused) => println!("    the late write was {refused}; counter = {found}"),
+            Err(error) => println!("    the late write was {error}; counter = {found}"),
         }
     }
     Ok(())

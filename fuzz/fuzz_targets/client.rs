@@ -1,12 +1,12 @@
-//! What clients send a member of a lock service, as gRPC and as JSON, and their tokens:
+//! Requests of clients to a member of a lock service, in gRPC and JSON, and their tokens:
 //! `cargo +nightly fuzz run client`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tenure_server::exercise;
+use tenure_server::fuzzing;
 
 fuzz_target!(|bytes: &[u8]| {
-    exercise::messages(bytes);
-    exercise::json(bytes);
-    exercise::token(bytes);
+    fuzzing::messages(bytes);
+    fuzzing::json(bytes);
+    fuzzing::token(bytes);
 });

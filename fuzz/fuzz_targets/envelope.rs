@@ -1,40 +1,40 @@
-//! What a node does with any bytes, from the envelope to a boot with what was saved:
-//! `cargo +nightly fuzz run envelope`.
+//! Processing of arbitrary bytes by a node, from the envelope of a message to a boot from saved
+//! state: `cargo +nightly fuzz run envelope`.
 //!
-//! The first byte chooses the algorithm. Whatever the others say, the process must not panic, and
-//! what it saves and sends must be read back as it was.
+//! The first byte chooses the algorithm. The process must not panic, and its saved states and sent
+//! messages must survive a round trip through their encoding.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use tenure_algorithms::catalogue::{Parameters, Visitor, names, visit};
 use tenure_core::{Agreement, Algorithm, Election, Group, Mutex, ProcessId};
-use tenure_runtime::exercise::{self, Belief};
+use tenure_runtime::fuzzing::{self, Validation};
 
 const SIZE: u32 = 3;
 
-/// One process of a group, told these bytes.
-struct Told<'a>(&'a [u8]);
+/// Visitor that runs one process of a group on these bytes.
+struct FuzzVisitor<'a>(&'a [u8]);
 
-impl Visitor for Told<'_> {
+impl Visitor for FuzzVisitor<'_> {
     type Output = ();
 
     fn mutex<P: Mutex + Algorithm>(self, config: P::Config) {
-        exercise::lock::<P>(Group::new(ProcessId(1), SIZE), &config, Belief::Plausible, self.0);
+        fuzzing::lock::<P>(Group::new(ProcessId(1), SIZE), &config, Validation::On, self.0);
     }
 
     fn election<P: Election + Algorithm>(self, config: P::Config) {
-        exercise::election::<P>(Group::new(ProcessId(1), SIZE), &config, Belief::Plausible, self.0);
+        fuzzing::election::<P>(Group::new(ProcessId(1), SIZE), &config, Validation::On, self.0);
     }
 
     fn agreement<P: Agreement + Algorithm>(self, config: P::Config) {
         let group = Group::new(ProcessId(1), SIZE);
-        exercise::agreement::<P>(group, &config, Belief::Plausible, self.0);
+        fuzzing::agreement::<P>(group, &config, Validation::On, self.0);
     }
 }
 
 fuzz_target!(|bytes: &[u8]| {
-    let Some((&which, bytes)) = bytes.split_first() else { return };
+    let Some((&index, bytes)) = bytes.split_first() else { return };
     let names: Vec<&str> = names().collect();
-    let name = names[usize::from(which) % names.len()];
-    visit(name, &Parameters::plain(SIZE), Told(bytes)).expect("a name of the catalogue");
+    let name = names[usize::from(index) % names.len()];
+    visit(name, &Parameters::plain(SIZE), FuzzVisitor(bytes)).expect("a name of the catalogue");
 });

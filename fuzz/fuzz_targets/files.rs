@@ -1,10 +1,10 @@
-//! What nodes read from the disk: a state, and segments of a log:
+//! Files of a node on disk: state file, registry, and segments of the change log:
 //! `cargo +nightly fuzz run files`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tenure_runtime::exercise;
+use tenure_runtime::fuzzing;
 
 fuzz_target!(|bytes: &[u8]| {
-    exercise::files(bytes);
+    fuzzing::files(bytes);
 });

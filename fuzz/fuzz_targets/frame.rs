@@ -1,23 +1,22 @@
-//! The frame decoder against any bytes in any pieces: `cargo +nightly fuzz run frame`.
+//! Frame decoder with arbitrary bytes in arbitrary pieces: `cargo +nightly fuzz run frame`.
 //!
-//! The first byte chooses how the others are cut into pieces. Whatever they are, the decoder
-//! must not panic, must keep no more than it was fed, and must take the same frames from the
-//! pieces as from the whole.
+//! The first byte chooses the size of the pieces. The decoder must not panic, must not buffer more
+//! than its input, and must decode the same frames from the pieces as from the whole.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use tenure_runtime::transport::frame::{Decoder, Frame, offered_version};
 
-const LONGEST_BODY: usize = 4096;
+const MAX_BODY_BYTES: usize = 4096;
 
-/// The frames in order, and whether the stream lost its meaning behind them.
+/// Returns the decoded frames, and true if the input after them is malformed.
 fn frames_of<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> (Vec<Vec<u8>>, bool) {
-    let mut decoder = Decoder::new(LONGEST_BODY);
+    let mut decoder = Decoder::new(MAX_BODY_BYTES);
     let (mut frames, mut fed) = (Vec::new(), 0);
     for piece in pieces {
         decoder.feed(piece);
         fed += piece.len();
-        assert!(decoder.waiting() <= fed, "more than was fed");
+        assert!(decoder.waiting() <= fed, "the decoder buffers more than its input");
         loop {
             match decoder.take() {
                 Ok(None) => break,
@@ -25,8 +24,8 @@ fn frames_of<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> (Vec<Vec<u8>>, bool)
                 Ok(Some(frame)) => {
                     let mut bytes = Vec::new();
                     frame.encode(&mut bytes);
-                    let again = Frame::decode(&bytes[4..]).expect("what was encoded is a frame");
-                    assert_eq!(again, frame, "a frame means the same when written again");
+                    let decoded = Frame::decode(&bytes[4..]).expect("an encoded frame");
+                    assert_eq!(decoded, frame, "a frame survives the round trip");
                     frames.push(bytes);
                 }
             }

@@ -1,11 +1,11 @@
-//! What members of a lock service send each other and write into their log, and snapshots:
+//! Messages between members of a lock service, log entries and snapshots:
 //! `cargo +nightly fuzz run member`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tenure_server::exercise;
+use tenure_server::fuzzing;
 
 fuzz_target!(|bytes: &[u8]| {
-    exercise::members(bytes);
-    exercise::snapshot(bytes);
+    fuzzing::members(bytes);
+    fuzzing::snapshot(bytes);
 });

@@ -1,7 +1,7 @@
-//! Makes Rust of the protobufs in `etcd`: `tenure-proto DESTINATION`.
+//! Generates Rust code from the protobufs in `etcd`: `tenure-proto DESTINATION`.
 //!
-//! No `protoc` is needed. Beside the Rust goes a descriptor set, by which the server turns JSON
-//! into messages and back.
+//! It needs no `protoc`. It also writes a descriptor set, by which the server converts messages
+//! from and to JSON.
 
 use std::path::{Path, PathBuf};
 
@@ -18,10 +18,11 @@ const FILES: [&str; 7] = [
 ];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let destination = PathBuf::from(std::env::args().nth(1).ok_or("where to?")?);
+    let destination =
+        PathBuf::from(std::env::args().nth(1).ok_or("the destination folder is missing")?);
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("etcd");
     let mut descriptors = protox::compile(FILES.map(|file| sources.join(file)), [&sources])?;
-    // Comments are for those who read the protobufs.
+    // Comments are only of use in the protobufs.
     descriptors.file.iter_mut().for_each(|file| file.source_code_info = None);
     std::fs::create_dir_all(&destination)?;
     std::fs::write(destination.join("descriptors.bin"), descriptors.encode_to_vec())?;

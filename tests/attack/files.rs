@@ -1,4 +1,5 @@
-//! Damaged traces and configurations end every command with a documented status, in 2 GiB.
+//! Damaged traces and configurations end every command with a documented status, within 2 GiB of
+//! memory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ use tempfile::TempDir;
 use crate::running::{Ended, start, start_confined};
 use crate::{attack, seeds};
 
-/// What stands in files and nobody means.
+/// Invalid values.
 const ABSURD: [&str; 14] = [
     "0",
     "1",
@@ -30,20 +31,20 @@ const ABSURD: [&str; 14] = [
     "[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]",
 ];
 
-/// What reads traces, and where it may have 3: where it stops at a limit.
+/// Commands that read traces, and whether status 3 is allowed: they may stop at a limit.
 const READERS: [&str; 9] = [
-    "trace verify hurt.ndjson",
-    "trace verify hurt.ndjson whole.ndjson --format json",
-    "trace show hurt.ndjson --states",
-    "trace diagram hurt.ndjson",
-    "trace diagram hurt.ndjson --as svg",
-    "trace diagram hurt.ndjson --as html",
-    "trace export hurt.ndjson --as mermaid",
-    "trace export hurt.ndjson --as shiviz",
-    "trace replay hurt.ndjson",
+    "trace verify damaged.ndjson",
+    "trace verify damaged.ndjson whole.ndjson --format json",
+    "trace show damaged.ndjson --states",
+    "trace diagram damaged.ndjson",
+    "trace diagram damaged.ndjson --as svg",
+    "trace diagram damaged.ndjson --as html",
+    "trace export damaged.ndjson --as mermaid",
+    "trace export damaged.ndjson --as shiviz",
+    "trace replay damaged.ndjson",
 ];
 
-/// Traces of whole runs, made once.
+/// Complete traces, created once.
 static WHOLE: LazyLock<(TempDir, Vec<PathBuf>)> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
     let mut traces = Vec::new();
@@ -55,7 +56,7 @@ static WHOLE: LazyLock<(TempDir, Vec<PathBuf>)> = LazyLock::new(|| {
     ] {
         let path = folder.path().join(name).with_extension("ndjson");
         let ended = start(&format!("{line} --trace {}", path.display())).wait();
-        assert!(path.exists(), "{line}: {}", ended.last_words());
+        assert!(path.exists(), "{line}: {}", ended.last_output());
         traces.push(path);
     }
     (folder, traces)
@@ -82,8 +83,8 @@ resource = "127.0.0.1:4"
 entries = 3
 "#;
 
-/// The text with some of it changed.
-fn hurt(rng: &mut Rng, text: &str) -> Vec<u8> {
+/// The text with random changes.
+fn damage(rng: &mut Rng, text: &str) -> Vec<u8> {
     let mut lines: Vec<String> = text.lines().map(String::from).collect();
     for _ in 0..rng.usize(1..4) {
         let place = rng.usize(0..lines.len().max(1)) * usize::from(rng.u8(0..4) > 0);
@@ -116,7 +117,7 @@ fn hurt(rng: &mut Rng, text: &str) -> Vec<u8> {
     bytes
 }
 
-/// What a header may say, and these do not.
+/// Header fields with values that the traces do not have.
 const FIELDS: [(&str, &str); 8] = [
     ("ranks", "[{\"weight\":1,\"id\":1}]"),
     ("ranks", "[]"),
@@ -128,7 +129,7 @@ const FIELDS: [(&str, &str); 8] = [
     ("most_bypass", "0"),
 ];
 
-/// The header with another value in a field, or one more field; what is no header stays as it is.
+/// The header with another value in a field or an additional field; invalid headers stay unchanged.
 fn with_a_field(header: &str, (name, value): (&str, &str)) -> String {
     let Ok(Value::Object(mut fields)) = serde_json::from_str(header) else {
         return header.to_owned();
@@ -137,7 +138,7 @@ fn with_a_field(header: &str, (name, value): (&str, &str)) -> String {
     Value::Object(fields).to_string()
 }
 
-/// The line with another number, or something absurd, in the place of one of its numbers.
+/// The line with another number, or an invalid value, in place of one of its numbers.
 fn with_another_value(rng: &mut Rng, line: &str) -> String {
     let digit = |place: usize| line.as_bytes()[place].is_ascii_digit();
     let begins = |place: &usize| digit(*place) && (*place == 0 || !digit(*place - 1));
@@ -151,52 +152,52 @@ fn with_another_value(rng: &mut Rng, line: &str) -> String {
     format!("{}{value}{}", &line[..start], &line[start + length..])
 }
 
-/// Whether the command ended as the manual says.
-fn judged(line: &str, ended: &Ended) -> Result<(), String> {
+/// Checks that the command ended as documented.
+fn check_status(line: &str, ended: &Ended) -> Result<(), String> {
     match ended.code {
         Some(0..=4) if !ended.err.contains("panicked") => Ok(()),
-        _ => Err(format!("tenure {line}\n{}", ended.last_words())),
+        _ => Err(format!("tenure {line}\n{}", ended.last_output())),
     }
 }
 
-fn hurt_trace(folder: &Path, seed: u64) -> Result<(), String> {
+fn read_damaged_trace(folder: &Path, seed: u64) -> Result<(), String> {
     let mut rng = Rng::with_seed(seed);
     let (_, traces) = &*WHOLE;
     let whole = &traces[rng.usize(0..traces.len())];
     let text = fs::read_to_string(whole).unwrap();
     fs::copy(whole, folder.join("whole.ndjson")).unwrap();
-    fs::write(folder.join("hurt.ndjson"), hurt(&mut rng, &text)).unwrap();
+    fs::write(folder.join("damaged.ndjson"), damage(&mut rng, &text)).unwrap();
     let line = READERS[rng.usize(0..READERS.len())];
-    judged(line, &start_confined(folder, line).wait())
+    check_status(line, &start_confined(folder, line).wait())
 }
 
-fn hurt_configuration(folder: &Path, seed: u64) -> Result<(), String> {
+fn start_damaged_configuration(folder: &Path, seed: u64) -> Result<(), String> {
     let mut rng = Rng::with_seed(seed);
-    fs::write(folder.join("node.toml"), hurt(&mut rng, CONFIGURATION)).unwrap();
+    fs::write(folder.join("node.toml"), damage(&mut rng, CONFIGURATION)).unwrap();
     let line = "node --config node.toml";
-    // One that is still whole starts a node, which would run for ever.
+    // An undamaged configuration starts a node, which would run on.
     let ended = start_confined(folder, line).wait_for(Duration::from_secs(2));
     if ended.code.is_none() && !ended.err.contains("panicked") {
         return Ok(());
     }
-    judged(line, &ended)
+    check_status(line, &ended)
 }
 
 #[test]
-fn a_damaged_file_ends_no_command_in_an_undocumented_way() {
+fn damaged_files_end_commands_with_documented_statuses() {
     attack("files", seeds(0..24), |seed| {
         let folder = tempfile::tempdir().unwrap();
         if seed % 4 == 3 {
-            hurt_configuration(folder.path(), seed)
+            start_damaged_configuration(folder.path(), seed)
         } else {
-            hurt_trace(folder.path(), seed)
+            read_damaged_trace(folder.path(), seed)
         }
     });
 }
 
-/// Every field of a header on its own, to every command: seeds need not come upon it.
+/// Every field of a header in every command, as random seeds may miss some.
 #[test]
-fn what_a_header_may_say_ends_no_command_in_an_undocumented_way() {
+fn header_fields_end_commands_with_documented_statuses() {
     let (_, traces) = &*WHOLE;
     let folder = tempfile::tempdir().unwrap();
     // Of a lock and of an election.
@@ -205,24 +206,24 @@ fn what_a_header_may_say_ends_no_command_in_an_undocumented_way() {
         let (header, records) = text.split_once('\n').unwrap();
         fs::copy(whole, folder.path().join("whole.ndjson")).unwrap();
         for field in FIELDS {
-            let hurt = format!("{}\n{records}", with_a_field(header, field));
-            fs::write(folder.path().join("hurt.ndjson"), hurt).unwrap();
+            let damage = format!("{}\n{records}", with_a_field(header, field));
+            fs::write(folder.path().join("damaged.ndjson"), damage).unwrap();
             for line in READERS {
                 let ended = start_confined(folder.path(), line).wait();
-                judged(line, &ended).unwrap_or_else(|says| panic!("{field:?}: {says}"));
+                check_status(line, &ended).unwrap_or_else(|message| panic!("{field:?}: {message}"));
             }
         }
     }
 }
 
-/// The control: what is not damaged is read.
+/// Control: undamaged files are read.
 #[test]
-fn a_whole_file_is_read() {
+fn undamaged_file_is_read() {
     let (folder, traces) = &*WHOLE;
     for trace in traces {
         let line = format!("trace verify {}", trace.display());
         let ended = start_confined(folder.path(), &line).wait();
         let violated = trace.ends_with("found.ndjson");
-        assert_eq!(ended.code, Some(i32::from(violated)), "{}", ended.last_words());
+        assert_eq!(ended.code, Some(i32::from(violated)), "{}", ended.last_output());
     }
 }

@@ -1,5 +1,4 @@
-//! A run of any length, under random faults or with one peer dead: the memory of every process is
-//! flat.
+//! Long runs under random faults or with a failed peer: the memory of every process is constant.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,32 +11,31 @@ use serde_json::Value;
 use crate::running::{Running, start};
 use crate::{attack, seeds};
 
-/// By how many MiB a process may grow in the second half of a run: a short one has not filled yet
-/// what the judge looks back upon.
+/// Allowed growth of a process in the second half of a run, in MiB: a short run has not filled the
+/// history of the verifier.
 const GROWTH: u64 = 64;
 
-/// How long a run lasts, in seconds: that of `cargo xtask attack lasting --seconds N`, or this.
+/// Length of a run in seconds: that of `cargo xtask attack lasting --seconds N`, or the default.
 fn seconds() -> u64 {
     std::env::var("TENURE_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(8)
 }
 
-/// What is done to a group of five until the end: somebody is killed or stopped, and comes back.
+/// Random faults for a group of five until the end: kills and pauses with recovery.
 fn faults(rng: &mut Rng, seconds: u64) -> String {
     let (mut at, mut line) = (1_000, String::new());
     while at + 4_000 < seconds * 1_000 {
-        let (who, back) = (rng.u32(1..=5), at + rng.u64(500..2_500));
+        let (target, back) = (rng.u32(1..=5), at + rng.u64(500..2_500));
         line += &match rng.u8(0..3) {
-            0 => format!(" --pause {who}@{at}ms..{back}ms"),
+            0 => format!(" --pause {target}@{at}ms..{back}ms"),
             1 => format!(" --kill leader@{at}ms --restart leader@{back}ms"),
-            _ => format!(" --kill {who}@{at}ms --restart {who}@{back}ms"),
+            _ => format!(" --kill {target}@{at}ms --restart {target}@{back}ms"),
         };
         at = back + rng.u64(1_500..6_000);
     }
     line
 }
 
-/// The resident memory of a process and of its children, in MiB; nothing where that cannot be
-/// asked.
+/// Resident memory of a process and its children in MiB; empty where unavailable.
 fn memory(run: &Running) -> BTreeMap<u32, u64> {
     let parent = run.child.id();
     let children = format!("/proc/{parent}/task/{parent}/children");
@@ -52,18 +50,18 @@ fn memory(run: &Running) -> BTreeMap<u32, u64> {
     children.chain([parent]).filter_map(resident).collect()
 }
 
-/// What a run takes while it goes on: the most of any process, in each half of it.
+/// Maximum memory of any process in each half of the run.
 fn watch(run: &mut Running, seconds: u64) -> (u64, u64) {
     let (begun, mut halves) = (Instant::now(), [0, 0]);
-    let mut told = 0;
+    let mut report = 0;
     while run.child.try_wait().unwrap().is_none() && begun.elapsed().as_secs() < seconds + 60 {
         let passed = begun.elapsed().as_secs();
         let all = memory(run);
         let half = usize::from(passed * 2 >= seconds);
         halves[half] = all.values().copied().max().unwrap_or(0).max(halves[half]);
-        if passed >= told {
+        if passed >= report {
             eprintln!("{passed:>5} s  parent and nodes, MiB: {all:?}");
-            told += (seconds / 20).max(1);
+            report += (seconds / 20).max(1);
         }
         sleep(Duration::from_millis(200));
     }
@@ -81,7 +79,7 @@ fn lasts(seed: u64) -> Result<(), String> {
     let mut run = start(&format!("{line} --format json"));
     let (first, second) = watch(&mut run, seconds);
     let ended = run.wait();
-    let wrong = |says: &str| Err(format!("tenure {line}\n{says}\n{}", ended.last_words()));
+    let wrong = |message: &str| Err(format!("tenure {line}\n{message}\n{}", ended.last_output()));
     if ended.code != Some(0) {
         return wrong("it did not hold");
     }
@@ -97,6 +95,6 @@ fn lasts(seed: u64) -> Result<(), String> {
 }
 
 #[test]
-fn memory_is_flat_however_long_a_run_lasts() {
+fn memory_is_constant_in_long_runs() {
     attack("lasting", seeds(0..2), lasts);
 }

@@ -1,5 +1,5 @@
-//! The rig: real processes are hurt and lied to, by seeds. What is here is its short part;
-//! `cargo xtask attack` takes as many seeds as you like, and replays one.
+//! Fault injection into real processes by seeds. These tests are the short part; `cargo xtask
+//! attack` runs any number of seeds, and replays one.
 
 mod faults;
 mod files;
@@ -8,15 +8,15 @@ mod logs;
 mod running;
 mod services;
 #[path = "../cluster/strace.rs"]
-#[allow(dead_code, reason = "disks are slow here, and fail nowhere")]
+#[allow(dead_code, reason = "only slow disks are tested here")]
 mod strace;
 #[path = "../cluster/waiting.rs"]
-#[allow(dead_code, reason = "commands are waited for here, and nothing is asked of them")]
+#[allow(dead_code, reason = "only the slots are used here")]
 mod waiting;
 
 use std::ops::Range;
 
-/// Which seeds to take: those of `cargo xtask attack … --seeds A..B`, or these.
+/// The seeds of `cargo xtask attack … --seeds A..B`, or the default.
 fn seeds(short: Range<u64>) -> Range<u64> {
     let wanted = std::env::var("TENURE_SEEDS").unwrap_or_default();
     let range = wanted.split_once("..");
@@ -24,17 +24,17 @@ fn seeds(short: Range<u64>) -> Range<u64> {
     range.unwrap_or(short)
 }
 
-/// Does this for each seed, and says in the end which of them went wrong and how to see it again.
+/// Runs `attack` for each seed, and reports the failed seeds with commands to replay them.
 fn attack(kind: &str, seeds: Range<u64>, attack: impl Fn(u64) -> Result<(), String>) {
-    // A long run takes one kind after the other: there, the machine is part of the experiment.
-    let _place = waiting::place();
+    // A long run executes one kind at a time, as load influences the result.
+    let _slot = waiting::cluster_slot();
     let total = seeds.clone().count();
     let mut wrong = Vec::new();
     for seed in seeds {
-        if let Err(says) = attack(seed) {
+        if let Err(message) = attack(seed) {
             let replay = format!("cargo xtask attack {kind} --seeds {seed}..{}", seed + 1);
-            eprintln!("{replay}: {says}");
-            wrong.push(format!("{replay}\n{says}"));
+            eprintln!("{replay}: {message}");
+            wrong.push(format!("{replay}\n{message}"));
         }
     }
     assert!(wrong.is_empty(), "{} of {total}:\n{}", wrong.len(), wrong.join("\n\n"));

@@ -1,4 +1,4 @@
-//! Commands that are started, waited for, and never left behind.
+//! Running commands, which are always terminated.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -8,22 +8,22 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-/// Nothing here takes that long, unless it hangs.
-const PATIENCE: Duration = Duration::from_secs(180);
+/// Time limit of a command.
+const TIME_LIMIT: Duration = Duration::from_secs(180);
 
-/// The address space that a command which reads files has: 2 GiB, in KiB.
-const ROOM: u32 = 2 << 20;
+/// Address space of a command that reads files: 2 GiB, in KiB.
+const CAPACITY: u32 = 2 << 20;
 
-/// A command under way, its output in files so that it never waits for a reader.
+/// A running command with its output in files, so it never waits for a reader.
 pub(crate) struct Running {
     pub(crate) child: Child,
     output: TempDir,
 }
 
-/// How a command ended.
+/// Result of a command.
 #[derive(Debug)]
 pub(crate) struct Ended {
-    /// None where a signal ended it, or where it had to be killed.
+    /// `None` if a signal or the time limit ended it.
     pub(crate) code: Option<i32>,
     pub(crate) out: String,
     pub(crate) err: String,
@@ -43,24 +43,24 @@ pub(crate) fn start(line: &str) -> Running {
     of(command)
 }
 
-/// Starts the command in a room of 2 GiB.
+/// Starts the command with 2 GiB of address space.
 pub(crate) fn start_confined(folder: &Path, line: &str) -> Running {
     let mut command = Command::new("sh");
-    command.current_dir(folder).arg("-c").arg(format!("ulimit -v {ROOM}; exec \"$0\" \"$@\""));
+    command.current_dir(folder).arg("-c").arg(format!("ulimit -v {CAPACITY}; exec \"$0\" \"$@\""));
     command.arg(env!("CARGO_BIN_EXE_tenure")).args(line.split_whitespace());
     of(command)
 }
 
 impl Running {
-    /// Waits for the end; kills what hangs.
+    /// Waits for the end, and kills a hanging command.
     pub(crate) fn wait(self) -> Ended {
-        self.wait_for(PATIENCE)
+        self.wait_for(TIME_LIMIT)
     }
 
-    pub(crate) fn wait_for(mut self, patience: Duration) -> Ended {
+    pub(crate) fn wait_for(mut self, time_limit: Duration) -> Ended {
         let begun = Instant::now();
         let mut code = None;
-        while begun.elapsed() < patience {
+        while begun.elapsed() < time_limit {
             if let Some(status) = self.child.try_wait().unwrap() {
                 code = status.code();
                 break;
@@ -81,8 +81,8 @@ impl Drop for Running {
 }
 
 impl Ended {
-    /// The end of what it said, for whoever looks for what was wrong.
-    pub(crate) fn last_words(&self) -> String {
+    /// The end of its output, for error messages.
+    pub(crate) fn last_output(&self) -> String {
         let tail = |text: &str| {
             let lines: Vec<_> = text.lines().collect();
             lines[lines.len().saturating_sub(12)..].join("\n")

@@ -1,6 +1,6 @@
-//! A lock service under random faults, all members at once among them: what is promised is kept,
-//! and everybody is served in the end. Large values are put meanwhile, disks are slow, and some
-//! live only for a moment.
+//! A lock service under random faults, including kills of all members: its promises hold, and all
+//! clients are served in the end. Large values are written, disks are slow, and some members
+//! restart often.
 
 use fastrand::Rng;
 use serde_json::Value;
@@ -9,10 +9,10 @@ use crate::running::start;
 use crate::strace::can_slow_disks;
 use crate::{attack, seeds};
 
-/// How long clients ask, in milliseconds.
+/// Time of the clients in milliseconds.
 const LENGTH: u64 = 5_000;
 
-/// What is done to the members until shortly before the end, one thing after the other.
+/// Random faults for the members until shortly before the end.
 fn faults(rng: &mut Rng, members: u32) -> String {
     let (mut at, mut line) = (rng.u64(300..900), String::new());
     loop {
@@ -20,39 +20,39 @@ fn faults(rng: &mut Rng, members: u32) -> String {
         if until + 400 > LENGTH {
             return line;
         }
-        let who = rng.u32(1..=members);
+        let target = rng.u32(1..=members);
         line += &match rng.u8(0..12) {
             0 | 1 => format!(" --kill all@{at}ms --restart all@{until}ms"),
             2 | 3 => format!(" --kill leader@{at}ms --restart leader@{until}ms"),
-            4 => format!(" --kill {who}@{at}ms --restart {who}@{until}ms"),
-            5 => format!(" --leave {who}@{at}ms --restart {who}@{until}ms"),
+            4 => format!(" --kill {target}@{at}ms --restart {target}@{until}ms"),
+            5 => format!(" --leave {target}@{at}ms --restart {target}@{until}ms"),
             6 => format!(" --pause leader@{at}ms..{until}ms"),
             7 => format!(" --partition leader@{at}ms..{until}ms"),
-            8 => format!(" --partition {who}@{at}ms..{until}ms"),
+            8 => format!(" --partition {target}@{at}ms..{until}ms"),
             9 => format!(" --full-disk leader@{at}ms..{until}ms"),
-            10 => format!(" --full-disk {who}@{at}ms..{until}ms"),
-            _ => format!(" --pause {who}@{at}ms..{until}ms"),
+            10 => format!(" --full-disk {target}@{at}ms..{until}ms"),
+            _ => format!(" --pause {target}@{at}ms..{until}ms"),
         };
         at = until + rng.u64(200..1_000);
     }
 }
 
-/// A member with short lives, or all, whatever else is done.
+/// Short lives of one member or of all.
 fn short_lives(rng: &mut Rng, members: u32) -> String {
-    let who = match rng.u32(0..=members) {
+    let target = match rng.u32(0..=members) {
         0 => "all".to_owned(),
-        who => who.to_string(),
+        target => target.to_string(),
     };
     let (mut at, mut line) = (rng.u64(300..1_500), String::new());
     for _ in 0..rng.u32(0..4) {
         let back = at + rng.u64(5..150);
-        line += &format!(" --kill {who}@{at}ms --restart {who}@{back}ms");
+        line += &format!(" --kill {target}@{at}ms --restart {target}@{back}ms");
         at = back + rng.u64(100..900);
     }
     line
 }
 
-/// Disks that are slow for some time, one after the other.
+/// Successive periods of slow disks.
 fn slow_disks(rng: &mut Rng, members: u32) -> String {
     let (mut at, mut line) = (rng.u64(200..1_000), String::new());
     let flush = [5, 15, 50][rng.usize(..3)];
@@ -60,19 +60,19 @@ fn slow_disks(rng: &mut Rng, members: u32) -> String {
     for _ in 0..rng.u32(1..4) {
         let until = at + rng.u64(300..1_500);
         if until < LENGTH {
-            let who = match rng.u32(0..4) {
+            let target = match rng.u32(0..4) {
                 0 => "all".to_owned(),
                 1 => "leader".to_owned(),
                 _ => rng.u32(1..=members).to_string(),
             };
-            line += &format!(" --slow-disk {who}@{at}ms..{until}ms");
+            line += &format!(" --slow-disk {target}@{at}ms..{until}ms");
         }
         at = until + rng.u64(50..500);
     }
     line
 }
 
-fn hurt(seed: u64, is_slow: bool) -> Result<(), String> {
+fn inject(seed: u64, is_slow: bool) -> Result<(), String> {
     let mut rng = Rng::with_seed(seed);
     let members = [3, 5][rng.usize(..2)];
     let clients = rng.u32(1..=12);
@@ -103,15 +103,15 @@ fn hurt(seed: u64, is_slow: bool) -> Result<(), String> {
             );
             Ok(())
         }
-        _ => Err(format!("tenure {line}\n{}", ended.last_words())),
+        _ => Err(format!("tenure {line}\n{}", ended.last_output())),
     }
 }
 
 #[test]
-fn what_a_service_promises_is_kept_whatever_happens_to_its_members() {
+fn service_keeps_its_promises_under_random_faults() {
     let is_slow = can_slow_disks();
     if !is_slow {
         eprintln!("slow disks are skipped: needs strace");
     }
-    attack("services", seeds(0..1), |seed| hurt(seed, is_slow));
+    attack("services", seeds(0..1), |seed| inject(seed, is_slow));
 }

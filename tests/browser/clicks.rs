@@ -1,5 +1,5 @@
-//! Clicks that fall together with a redraw: the page updates its elements instead of replacing
-//! them, because a browser sends no click to an element that was replaced while pressed.
+//! Clicks during a redraw. Pages update their elements instead of replacing them, because a browser
+//! sends no click to an element that was replaced between press and release.
 
 use std::fs;
 
@@ -7,78 +7,78 @@ use serde_json::json;
 use tenure_browser::Tab;
 
 use crate::counterexample;
-use crate::visit::{Visit, tenure};
+use crate::lab_page::{LabPage, tenure};
 
 /// Shows the same view again, as each step of a run does.
 const REDRAW: &str = "lab.show(lab.session.view, lab.session.view)";
 /// Redraws the tree as scrolling does.
 const SCROLL: &str = "lab.tree.box.dispatchEvent(new Event('scroll'))";
-/// Makes a step, so that the pressed element has to be updated.
+/// Takes a step, so that the pressed element is updated.
 const STEP: &str = "lab.session.step()";
 
-/// Clicks on an element while the page redraws, and waits for the lab's response.
-fn click_during(visit: &mut Visit, selector: &str, redraw: &str) {
-    visit.tab.click_during(selector, redraw);
-    visit.answered();
+/// Clicks on an element while the page redraws, and waits for the response.
+fn click_during(page: &mut LabPage, selector: &str, redraw: &str) {
+    page.tab.click_during(selector, redraw);
+    page.wait_idle();
 }
 
 #[test]
 fn clicks_on_tree_and_map_survive_a_redraw() {
-    let Some(mut visit) = Visit::of("ricart-agrawala -n 3 --latency 1..4") else { return };
-    visit.click("#end");
+    let Some(mut page) = LabPage::with_run("ricart-agrawala -n 3 --latency 1..4") else { return };
+    page.click("#end");
     for (moment, redraw) in [(3, SCROLL), (5, REDRAW)] {
-        click_during(&mut visit, &format!("#tree [data-moment='{moment}']"), redraw);
-        assert_eq!(visit.view("view.moment"), json!(moment), "{redraw}");
+        click_during(&mut page, &format!("#tree [data-moment='{moment}']"), redraw);
+        assert_eq!(page.view("view.moment"), json!(moment), "{redraw}");
     }
-    visit.click("#step");
-    let last = visit.view("view.tree.length");
-    click_during(&mut visit, "#tree [data-moment='2']", STEP);
-    assert_eq!(visit.view("view.moment"), json!(2));
-    assert_eq!(visit.view("view.tree.length"), last, "the step repeated a known moment");
-    let message = visit.view("view.messages[0].message");
-    visit.click(&format!(".message[data-message='{message}']"));
-    visit.click("#menu [data-act=lose]");
-    let lost = visit.view("view.moment");
-    click_during(&mut visit, "#map .edge", REDRAW);
-    assert_ne!(visit.view("view.moment"), lost, "the map leads to another moment");
-    visit.well();
+    page.click("#step");
+    let last = page.view("view.tree.length");
+    click_during(&mut page, "#tree [data-moment='2']", STEP);
+    assert_eq!(page.view("view.moment"), json!(2));
+    assert_eq!(page.view("view.tree.length"), last, "the step repeated a known moment");
+    let message = page.view("view.messages[0].message");
+    page.click(&format!(".message[data-message='{message}']"));
+    page.click("#menu [data-act=lose]");
+    let lost = page.view("view.moment");
+    click_during(&mut page, "#map .edge", REDRAW);
+    assert_ne!(page.view("view.moment"), lost, "the map leads to another moment");
+    page.assert_no_complaints();
 }
 
 #[test]
 fn clicks_on_messages_and_processes_survive_a_redraw() {
-    let Some(mut visit) = Visit::of("ricart-agrawala -n 3 --latency 5..9") else { return };
-    visit.step_until("view.messages.length > 2");
-    visit.tab.value("document.getElementById('under-way').open = true");
-    let message = visit.view("view.messages.at(-1).message");
+    let Some(mut page) = LabPage::with_run("ricart-agrawala -n 3 --latency 5..9") else { return };
+    page.step_until("view.messages.length > 2");
+    page.tab.value("document.getElementById('under-way').open = true");
+    let message = page.view("view.messages.at(-1).message");
     let listed = format!("[data-listed='{message}']");
     let drawn = format!(".message[data-message='{message}']");
     for selector in [&listed, &drawn, ".process[data-process='2'] .name"] {
-        click_during(&mut visit, selector, REDRAW);
+        click_during(&mut page, selector, REDRAW);
         let open = "!document.getElementById('menu').hidden";
-        assert_eq!(visit.tab.value(open), json!(true), "{selector}");
-        visit.press("Escape");
+        assert_eq!(page.tab.value(open), json!(true), "{selector}");
+        page.press("Escape");
     }
-    visit.well();
+    page.assert_no_complaints();
 }
 
 #[test]
 fn clicks_on_verdicts_and_states_survive_a_redraw() {
     let words = "ricart-agrawala -n 2 --variant clock-only-strict";
-    let Some(mut visit) = Visit::of(words) else { return };
-    visit.click("#end");
-    let violation = visit.view("view.verdicts[0].moment");
-    assert!(visit.view("view.moment").as_u64() > violation.as_u64(), "{violation}");
-    click_during(&mut visit, "[data-violation=mutual-exclusion]", REDRAW);
-    assert_eq!(visit.view("view.moment"), violation);
-    click_during(&mut visit, "#chosen button:nth-child(2)", REDRAW);
-    assert_eq!(visit.tab.value("lab.chosen"), json!(2));
+    let Some(mut page) = LabPage::with_run(words) else { return };
+    page.click("#end");
+    let violation = page.view("view.verdicts[0].moment");
+    assert!(page.view("view.moment").as_u64() > violation.as_u64(), "{violation}");
+    click_during(&mut page, "[data-violation=mutual-exclusion]", REDRAW);
+    assert_eq!(page.view("view.moment"), violation);
+    click_during(&mut page, "#chosen button:nth-child(2)", REDRAW);
+    assert_eq!(page.tab.value("lab.chosen"), json!(2));
     let open = "document.querySelector('#state details').open";
-    let before = visit.tab.value(open);
-    click_during(&mut visit, "#state summary", REDRAW);
-    assert_ne!(visit.tab.value(open), before);
-    visit.tab.value(REDRAW);
-    assert_ne!(visit.tab.value(open), before, "a redraw keeps it as the user left it");
-    visit.well();
+    let before = page.tab.value(open);
+    click_during(&mut page, "#state summary", REDRAW);
+    assert_ne!(page.tab.value(open), before);
+    page.tab.value(REDRAW);
+    assert_ne!(page.tab.value(open), before, "a redraw keeps it as the user left it");
+    page.assert_no_complaints();
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Pictures that the command makes, in a browser: what went wrong is seen, a tree looks like one,
-//! and no word lies over another or is cut.
+//! Exported pictures in a browser: violations are visible, trees look like trees, and texts neither
+//! overlap nor are cut.
 
 use std::fs;
 use std::path::Path;
@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use tenure_browser::Tab;
 
 use crate::counterexample;
-use crate::look::CUT;
-use crate::visit::{Visit, tenure};
+use crate::lab_page::{LabPage, tenure};
+use crate::layout::CUT;
 
-/// Words of a drawing of which one lies over the other, or that leave the drawing.
+/// Texts of a drawing that overlap or leave the drawing.
 const WORDS: &str = "(() => {
     const within = document.querySelector('svg').getBoundingClientRect();
     const all = Array.from(document.querySelectorAll('svg text'), (each) =>
@@ -25,7 +25,7 @@ const WORDS: &str = "(() => {
     return [...cut, ...over];
 })()";
 
-/// Words in the boxes of logs that are wider than their boxes.
+/// Texts in the boxes of logs that are wider than their boxes.
 const BOXED: &str = "(() => {
     const boxes = Array.from(document.querySelectorAll('svg rect.entry'), (each) =>
         each.getBoundingClientRect());
@@ -35,7 +35,7 @@ const BOXED: &str = "(() => {
     }).map((each) => each.textContent);
 })()";
 
-/// Pixels of the diagram that have the colour of whoever is inside.
+/// Number of pixels of the diagram in the color of the critical section.
 const INSIDE: &str =
     "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => {
     const { width, height } = viewer.canvas;
@@ -51,14 +51,14 @@ const INSIDE: &str =
     done(count);
 })))";
 
-/// Shows a drawing, as wide as this.
+/// Shows a drawing in a window of this width.
 fn show(tab: &mut Tab, file: &Path, wide: u32, look: &str) {
     tab.resize(wide, 900, look);
     tab.load(file, "document.querySelector('svg')");
 }
 
 #[test]
-fn a_counterexample_shows_what_went_wrong_without_a_click() {
+fn counterexample_shows_violation_without_click() {
     let Some(mut tab) = Tab::open() else { return };
     let folder = tempfile::tempdir().unwrap();
     let trace = counterexample(folder.path());
@@ -68,7 +68,7 @@ fn a_counterexample_shows_what_went_wrong_without_a_click() {
     for (wide, look) in [(1280, "light"), (500, "dark")] {
         show(&mut tab, &svg, wide, look);
         assert_eq!(tab.value(WORDS), json!([]), "at {wide} pixels");
-        let marks = "Array.from(document.querySelectorAll('.crime, .guilty, .verdict'), (each) => {
+        let marks = "Array.from(document.querySelectorAll('.violation, .violation-step, .verdict'), (each) => {
             const { width, height } = each.getBoundingClientRect(); return width * height > 20; })";
         let says = tab.value("document.querySelector('svg').textContent").to_string();
         let again = "tenure check ricart-agrawala -n 2";
@@ -83,10 +83,10 @@ fn a_counterexample_shows_what_went_wrong_without_a_click() {
         tab.resize(wide, 900, look);
         tab.load(&page, "window.viewer");
         assert_eq!(tab.text("#verdict"), "✗ violated");
-        let says = tab.text("#crime");
+        let says = tab.text("#violation");
         let words = "✗ mutual-exclusion violated: P1 entered, and now {P1, P2} are inside";
         assert!(says.contains(words), "{says}");
-        let in_sight = "['crime', 'picture'].every((id) =>
+        let in_sight = "['violation', 'picture'].every((id) =>
             document.getElementById(id).getBoundingClientRect().bottom < innerHeight)";
         assert_eq!(tab.value(in_sight), json!(true), "without a click, at {wide} pixels");
         assert_eq!(tab.value(CUT), json!([]), "at {wide} pixels");
@@ -96,45 +96,49 @@ fn a_counterexample_shows_what_went_wrong_without_a_click() {
 }
 
 #[test]
-fn a_tree_looks_like_a_tree_and_a_coordinator_stands_in_the_middle() {
-    let Some(mut visit) = Visit::to(&["raymond", "-n", "7", "--tree", "heap"]) else { return };
-    let places = "Array.from(document.querySelectorAll('#stage .process'), (each) =>
+fn draws_tree_as_tree_and_coordinator_in_center() {
+    let Some(mut page) = LabPage::with_args(&["raymond", "-n", "7", "--tree", "heap"]) else {
+        return;
+    };
+    let places = "Array.from(document.querySelectorAll('#picture .process'), (each) =>
         [parseFloat(each.style.left), parseFloat(each.style.top)])";
     let of = |value: Value| -> Vec<[f64; 2]> { serde_json::from_value(value).unwrap() };
-    let tree = of(visit.tab.value(places));
+    let tree = of(page.tab.value(places));
     for (child, place) in tree.iter().enumerate().skip(1) {
         let parent = tree[(child - 1) / 2];
         assert!(parent[1] < place[1], "P{} stands below its parent: {tree:?}", child + 1);
     }
-    assert_eq!(visit.tab.value("document.querySelectorAll('#stage .ground').length"), json!(6));
-    visit.tab.value("lab.begin({words: 'central -n 5'}, 'form-error')");
-    visit.answered();
-    let star = of(visit.tab.value(places));
+    assert_eq!(page.tab.value("document.querySelectorAll('#picture .link-line').length"), json!(6));
+    page.tab.value("lab.begin({words: 'central -n 5'}, 'form-error')");
+    page.wait_idle();
+    let star = of(page.tab.value(places));
     let middle = (star[1][0] + star[2][0] + star[3][0] + star[4][0]) / 4.0;
     assert!((star[0][0] - middle).abs() < 2.0, "{star:?}");
-    assert_eq!(visit.tab.value("document.querySelectorAll('#stage .ground').length"), json!(4));
-    visit.well();
+    assert_eq!(page.tab.value("document.querySelectorAll('#picture .link-line').length"), json!(4));
+    page.assert_no_complaints();
 }
 
 #[test]
-fn quorums_are_laid_out_as_they_are_built_and_the_one_of_whoever_is_chosen_is_marked() {
-    let Some(mut visit) = Visit::to(&["maekawa", "-n", "7", "--quorums", "tree"]) else { return };
-    let asked = "Array.from(document.querySelectorAll('#stage .asked'), (each) =>
+fn lays_out_quorums_and_marks_selected_one() {
+    let Some(mut page) = LabPage::with_args(&["maekawa", "-n", "7", "--quorums", "tree"]) else {
+        return;
+    };
+    let asked = "Array.from(document.querySelectorAll('#picture .asked'), (each) =>
         Number(each.dataset.process))";
-    assert_eq!(visit.tab.value(asked), json!([1, 2, 4]), "the path that P1 is on");
-    let heights = "Array.from(document.querySelectorAll('#stage .process'), (each) =>
+    assert_eq!(page.tab.value(asked), json!([1, 2, 4]), "the path that P1 is on");
+    let heights = "Array.from(document.querySelectorAll('#picture .process'), (each) =>
         parseFloat(each.style.top))";
-    let heights: Vec<f64> = serde_json::from_value(visit.tab.value(heights)).unwrap();
+    let heights: Vec<f64> = serde_json::from_value(page.tab.value(heights)).unwrap();
     assert!(heights[0] < heights[1] && heights[1] < heights[3], "below the root: {heights:?}");
-    assert!(visit.text("#legend").contains("the quorum of P1"));
-    visit.tab.value("lab.begin({words: 'maekawa -n 7 --quorums fpp'}, 'form-error')");
-    visit.answered();
-    assert_eq!(visit.tab.value(asked), json!([1, 2, 3]), "a line of the plane");
-    visit.well();
+    assert!(page.text("#legend").contains("the quorum of P1"));
+    page.tab.value("lab.begin({words: 'maekawa -n 7 --quorums fpp'}, 'form-error')");
+    page.wait_idle();
+    assert_eq!(page.tab.value(asked), json!([1, 2, 3]), "a line of the plane");
+    page.assert_no_complaints();
 }
 
 #[test]
-fn curves_are_drawn_in_families_and_a_page_tells_of_what_is_pointed_at() {
+fn plot_groups_curves_and_describes_hovered_point() {
     let Some(mut tab) = Tab::open() else { return };
     let folder = tempfile::tempdir().unwrap();
     for (file, look) in [("drawn.svg", "light"), ("drawn.html", "dark")] {
@@ -153,7 +157,7 @@ fn curves_are_drawn_in_families_and_a_page_tells_of_what_is_pointed_at() {
         "document.querySelector('svg g[data-name=lamport] g .mark')
             .dispatchEvent(new PointerEvent('pointerover', { bubbles: true }))",
     );
-    let told = tab.text("#told");
+    let told = tab.text("#readout");
     assert!(told.starts_with("lamport: 2 processes, "), "{told}");
     let behind = "getComputedStyle(document.querySelector('[data-name=central]')).opacity";
     assert_eq!(tab.value(behind), json!("0.2"));
@@ -161,12 +165,12 @@ fn curves_are_drawn_in_families_and_a_page_tells_of_what_is_pointed_at() {
 }
 
 #[test]
-fn a_page_of_real_nodes_shows_who_is_inside_without_a_click() {
+fn page_of_real_nodes_shows_holder_without_click() {
     let Some(mut tab) = Tab::open() else { return };
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let says = tenure(&["run", "--nodes", "3", "--entries", "5", "--dir", &at("run")]);
-    assert!(says.contains("violations          none"), "{says}");
+    assert!(says.contains("violations                none"), "{says}");
     let files = ["p1", "p2", "p3", "parent"].map(|name| at(&format!("run/{name}.ndjson")));
     let files = files.iter().map(String::as_str);
     let words: Vec<&str> = ["trace", "diagram", "--as", "html"].into_iter().chain(files).collect();
@@ -191,7 +195,7 @@ fn a_page_of_real_nodes_shows_who_is_inside_without_a_click() {
 }
 
 #[test]
-fn logs_and_two_runs_beside_each_other_are_neither_cut_nor_over_each_other() {
+fn logs_and_comparison_fit_without_overlap() {
     let Some(mut tab) = Tab::open() else { return };
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();

@@ -1,4 +1,4 @@
-//! Cut cables: nodes on hosts of their own, and how soon they find each other again.
+//! Partitions: nodes on separate hosts, and the time until they reconnect.
 
 use std::fs;
 use std::thread::sleep;
@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::hosted::{Cluster, Cut};
 use crate::hosts::Hosts;
-use crate::waiting::{eventually, place};
+use crate::network_cluster::{Cluster, Cut};
+use crate::waiting::{cluster_slot, eventually};
 
-/// A detector that is as patient after many mistakes as after none.
+/// A detector without longer timeouts after mistakes.
 const DETECTOR: &str = "[detector]\nincrement_ms = 0\n";
 
-/// Nothing where there can be no hosts.
+/// `None` where network namespaces are unavailable.
 fn cluster() -> Option<Cluster> {
     let mut cluster = Cluster::start("bully", DETECTOR)?;
     cluster.running.iter_mut().for_each(|node| {
@@ -23,7 +23,7 @@ fn cluster() -> Option<Cluster> {
 }
 
 impl Cluster {
-    /// Whom a node suspects, by its trace.
+    /// The processes that a node suspects, from its trace.
     pub(crate) fn suspected(&self, host: u32) -> Vec<u64> {
         let text = fs::read_to_string(self.nodes.trace(host)).unwrap();
         let mut suspected = Vec::new();
@@ -40,18 +40,18 @@ impl Cluster {
         suspected
     }
 
-    /// Cuts a host off for so long, and says how long all took to trust each other again.
+    /// Isolates a host, and returns the time until all nodes trust each other again.
     fn isolate_for(&self, host: u32, long: Duration) -> Duration {
         self.cut_off(host, Cut::Both);
         sleep(long);
-        eventually("suspicions of everybody", || {
+        eventually("suspicions of all nodes", || {
             let of_all = self.suspected(host).len() == 4;
             let by_all = self.hosts.all().all(|it| it == host || !self.suspected(it).is_empty());
             (of_all && by_all).then_some(())
         });
         self.mend(host, Cut::Both);
         let mended = Instant::now();
-        eventually("trust in everybody", || {
+        eventually("trust in all nodes", || {
             self.hosts.all().all(|it| self.suspected(it).is_empty()).then_some(())
         });
         mended.elapsed()
@@ -59,11 +59,11 @@ impl Cluster {
 }
 
 #[test]
-fn after_a_cut_everybody_is_found_again_without_waiting_for_tcp() {
-    let _place = place();
+fn nodes_reconnect_after_a_partition_without_tcp_backoff() {
+    let _slot = cluster_slot();
     let Some(mut cluster) = cluster() else { return Hosts::say_skipped() };
-    // TCP's own attempts, at 0.2, 0.6, 1.4, 3, 6.2 and 12.6 s, are followed by one at 25.4 s: it
-    // would take 12 s.
+    // The retransmissions of TCP at 0.2, 0.6, 1.4, 3, 6.2 and 12.6 s are followed by one at 25.4 s:
+    // it would take 12 s.
     let took = cluster.isolate_for(5, Duration::from_secs(13));
     eprintln!("healed after {} ms", took.as_millis());
     assert!(took < Duration::from_secs(9), "it took {took:?}, as long as TCP takes");
@@ -74,8 +74,8 @@ fn after_a_cut_everybody_is_found_again_without_waiting_for_tcp() {
 
 #[test]
 #[ignore = "needs a quiet machine, and two minutes"]
-fn twenty_cuts_heal_within_a_second_in_the_middle() {
-    let _place = place();
+fn nodes_reconnect_within_a_second_after_twenty_partitions() {
+    let _slot = cluster_slot();
     let Some(cluster) = cluster() else { return Hosts::say_skipped() };
     let mut took: Vec<Duration> = (0..20_u32)
         .map(|cut| {

@@ -1,5 +1,5 @@
-//! Disks that fail under a node: it says so and stops, and nothing leaves that depends on what
-//! was not saved.
+//! Failing disks: a node reports the error and stops, and sends nothing that depends on unsaved
+//! state.
 
 use std::fs;
 use std::path::Path;
@@ -8,10 +8,10 @@ use rustix::process::Signal;
 
 use crate::nodes::Nodes;
 use crate::strace::can_make_calls_fail;
-use crate::waiting::place;
+use crate::waiting::cluster_slot;
 
-/// The ways in which the first change of a saved state fails: the system call, of which file, what
-/// it says, and what the node says then. The file of changes is made under another name.
+/// Failures of the first append to a saved state: the system call, its file, the error, and the
+/// message of the node. The file of changes is created under another name.
 const FAULTS: [(&str, File, &str, &str); 8] = [
     ("openat", File::Next, "EIO", "cannot write"),
     ("write", File::Next, "EIO", "cannot write"),
@@ -23,7 +23,7 @@ const FAULTS: [(&str, File, &str, &str); 8] = [
     ("fdatasync", File::Changes, "EIO", "cannot save"),
 ];
 
-/// A file of changes, before and after it has its name.
+/// A file of changes, before and after its renaming.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum File {
     Next,
@@ -31,7 +31,7 @@ enum File {
 }
 
 impl File {
-    /// How it may be called, in the folder of the state.
+    /// The possible file names in the folder of the state.
     fn names(self) -> Vec<String> {
         match self {
             File::Next => vec!["log.next".to_owned()],
@@ -40,8 +40,8 @@ impl File {
     }
 }
 
-/// A command line that makes a system call about a file fail. What it starts is the child of
-/// whoever starts it, and the tracer is on its own.
+/// A command line that makes a system call on a file fail. The traced program is the direct child,
+/// and the tracer is detached.
 fn failing(call: &str, error: &str, state: &Path, file: File) -> Vec<String> {
     let mut line = ["strace", "-D", "-f", "-qq", "-o", "/dev/null"].map(str::to_owned).to_vec();
     for name in file.names() {
@@ -52,26 +52,26 @@ fn failing(call: &str, error: &str, state: &Path, file: File) -> Vec<String> {
 }
 
 #[test]
-fn a_disk_that_fails_stops_the_node_before_anything_leaves() {
-    stops_the_node_before_anything_leaves(File::Next);
+fn failing_disk_stops_the_node_before_it_sends() {
+    assert_stops_before_sending(File::Next);
 }
 
 #[test]
-fn a_disk_that_fails_a_change_stops_the_node_before_anything_leaves() {
-    stops_the_node_before_anything_leaves(File::Changes);
+fn failing_append_stops_the_node_before_it_sends() {
+    assert_stops_before_sending(File::Changes);
 }
 
-fn stops_the_node_before_anything_leaves(kind: File) {
-    let _place = place();
+fn assert_stops_before_sending(kind: File) {
+    let _slot = cluster_slot();
     if !can_make_calls_fail() {
         eprintln!("skipped: needs strace");
         return;
     }
-    for (call, file, error, says) in FAULTS.into_iter().filter(|(_, file, ..)| *file == kind) {
+    for (call, file, error, message) in FAULTS.into_iter().filter(|(_, file, ..)| *file == kind) {
         let nodes = Nodes::on_loopback(2);
         (1..=2).for_each(|me| nodes.configure(me, ""));
         let state = nodes.directory().join("p2.state");
-        // A node that never saved writes the whole, as it begins a session. This one has saved.
+        // A node writes the whole state when it starts a session. This node has saved before.
         let mut before = nodes.start(2, &[]);
         before.follows(2);
         before.signal(Signal::KILL);
@@ -84,12 +84,15 @@ fn stops_the_node_before_anything_leaves(kind: File) {
         let case = format!("{call} {error}");
         assert_eq!(status, 4, "{case}: {log}");
         let last = log.lines().last().unwrap_or_default();
-        assert!(last.contains(says) && last.contains("state"), "{case}: {log}");
+        assert!(last.contains(message) && last.contains("state"), "{case}: {log}");
         let trace = fs::read_to_string(nodes.trace(2)).unwrap();
         assert!(!trace.contains("\"kind\":\"send\""), "{case}: something left: {trace}");
         other.signal(Signal::INT);
         assert_eq!(other.wait(), 0, "{case}: {}", other.log());
-        let heard = fs::read_to_string(nodes.trace(1)).unwrap();
-        assert!(!heard.contains("\"kind\":\"receive\""), "{case}: something arrived: {heard}");
+        let peer_trace = fs::read_to_string(nodes.trace(1)).unwrap();
+        assert!(
+            !peer_trace.contains("\"kind\":\"receive\""),
+            "{case}: something arrived: {peer_trace}"
+        );
     }
 }

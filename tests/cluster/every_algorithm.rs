@@ -1,10 +1,10 @@
-//! Every algorithm of the catalogue with five real processes, whose code nobody changed for it.
+//! Every algorithm of the catalogue with five real processes, without changes to its code.
 
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::waiting::place;
+use crate::waiting::cluster_slot;
 
 fn tenure(line: &str) -> (Option<i32>, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
@@ -13,12 +13,12 @@ fn tenure(line: &str) -> (Option<i32>, String, String) {
     (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
-/// The algorithms of the catalogue that offer this service, and what their cards promise.
+/// The algorithms of the catalogue with this service, and the promises on their cards.
 fn listed(service: &str) -> Vec<(String, Vec<String>)> {
     let (_, out, _) = tenure("list --format json");
     let list: Value = serde_json::from_str(&out).unwrap();
     let text = |value: &Value| value.as_str().unwrap().to_string();
-    // Of the compositions, those with a lock at a leader are offices.
+    // Compositions with a lock at a leader are leader applications.
     let is_office = |name: &str| !name.contains(':') || name.starts_with("coordinated:");
     let of_service =
         |card: &&Value| card["service"] == service && is_office(card["name"].as_str().unwrap());
@@ -30,13 +30,14 @@ fn listed(service: &str) -> Vec<(String, Vec<String>)> {
     cards.map(|card| (text(&card["name"]), promises(card))).collect()
 }
 
-/// Runs five nodes for some entries each, and finds every update and no violation.
+/// Runs five nodes for some entries each, and checks that there are no lost updates and no
+/// violations.
 fn counts(line: &str) {
     let entries = 20;
-    // A loaded machine takes longer than it is until the default kill.
+    // A loaded machine takes longer than the default time of a kill.
     let line = format!("run --nodes 5 --entries {entries} --no-faults {line} --format json");
-    let (status, out, told) = tenure(&line);
-    assert_eq!(status, Some(0), "tenure {line}\n{out}{told}");
+    let (status, out, report) = tenure(&line);
+    assert_eq!(status, Some(0), "tenure {line}\n{out}{report}");
     let report: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(report["crashes"], 0, "tenure {line}\n{out}");
     assert_eq!(report["counter"]["found"], 5 * entries, "tenure {line}\n{out}");
@@ -45,9 +46,9 @@ fn counts(line: &str) {
     assert!(!report["elections"].as_array().unwrap().is_empty(), "tenure {line}\n{out}");
 }
 
-/// Those of the catalogue that promise to be locks count, and the others are refused.
-fn every_lock_counts(at_a_leader: bool) {
-    let _place = place();
+/// Algorithms with mutual exclusion count, and others are rejected.
+fn assert_every_lock_counts(at_a_leader: bool) {
+    let _slot = cluster_slot();
     let mut locks = listed("mutex");
     locks.retain(|(lock, _)| lock.contains(':') == at_a_leader);
     assert!(locks.len() >= 4, "the catalogue has more than {locks:?}");
@@ -55,26 +56,26 @@ fn every_lock_counts(at_a_leader: bool) {
         if promises.iter().any(|promise| promise == "mutual-exclusion") {
             counts(&format!("--mutex {lock}"));
         } else {
-            let (status, _, told) = tenure(&format!("run --mutex {lock}"));
-            assert_eq!(status, Some(2), "{lock}: {told}");
-            assert!(told.contains("does not promise mutual exclusion"), "{lock}: {told}");
+            let (status, _, report) = tenure(&format!("run --mutex {lock}"));
+            assert_eq!(status, Some(2), "{lock}: {report}");
+            assert!(report.contains("does not promise mutual exclusion"), "{lock}: {report}");
         }
     }
 }
 
 #[test]
-fn every_lock_counts_to_a_hundred_with_five_processes() {
-    every_lock_counts(false);
+fn every_lock_counts_to_a_hundred() {
+    assert_every_lock_counts(false);
 }
 
 #[test]
-fn every_lock_at_a_leader_counts_to_a_hundred_with_five_processes() {
-    every_lock_counts(true);
+fn every_lock_at_a_leader_counts_to_a_hundred() {
+    assert_every_lock_counts(true);
 }
 
 #[test]
-fn every_election_gives_a_lock_of_its_own_a_leader() {
-    let _place = place();
+fn every_election_provides_a_leader_for_a_lock() {
+    let _slot = cluster_slot();
     for (election, _) in listed("election") {
         counts(&format!("--mutex central --election {election}"));
     }

@@ -1,6 +1,6 @@
-//! Real processes, killed, stopped and starved: what `tenure run` and `tenure node` promise.
+//! `tenure run` and `tenure node` with real processes that are killed, stopped and starved.
 //!
-//! Clusters run one at a time: the machine is part of the experiment.
+//! Clusters run one at a time, as their load influences the result.
 
 use std::fs;
 use std::net::TcpListener;
@@ -10,13 +10,12 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use crate::running::Running;
-use crate::waiting::{eventually, place};
+use crate::waiting::{cluster_slot, eventually};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
-use tenure_claims::claims;
 
-/// A command that has ended.
+/// A completed command.
 #[derive(Debug)]
 struct Ended {
     status: ExitStatus,
@@ -30,7 +29,7 @@ fn tenure(arguments: &[&str]) -> Ended {
 
 fn end(mut run: Running) -> Ended {
     let status = run.ended();
-    Ended { status, out: run.said("out"), err: run.said("err") }
+    Ended { status, out: run.output("out"), err: run.output("err") }
 }
 
 impl Ended {
@@ -40,13 +39,13 @@ impl Ended {
         self
     }
 
-    /// The result of a run, as data.
+    /// The JSON report of a run.
     #[track_caller]
     fn json(&self) -> Value {
         serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// The one line that a failure is.
+    /// The single line of an error.
     #[track_caller]
     fn line(&self) -> &str {
         assert_eq!(self.out, "", "nothing but a result is for standard output");
@@ -56,14 +55,14 @@ impl Ended {
     }
 }
 
-/// Waits until a trace, still being written, has a record of this kind.
+/// Waits until a growing trace has a record of this kind.
 #[track_caller]
 fn recorded(trace: &Path, kind: &str) {
     let kind = format!("\"kind\":\"{kind}\"");
     eventually(&kind, || fs::read_to_string(trace).ok().filter(|text| text.contains(&kind)));
 }
 
-/// The processes whose command line has `path`, which only nodes of one test have.
+/// The processes with `path` in their command line: the nodes of one test.
 #[cfg(target_os = "linux")]
 fn nodes_of(path: &Path) -> Vec<String> {
     let needle = format!("{}/p", path.display());
@@ -75,7 +74,7 @@ fn nodes_of(path: &Path) -> Vec<String> {
     processes.filter_map(command_line).filter(|line| line.contains(&needle)).collect()
 }
 
-/// Where processes cannot be listed, nothing is claimed.
+/// Empty where processes cannot be listed.
 #[cfg(not(target_os = "linux"))]
 fn nodes_of(_: &Path) -> Vec<String> {
     Vec::new()
@@ -88,7 +87,7 @@ fn directory() -> (TempDir, String) {
     (directory, path)
 }
 
-/// Words, separated by spaces.
+/// Splits at spaces.
 fn words(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
 }
@@ -101,10 +100,9 @@ fn assert_sound(result: &Value) {
     assert!(result["entries"].as_u64() > Some(0), "{result:#}");
 }
 
-#[claims("I-23")]
 #[test]
-fn a_killed_leader_is_replaced_and_leads_again_when_it_is_back() {
-    let _place = place();
+fn killed_leader_is_replaced_and_leads_again_after_restart() {
+    let _slot = cluster_slot();
     let line = "run --duration 6s --kill leader@1s --restart leader@2500ms --format json";
     let result = tenure(&words(line)).expect(0).json();
     assert_sound(&result);
@@ -115,10 +113,9 @@ fn a_killed_leader_is_replaced_and_leads_again_when_it_is_back() {
     assert_eq!(result["crashes"], 1);
 }
 
-#[claims("I-23")]
 #[test]
-fn without_a_lock_updates_get_lost() {
-    let _place = place();
+fn updates_are_lost_without_a_lock() {
+    let _slot = cluster_slot();
     let ended = tenure(&words("run --nodes 3 --no-lock --no-faults --entries 500 --format json"));
     let result = ended.expect(1).json();
     assert!(result["counter"]["lost"].as_i64() > Some(0), "{result:#}");
@@ -129,7 +126,7 @@ fn without_a_lock_updates_get_lost() {
 
 #[test]
 fn ricart_agrawala_takes_eight_messages_per_entry_of_five() {
-    let _place = place();
+    let _slot = cluster_slot();
     let line = "run --mutex ricart-agrawala --entries 40 --format json";
     let result = tenure(&words(line)).expect(0).json();
     assert_sound(&result);
@@ -139,8 +136,8 @@ fn ricart_agrawala_takes_eight_messages_per_entry_of_five() {
 }
 
 #[test]
-fn the_central_lock_takes_three_messages_per_entry_of_another() {
-    let _place = place();
+fn central_lock_takes_three_messages_per_entry() {
+    let _slot = cluster_slot();
     let line = "run --mutex central --nodes 4 --entries 40 --format json";
     let result = tenure(&words(line)).expect(0).json();
     assert_sound(&result);
@@ -149,19 +146,19 @@ fn the_central_lock_takes_three_messages_per_entry_of_another() {
 }
 
 #[test]
-fn a_stopped_leader_never_makes_the_counter_wrong() {
-    let _place = place();
+fn stopped_leader_loses_no_updates() {
+    let _slot = cluster_slot();
     let line = "run --nodes 3 --duration 5s --hold 2ms --pause leader@1s..2500ms --format json";
     let result = tenure(&words(line)).expect(0).json();
     assert_sound(&result);
     eprintln!("{} refused, {} overlaps", result["refused"], result["overlaps"]);
 }
 
-/// Stopped between its read and its write, it writes with its old fence when it continues. Another
-/// process has entered meanwhile, so the resource refuses the write.
+/// A process is stopped between its read and its write, and writes with its old fence after
+/// continuing. Another process has entered since, so the resource rejects the write.
 #[test]
-fn a_holder_that_is_stopped_inside_is_refused_when_it_continues() {
-    let _place = place();
+fn stopped_holder_is_rejected_by_its_old_fence() {
+    let _slot = cluster_slot();
     let line = "run --nodes 3 --duration 9s --hold 2ms --pause inside@1s..6s --format json";
     let result = tenure(&words(line)).expect(0).json();
     assert_sound(&result);
@@ -169,8 +166,8 @@ fn a_holder_that_is_stopped_inside_is_refused_when_it_continues() {
 }
 
 #[test]
-fn a_holder_is_killed_inside_and_started_again() {
-    let _place = place();
+fn killed_holder_restarts_and_is_served() {
+    let _slot = cluster_slot();
     let line = "run --nodes 3 --duration 6s --kill inside@1s --restart inside@2s --format json";
     let result = tenure(&words(line)).expect(0).json();
     assert_sound(&result);
@@ -178,25 +175,25 @@ fn a_holder_is_killed_inside_and_started_again() {
 }
 
 #[test]
-fn who_is_stopped_under_a_card_that_needs_a_perfect_detector_is_judged_at_the_resource() {
-    let _place = place();
+fn stopped_process_with_perfect_detector_is_checked_at_the_resource() {
+    let _slot = cluster_slot();
     let line = "run --mutex tolerant-ricart-agrawala --duration 5s --hold 5ms \
                 --pause 4@1766ms..4353ms --pause 3@956ms..2805ms --format json";
     let result = tenure(&words(line)).expect(0).json();
     assert_sound(&result);
-    let note = "a failure detector that is never wrong";
+    let note = "a perfect failure detector";
     assert!(result["notes"].to_string().contains(note), "{result:#}");
     eprintln!("{} overlaps, not promised: {}", result["overlaps"], result["not_promised"]);
 }
 
 #[test]
-fn what_was_judged_is_deleted_while_a_run_goes_on_and_the_verdict_is_of_the_whole() {
-    let _place = place();
+fn verified_trace_segments_are_deleted_during_a_run() {
+    let _slot = cluster_slot();
     let temporary = tempfile::tempdir().unwrap();
-    // A part of a trace is full after some 200 entries of each.
+    // A trace segment is full after some 200 entries of each process.
     let line = "run --nodes 3 --mutex lamport --entries 1500 --trace-mib 1 --format json";
     let run = Running::start_in(temporary.path(), &words(line));
-    eventually("a part that was judged and deleted", || {
+    eventually("a verified and deleted segment", || {
         let folder = fs::read_dir(temporary.path()).unwrap().flatten().next()?.path();
         let (first, later) = (folder.join("p1.ndjson"), folder.join("p1-3.ndjson"));
         (later.exists() && !first.exists()).then_some(())
@@ -208,8 +205,8 @@ fn what_was_judged_is_deleted_while_a_run_goes_on_and_the_verdict_is_of_the_whol
 }
 
 #[test]
-fn messages_that_are_lost_and_duplicated_are_made_good_by_the_channel() {
-    let _place = place();
+fn channel_tolerates_lost_and_duplicated_messages() {
+    let _slot = cluster_slot();
     let line = "run --mutex ricart-agrawala --nodes 3 --entries 40 --fifo --lose 0.1 \
                 --duplicate 0.1 --format json";
     let result = tenure(&words(line)).expect(0).json();
@@ -222,8 +219,8 @@ fn messages_that_are_lost_and_duplicated_are_made_good_by_the_channel() {
 }
 
 #[test]
-fn one_node_and_twenty_nodes_are_clusters_too() {
-    let _place = place();
+fn clusters_of_one_and_twenty_nodes_run() {
+    let _slot = cluster_slot();
     let result =
         tenure(&words("run --nodes 1 --no-faults --entries 20 --format json")).expect(0).json();
     assert_sound(&result);
@@ -234,8 +231,8 @@ fn one_node_and_twenty_nodes_are_clusters_too() {
 }
 
 #[test]
-fn the_traces_of_a_run_can_be_judged_again_by_hand() {
-    let _place = place();
+fn traces_of_a_run_can_be_verified_again() {
+    let _slot = cluster_slot();
     let (_directory, path) = directory();
     let line = format!("run --nodes 3 --no-faults --entries 20 --dir {path} --format json");
     let result = tenure(&words(&line)).expect(0).json();
@@ -244,9 +241,9 @@ fn the_traces_of_a_run_can_be_judged_again_by_hand() {
     let files = || files.iter().map(String::as_str);
     let verify: Vec<_> =
         ["trace", "verify", "--format", "json"].into_iter().chain(files()).collect();
-    let judged = tenure(&verify).expect(0).json();
-    assert_eq!(judged["entries"], result["entries"]);
-    assert_eq!(judged["counter"], result["counter"]);
+    let run_report = tenure(&verify).expect(0).json();
+    assert_eq!(run_report["entries"], result["entries"]);
+    assert_eq!(run_report["counter"], result["counter"]);
     let show: Vec<_> = ["trace", "show", "--kind", "event"].into_iter().chain(files()).collect();
     let story = tenure(&show);
     assert!(story.expect(0).out.lines().filter(|line| line.contains("enters")).count() == 60);
@@ -255,8 +252,8 @@ fn the_traces_of_a_run_can_be_judged_again_by_hand() {
 }
 
 #[test]
-fn an_interrupted_run_ends_every_child_and_prints_what_was_measured() {
-    let _place = place();
+fn interrupted_run_ends_every_child_and_prints_its_results() {
+    let _slot = cluster_slot();
     for signal in [Signal::INT, Signal::TERM] {
         let (_directory, path) = directory();
         let line =
@@ -270,7 +267,7 @@ fn an_interrupted_run_ends_every_child_and_prints_what_was_measured() {
         assert_eq!(result["verdicts"]["mutual-exclusion"], "holds", "{result}");
         assert_eq!(
             result["verdicts"]["starvation-freedom"], "incomplete",
-            "who waited may have been served"
+            "a waiting process may have been served"
         );
         assert_eq!(nodes_of(Path::new(&path)), [""; 0]);
     }
@@ -278,8 +275,8 @@ fn an_interrupted_run_ends_every_child_and_prints_what_was_measured() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn no_child_outlives_a_killed_parent_not_even_a_stopped_one() {
-    let _place = place();
+fn children_end_with_their_killed_parent() {
+    let _slot = cluster_slot();
     let (_directory, path) = directory();
     let line = format!("run --nodes 3 --duration 60s --pause 2@500ms..50s --dir {path}");
     let run = Running::start(&words(&line));
@@ -292,8 +289,8 @@ fn no_child_outlives_a_killed_parent_not_even_a_stopped_one() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_node_that_somebody_else_kills_ends_the_run_with_one_line() {
-    let _place = place();
+fn externally_killed_node_ends_the_run_with_one_line() {
+    let _slot = cluster_slot();
     let (_directory, path) = directory();
     let line = format!("run --nodes 3 --pause 2@500ms..50s --duration 60s --dir {path}");
     let run = Running::start(&words(&line));
@@ -310,13 +307,13 @@ fn a_node_that_somebody_else_kills_ends_the_run_with_one_line() {
     }
     let ended = end(run);
     let line = ended.expect(4).line();
-    assert!(line.contains("P3 ended unexpectedly: somebody else sent it signal 9"), "{line}");
+    assert!(line.contains("P3 ended unexpectedly: signal 9 from another process"), "{line}");
     assert_eq!(nodes_of(path), [""; 0]);
 }
 
 #[test]
-fn a_corrupt_state_ends_the_run_with_one_line_that_names_it() {
-    let _place = place();
+fn corrupt_state_ends_the_run_with_its_path() {
+    let _slot = cluster_slot();
     let (_directory, path) = directory();
     let line = format!("run --nodes 3 --kill 2@500ms --restart 2@10s --duration 30s --dir {path}");
     let run = Running::start(&words(&line));
@@ -338,8 +335,8 @@ fn a_corrupt_state_ends_the_run_with_one_line_that_names_it() {
 }
 
 #[test]
-fn a_full_disk_ends_the_run_with_one_line() {
-    let _place = place();
+fn full_disk_ends_the_run_with_one_line() {
+    let _slot = cluster_slot();
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().canonicalize().unwrap();
     let mount = Command::new("mount")
@@ -374,31 +371,31 @@ fn configuration(directory: &Path, address: &str) -> String {
 }
 
 #[test]
-fn a_port_that_is_taken_is_named_and_nothing_hangs() {
+fn occupied_port_is_named_in_the_error() {
     let directory = tempfile::tempdir().unwrap();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let config = configuration(directory.path(), &address);
     let ended = tenure(&["node", "--config", &config]);
-    let says = ended.expect(4).err.lines().last().unwrap_or_default();
-    assert!(says.contains(&address) && says.contains("already taken"), "{says}");
+    let message = ended.expect(4).err.lines().last().unwrap_or_default();
+    assert!(message.contains(&address) && message.contains("already in use"), "{message}");
 }
 
 #[test]
-fn a_node_with_a_corrupt_state_leaves_it_alone_and_says_so() {
+fn node_does_not_overwrite_a_corrupt_state() {
     let directory = tempfile::tempdir().unwrap();
     let config = configuration(directory.path(), "127.0.0.1:47199");
     let state = directory.path().join("state");
     fs::create_dir(&state).unwrap();
     fs::write(state.join("state"), "nonsense").unwrap();
     let ended = tenure(&["node", "--config", &config]);
-    let says = ended.expect(4).err.lines().last().unwrap_or_default();
-    assert!(says.contains("cannot be used"), "{says}");
+    let message = ended.expect(4).err.lines().last().unwrap_or_default();
+    assert!(message.contains("cannot be used"), "{message}");
     assert_eq!(fs::read_to_string(state.join("state")).unwrap(), "nonsense");
 }
 
 #[test]
-fn a_wrong_configuration_is_one_line_with_its_place() {
+fn invalid_configuration_is_one_line_with_its_position() {
     let directory = tempfile::tempdir().unwrap();
     let config = configuration(directory.path(), "127.0.0.1:no-port");
     let ended = tenure(&["node", "--config", &config]);
@@ -415,33 +412,33 @@ fn a_wrong_configuration_is_one_line_with_its_place() {
 }
 
 #[test]
-fn a_wrong_name_of_an_algorithm_is_told_with_the_nearest_and_a_pair_that_does_not_fit_as_such() {
+fn unknown_algorithms_and_mismatched_pairs_are_rejected() {
     let directory = tempfile::tempdir().unwrap();
     let config = configuration(directory.path(), "127.0.0.1:47198");
     let text = fs::read_to_string(&config).unwrap();
     for (mutex, election, part) in [
-        ("coordinated:raft", "bully", "do not go together"),
+        ("coordinated:raft", "bully", "do not match"),
         ("lamprot", "raft", "nearest are lamport"),
         ("lamport", "bulli", "nearest are bully"),
     ] {
         let service = format!("[service]\nmutex = \"{mutex}\"\nelection = \"{election}\"\n");
         fs::write(&config, format!("{text}{service}")).unwrap();
         let ended = tenure(&["node", "--config", &config]);
-        let says = ended.expect(2).err.trim_end();
-        assert!(says.contains("node.toml: ") && says.contains(part), "{says}");
-        assert!(says.len() < directory.path().as_os_str().len() + 250, "{says}");
+        let message = ended.expect(2).err.trim_end();
+        assert!(message.contains("node.toml: ") && message.contains(part), "{message}");
+        assert!(message.len() < directory.path().as_os_str().len() + 250, "{message}");
     }
 }
 
 #[test]
-fn a_wrong_command_line_is_one_line_that_says_what_would_be_right() {
-    for (line, says) in [
+fn invalid_command_line_is_rejected_in_one_line() {
+    for (line, message) in [
         ("", "tenure run"),
         ("rum", "run"),
         ("run --nods 3", "--nodes"),
         ("run --nodes many", "--nodes"),
         ("run --kill leader", "leader@2s"),
-        ("run --mutex paxos", "do not go together"),
+        ("run --mutex paxos", "do not match"),
         ("run --mutex ricart", "ricart-agrawala"),
         ("run --mutex ricart-agrawala --kill leader@2s", "tolerates no crash and no loss"),
         ("run --lose 0.1", "--fifo"),
@@ -454,14 +451,14 @@ fn a_wrong_command_line_is_one_line_that_says_what_would_be_right() {
         ("completions", "SHELL"),
     ] {
         let ended = tenure(&words(line));
-        let told = ended.expect(2).line();
-        assert!(told.starts_with("tenure: ") && told.contains(says), "{line}: {told}");
+        let report = ended.expect(2).line();
+        assert!(report.starts_with("tenure: ") && report.contains(message), "{line}: {report}");
     }
 }
 
 #[test]
-fn what_only_prints_prints() {
-    for (line, says) in [
+fn commands_that_only_print_succeed() {
+    for (line, message) in [
         ("--version", "tenure "),
         ("--help", "run"),
         ("run --help", "--kill"),
@@ -471,7 +468,7 @@ fn what_only_prints_prints() {
         ("completions bash", "_tenure"),
     ] {
         let ended = tenure(&words(line));
-        assert!(ended.expect(0).out.contains(says), "{line}: {}", ended.out);
+        assert!(ended.expect(0).out.contains(message), "{line}: {}", ended.out);
         assert_eq!(ended.err, "", "{line}");
     }
     let list = tenure(&words("list --format json")).expect(0).json();

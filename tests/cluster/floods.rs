@@ -1,4 +1,4 @@
-//! Nodes that are given too much: requests that never end, strangers without number.
+//! Nodes under load: endless requests and many unknown connections.
 
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read, Write};
@@ -10,17 +10,17 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use crate::nodes::Nodes;
-use crate::waiting::{alone, eventually};
+use crate::waiting::{all_slots, eventually};
 
-/// What a command line begins with that may open so many files and no more.
+/// Start of a command line with this limit on open files.
 fn with_descriptors(most: u32) -> Vec<String> {
     let limit = format!("ulimit -n {most}; exec \"$@\"");
     ["sh", "-c", &limit, "sh"].map(str::to_owned).into()
 }
 
 #[test]
-fn a_page_that_is_asked_without_end_takes_no_node_down() {
-    let _alone = alone();
+fn endless_page_requests_do_not_stop_a_node() {
+    let _slots = all_slots();
     let nodes = Nodes::on_loopback(3);
     (1..=3).for_each(|me| nodes.configure(me, "[page]\nlisten = \"127.0.0.1:0\"\n"));
     let highest = nodes.start(3, &[]);
@@ -33,14 +33,14 @@ fn a_page_that_is_asked_without_end_takes_no_node_down() {
     let held: Vec<TcpStream> = (0..400)
         .filter_map(|_| {
             let stream = TcpStream::connect(page).ok()?;
-            // Whoever was sent away already hears of it later.
+            // A rejected client receives the response later.
             let _ = (&stream).write_all(b"GET / HT");
             Some(stream)
         })
         .collect();
     assert!(held.len() > 256, "the system takes connections for the page, {} of them", held.len());
-    // Whoever is elected now writes it down before anybody hears of it. Whoever is killed would
-    // give back a descriptor, its connection's.
+    // An elected node saves its term before reporting it. Killing a node would free the descriptors
+    // of its connections.
     highest.signal(Signal::STOP);
     others[1].follows(2);
     let mut asked = TcpStream::connect(page).unwrap();
@@ -52,8 +52,8 @@ fn a_page_that_is_asked_without_end_takes_no_node_down() {
 }
 
 #[test]
-fn a_node_without_a_spare_descriptor_saves_what_it_must() {
-    let _alone = alone();
+fn node_without_free_descriptors_saves_its_state() {
+    let _slots = all_slots();
     let nodes = Nodes::on_loopback(3);
     (1..=3).for_each(|me| nodes.configure(me, ""));
     let highest = nodes.start(3, &[]);
@@ -64,7 +64,7 @@ fn a_node_without_a_spare_descriptor_saves_what_it_must() {
     let address = nodes.address(2);
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        // More strangers than descriptors, who say nothing; whoever is sent away comes back.
+        // More unknown connections than descriptors, all silent; rejected ones reconnect.
         scope.spawn(|| {
             let mut held = VecDeque::new();
             while !is_over.load(Ordering::Acquire) {
@@ -81,13 +81,13 @@ fn a_node_without_a_spare_descriptor_saves_what_it_must() {
         highest.signal(Signal::STOP);
         let lasted = std::panic::catch_unwind(AssertUnwindSafe(|| others[1].follows(2)));
         is_over.store(true, Ordering::Release);
-        lasted.map_err(|_| others[1].log()).expect("it leads, whoever holds its descriptors");
+        lasted.map_err(|_| others[1].log()).expect("it leads without free descriptors");
     });
 }
 
 #[test]
-fn strangers_without_number_are_some_lines_of_a_log() {
-    let _alone = alone();
+fn connection_floods_add_few_log_lines() {
+    let _slots = all_slots();
     let nodes = Nodes::on_loopback(1);
     nodes.configure(1, "");
     let node = nodes.start(1, &[]);
@@ -105,14 +105,14 @@ fn strangers_without_number_are_some_lines_of_a_log() {
     assert!((1..=10).contains(&refused), "{refused} lines for 200 strangers: {log}");
 }
 
-/// At a thousand heartbeats a second, which is what most queues hold after a minute.
+/// Three nodes with a thousand heartbeats per second, which fill most queues within a minute.
 #[test]
 #[cfg(target_os = "linux")]
 #[ignore = "a minute and a half"]
-fn a_peer_that_is_dead_for_long_costs_neither_memory_nor_log() {
-    let _alone = alone();
+fn failed_peer_uses_no_memory_and_few_log_lines() {
+    let _slots = all_slots();
     let nodes = Nodes::on_loopback(3);
-    // Nobody starts the third.
+    // The third node is never started.
     (1..=2).for_each(|me| nodes.configure(me, "[detector]\nperiod_ms = 1\n"));
     let mut running = [1, 2].map(|me| nodes.start(me, &[]));
     running.iter_mut().for_each(|node| {

@@ -1,5 +1,5 @@
-//! Whoever is inside and cut off: nodes on hosts of their own, and how soon a holder that nobody
-//! answers lets go of the lock.
+//! Isolated holders: nodes on separate hosts, and the time until a holder without responses leaves
+//! the critical section.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,29 +11,28 @@ use tempfile::TempDir;
 use tenure_daemon::resource::Server;
 use tenure_trace::now;
 
-use crate::hosted::{CUTS, Cluster, Cut, SIZE};
 use crate::hosts::Hosts;
-use crate::waiting::{eventually, place};
+use crate::network_cluster::{CUTS, Cluster, Cut, SIZE};
+use crate::waiting::{cluster_slot, eventually};
 
-/// By this a test that is started by another knows that it is a server, and where to say its
-/// address.
+/// Environment variable with the path for the address; a test process that has it is a server.
 const PLACE: &str = "TENURE_TEST_COUNTER";
 
-/// The lease of an entry, as nodes are configured: nine times 40 ms.
+/// The default lease of an entry: nine times 40 ms.
 const ENTRY: Duration = Duration::from_millis(360);
 
-/// The lease of a leader, as nodes are configured.
+/// The default lease of a leader.
 const OFFICE: Duration = Duration::from_millis(320);
 
-/// How much later than a time is over somebody may be seen to have let go: the cut is made, and
-/// the time is noticed, by processes that share two cores with others.
+/// Tolerance for the observation of a release, as the partition is made, and the expiry is
+/// observed, by processes that share two cores.
 const LATE: Duration = Duration::from_millis(60);
 
-/// A counter at a host. Dropping it ends it.
+/// A counter at a host, terminated on drop.
 struct Counter(Child);
 
 impl Counter {
-    /// Starts one, and says where it listens.
+    /// Starts a counter, and returns its address.
     fn start(hosts: &Hosts, host: u32, place: PathBuf) -> (Counter, String) {
         let [program, within @ ..] = &hosts.at(host)[..] else { unreachable!("a command") };
         let child = Command::new(program)
@@ -66,24 +65,24 @@ fn in_a_process() {
         let half = place.with_extension("half");
         fs::write(&half, server.address().to_string()).unwrap();
         fs::rename(half, place).unwrap();
-        // Until the other test is gone.
+        // Runs until the other test ends.
         let read = || std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
         let _ = tokio::task::spawn_blocking(read).await;
     });
 }
 
-/// How many want to enter: so few that whoever leads is often none of them.
+/// Number of nodes that enter; so few that the leader is often none of them.
 const USERS: u32 = 2;
 
-/// Some want to enter, and nobody leaves of itself.
+/// A cluster with waiting processes, where no process leaves on its own.
 struct Queue {
     cluster: Cluster,
-    /// At each of their hosts its own, as no other can be reached in a cut.
+    /// A separate counter per host, as no other host is reachable in a partition.
     _counters: Vec<Counter>,
     _places: TempDir,
 }
 
-/// Who let go, when, and when the next was let in, since the cut was made.
+/// Release and next entry, measured since the partition.
 struct Change {
     led: bool,
     claimed: Duration,
@@ -91,7 +90,7 @@ struct Change {
 }
 
 impl Queue {
-    /// Nothing where there can be no hosts.
+    /// `None` where network namespaces are unavailable.
     fn new() -> Option<Queue> {
         let (hosts, places) = (Hosts::new(SIZE)?, tempfile::tempdir().unwrap());
         let place = |host: u32| places.path().join(host.to_string());
@@ -108,7 +107,7 @@ impl Queue {
         Some(Queue { cluster, _counters: counters, _places: places })
     }
 
-    /// When a node entered and left, in turns, by its trace.
+    /// Times of entries and exits of a node in alternation, from its trace.
     fn turns(&self, host: u32) -> Vec<u64> {
         let text = fs::read_to_string(self.cluster.nodes.trace(host)).unwrap_or_default();
         let records = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -121,21 +120,20 @@ impl Queue {
         records.filter_map(turn).collect()
     }
 
-    /// Whether a node is inside, by its trace.
+    /// Returns true if a node is in the critical section, from its trace.
     fn is_inside(&self, host: u32) -> bool {
         self.turns(host).len() % 2 == 1
     }
 
-    /// Cuts whoever is inside off.
+    /// Isolates the holder.
     fn cut_the_holder_off(&self, cut: Cut) -> Change {
         let cluster = &self.cluster;
         let leader = cluster.agreed(&cluster.all());
-        eventually("trust in everybody", || {
+        eventually("trust in all nodes", || {
             cluster.hosts.all().all(|it| cluster.suspected(it).is_empty()).then_some(())
         });
-        let holder = eventually("somebody inside", || {
-            cluster.hosts.all().find(|host| self.is_inside(*host))
-        });
+        let holder =
+            eventually("a holder", || cluster.hosts.all().find(|host| self.is_inside(*host)));
         cluster.cut_off(holder, cut);
         let begun = now();
         let since = |time: u64| Duration::from_nanos(time.saturating_sub(begun));
@@ -153,19 +151,19 @@ impl Queue {
 }
 
 #[test]
-fn who_is_inside_and_cut_off_lets_go_and_another_is_let_in() {
-    let _place = place();
+fn isolated_holder_releases_and_another_enters() {
+    let _slot = cluster_slot();
     let Some(queue) = Queue::new() else { return Hosts::say_skipped() };
     for cut in CUTS {
         queue.cut_the_holder_off(cut);
     }
 }
 
-/// Whoever leads answers itself until its office is over, so that it may be inside for both times.
+/// A leader responds to itself until its lease expires, so it may stay for both leases.
 #[test]
 #[ignore = "needs a quiet machine, and a minute"]
-fn twenty_holders_that_are_cut_off_let_go_within_their_lease() {
-    let _place = place();
+fn twenty_isolated_holders_release_within_their_lease() {
+    let _slot = cluster_slot();
     let Some(queue) = Queue::new() else { return Hosts::say_skipped() };
     for cut in CUTS.into_iter().cycle().take(20) {
         let Change { led, claimed, vacant } = queue.cut_the_holder_off(cut);

@@ -1,22 +1,22 @@
-//! Hosts of their own on this machine, and cuts between them: network namespaces around a router.
+//! Separate hosts on this machine, and partitions between them: network namespaces around a router.
 //!
-//! Every host has an address that only the others of its group reach, over a router that drops
-//! silently what passes a cut, one direction at a time, as a cable or a firewall would. Nothing
-//! but `ip` is needed, and root; where either is missing, [`Hosts::new`] gives nothing and the test
-//! says `skipped: needs root`. Dropping the hosts removes them.
+//! Every host has an address that only the other hosts of its group reach, over a router that drops
+//! packets per direction, as a cable or a firewall would. It requires `ip` and root; otherwise
+//! [`Hosts::new`] returns `None` and the test prints `skipped: needs root`. The hosts are removed
+//! on drop.
 
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Some hosts, numbered from 1.
+/// A group of hosts, numbered from 1.
 pub(crate) struct Hosts {
-    /// What the names of these namespaces begin with.
+    /// Prefix of the namespace names.
     prefix: String,
     size: u32,
 }
 
 impl Hosts {
-    /// Hosts that all reach each other; nothing where this user may not make any.
+    /// Connected hosts; `None` where network namespaces are unavailable.
     pub(crate) fn new(size: u32) -> Option<Hosts> {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let number = MADE.fetch_add(1, Ordering::Relaxed);
@@ -24,32 +24,32 @@ impl Hosts {
         hosts.make().then_some(hosts)
     }
 
-    /// Says why a test does nothing.
+    /// Prints the reason for skipping a test.
     pub(crate) fn say_skipped() {
         eprintln!("skipped: needs root");
     }
 
-    /// The numbers of all.
+    /// The numbers of all hosts.
     pub(crate) fn all(&self) -> impl Iterator<Item = u32> + use<> {
         1..=self.size
     }
 
-    /// Where the others reach a host. The range is set aside for tests of networks.
+    /// The address of a host. The range is reserved for network tests.
     pub(crate) fn address(&self, host: u32) -> String {
         format!("198.18.{host}.2")
     }
 
-    /// What a command line begins with to run at a host.
+    /// Start of a command line that runs at a host.
     pub(crate) fn at(&self, host: u32) -> Vec<String> {
         ["ip", "netns", "exec", &self.name(host)].map(str::to_owned).into()
     }
 
-    /// Lets nothing through any more from one host to another.
+    /// Blocks packets from one host to another.
     pub(crate) fn cut(&self, from: u32, to: u32) {
         assert!(self.rule("add", from, to), "the router takes a rule");
     }
 
-    /// Lets everything through again.
+    /// Unblocks packets.
     pub(crate) fn mend(&self, from: u32, to: u32) {
         assert!(self.rule("del", from, to), "the router forgets a rule");
     }
@@ -58,7 +58,7 @@ impl Hosts {
         format!("{}-{host}", self.prefix)
     }
 
-    /// The router's name: that of no host.
+    /// Name of the router, which no host has.
     fn router(&self) -> String {
         self.name(0)
     }
@@ -99,7 +99,7 @@ impl Drop for Hosts {
     }
 }
 
-/// Whether the command did it. A machine without it can make no hosts.
+/// Runs `ip`, and returns true on success. Without `ip` there are no hosts.
 fn ip(arguments: &[&str]) -> bool {
     let mut command = Command::new("ip");
     command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null());

@@ -1,4 +1,4 @@
-//! Who is who among real nodes: one that is not what it should be says so and ends.
+//! Identity of nodes: a node with a wrong identity reports the reason and stops.
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -10,43 +10,43 @@ use tempfile::TempDir;
 
 use tenure_ports::reserved;
 
-use crate::waiting::{eventually, place};
+use crate::waiting::{cluster_slot, eventually};
 
-/// Its peers refuse a node for good.
-const EXPELLED: i32 = 5;
+/// Exit status of a node that its peers reject permanently.
+const REJECTED: i32 = 5;
 
-/// The files of a cluster of three, and where its nodes listen.
-struct Place {
+/// Files and addresses of a cluster of three nodes.
+struct ClusterFiles {
     directory: TempDir,
     addresses: Vec<String>,
 }
 
-/// A node, ended when dropped.
+/// A running node, killed on drop.
 struct Node {
     child: Child,
     out: PathBuf,
     err: PathBuf,
 }
 
-impl Place {
-    /// With keys for the group and nothing else.
-    fn new() -> Place {
+impl ClusterFiles {
+    /// Creates the keys of the group only.
+    fn new() -> ClusterFiles {
         let addresses = (0..3).map(|_| reserved().to_string()).collect();
-        let place = Place { directory: tempfile::tempdir().unwrap(), addresses };
-        let keys = place.path("keys").display().to_string();
+        let files = ClusterFiles { directory: tempfile::tempdir().unwrap(), addresses };
+        let keys = files.path("keys").display().to_string();
         let made = Command::new(env!("CARGO_BIN_EXE_tenure"))
             .args(["keys", "new", "--nodes", "3", "--to", &keys])
             .output()
             .unwrap();
         assert!(made.status.success(), "{made:?}");
-        place
+        files
     }
 
     fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
 
-    /// The configuration of a node whose state is in `state`.
+    /// The configuration of a node with its state in `state`.
     fn config(&self, me: usize, state: &str) -> String {
         format!(
             "version = 1\n[cluster]\nname = \"demo\"\nme = {me}\naddresses = {:?}\n\
@@ -58,7 +58,7 @@ impl Place {
         )
     }
 
-    /// The same, listening elsewhere: on another machine it would be at the same address.
+    /// The same with another listening address, as on another machine.
     fn elsewhere(&self, me: usize, state: &str) -> String {
         self.config(me, state).replace(&self.addresses[me - 1], &reserved().to_string())
     }
@@ -77,44 +77,44 @@ impl Place {
         Node { child, out: file("out"), err: file("err") }
     }
 
-    /// All three, when each of them knows who leads.
+    /// Starts all three nodes, and waits until each knows the leader.
     fn start_all(&self) -> Vec<Node> {
         let states = ["state-1", "state-2", "state-3"];
         let start = |(index, state): (usize, &&str)| {
             self.start(&format!("p{}", index + 1), &self.config(index + 1, state))
         };
         let nodes: Vec<Node> = states.iter().enumerate().map(start).collect();
-        nodes.iter().for_each(|node| node.says("\"elected\""));
+        nodes.iter().for_each(|node| node.message("\"elected\""));
         nodes
     }
 }
 
 impl Node {
-    /// Waits until the node has reported it.
-    fn says(&self, what: &str) {
+    /// Waits until the node reports this text.
+    fn message(&self, what: &str) {
         eventually(what, || read(&self.out).contains(what).then_some(()));
     }
 
-    /// Sends it HUP.
-    fn hangs_up(&self) {
+    /// Sends HUP.
+    fn send_hup(&self) {
         kill_process(Pid::from_child(&self.child), Signal::HUP).unwrap();
     }
 
-    /// Sends it HUP, and waits until it has read its keys so many times.
+    /// Sends HUP, and waits until the node has read its keys this many times.
     #[track_caller]
-    fn rereads_its_keys(&self, times: usize) {
-        self.hangs_up();
-        let said = || read(&self.err).matches("were read again").count();
-        eventually("the keys", || (said() == times).then_some(()));
+    fn reload_keys(&self, times: usize) {
+        self.send_hup();
+        let count = || read(&self.err).matches("were read again").count();
+        eventually("the keys", || (count() == times).then_some(()));
     }
 
-    fn is_up(&mut self) -> bool {
+    fn is_running(&mut self) -> bool {
         self.child.try_wait().unwrap().is_none()
     }
 
-    /// Waits for its end, which has to be this one, in words that mention these.
+    /// Waits for the exit with this status and a last line that contains `words`.
     #[track_caller]
-    fn ends(&mut self, status: i32, words: &str) {
+    fn assert_ends(&mut self, status: i32, words: &str) {
         let ended = eventually("the end of a node", || self.child.try_wait().unwrap());
         let err = read(&self.err);
         assert_eq!(ended.code(), Some(status), "{err}");
@@ -140,101 +140,103 @@ fn copy(from: &Path, to: &Path) {
 }
 
 #[test]
-fn of_two_nodes_with_copies_of_one_state_the_later_ends_and_of_two_in_a_row_the_earlier() {
-    let _place = place();
-    let place = Place::new();
-    drop(place.start_all());
-    copy(&place.path("state-3"), &place.path("copy"));
-    let mut nodes = place.start_all();
-    // A copy of what was saved before: the same session twice.
-    let mut copied = place.start("copy", &place.elsewhere(3, "copy"));
-    copied.ends(EXPELLED, "with a copy of its state");
-    assert!(nodes.iter_mut().all(Node::is_up));
-    // A copy of what is saved now: the next session, which supersedes the one that runs.
-    copy(&place.path("state-3"), &place.path("next"));
-    let mut next = place.start("next", &place.elsewhere(3, "next"));
-    nodes[2].ends(EXPELLED, "a newer session of this process has been seen");
-    assert!(next.is_up() && nodes[0].is_up() && nodes[1].is_up());
+fn copied_state_is_detected_by_its_session() {
+    let _slot = cluster_slot();
+    let files = ClusterFiles::new();
+    drop(files.start_all());
+    copy(&files.path("state-3"), &files.path("copy"));
+    let mut nodes = files.start_all();
+    // A copy of an earlier state: the same session twice.
+    let mut copied = files.start("copy", &files.elsewhere(3, "copy"));
+    copied.assert_ends(REJECTED, "with a copy of its state");
+    assert!(nodes.iter_mut().all(Node::is_running));
+    // A copy of the current state: the next session, which supersedes the running one.
+    copy(&files.path("state-3"), &files.path("next"));
+    let mut next = files.start("next", &files.elsewhere(3, "next"));
+    nodes[2].assert_ends(REJECTED, "a newer session of this process has been seen");
+    assert!(next.is_running() && nodes[0].is_running() && nodes[1].is_running());
 }
 
 #[test]
-fn a_node_that_lost_its_state_ends_while_its_peers_remember() {
-    let _place = place();
-    let place = Place::new();
-    drop(place.start_all());
-    let mut nodes = place.start_all();
+fn node_with_lost_state_ends_while_its_peers_run() {
+    let _slot = cluster_slot();
+    let files = ClusterFiles::new();
+    drop(files.start_all());
+    let mut nodes = files.start_all();
     nodes.pop();
-    fs::remove_dir_all(place.path("state-3")).unwrap();
-    let mut forgetful = place.start("p3", &place.config(3, "state-3"));
-    forgetful.ends(EXPELLED, "its saved state was lost");
-    // The first dials nobody: it learns of it by being dialed.
+    fs::remove_dir_all(files.path("state-3")).unwrap();
+    let mut amnesiac = files.start("p3", &files.config(3, "state-3"));
+    amnesiac.assert_ends(REJECTED, "its saved state was lost");
+    // The first node opens no connection: it learns this from incoming ones.
     drop(nodes.remove(0));
-    fs::remove_dir_all(place.path("state-1")).unwrap();
-    let mut forgetful = place.start("p1", &place.config(1, "state-1"));
-    forgetful.ends(EXPELLED, "its saved state was lost");
-    assert!(nodes[0].is_up());
+    fs::remove_dir_all(files.path("state-1")).unwrap();
+    let mut amnesiac = files.start("p1", &files.config(1, "state-1"));
+    amnesiac.assert_ends(REJECTED, "its saved state was lost");
+    assert!(nodes[0].is_running());
 }
 
 #[test]
-fn a_node_of_another_cluster_or_a_group_of_another_size_ends_and_the_others_go_on() {
-    let _place = place();
-    let place = Place::new();
-    let mut nodes = place.start_all();
+fn node_of_another_cluster_or_size_is_rejected() {
+    let _slot = cluster_slot();
+    let files = ClusterFiles::new();
+    let mut nodes = files.start_all();
     nodes.pop();
-    let other = place.config(3, "other").replace("\"demo\"", "\"damo\"");
-    place.start("p3", &other).ends(EXPELLED, "compare cluster.name");
+    let other = files.config(3, "other").replace("\"demo\"", "\"damo\"");
+    files.start("p3", &other).assert_ends(REJECTED, "compare cluster.name");
     // Four addresses need four keys.
-    let public = place.path("keys/public.keys");
-    let four = place.path("four.keys");
+    let public = files.path("keys/public.keys");
+    let four = files.path("four.keys");
     fs::write(&four, format!("{}P4 {}\n", read(&public), "ab".repeat(32))).unwrap();
-    let other = place.config(3, "four").replace("\"]", "\", \"127.0.0.1:1\"]");
+    let other = files.config(3, "four").replace("\"]", "\", \"127.0.0.1:1\"]");
     let other = other.replace(&format!("{public:?}"), &format!("{four:?}"));
-    place.start("p3", &other).ends(EXPELLED, "compare cluster.addresses");
-    assert!(nodes.iter_mut().all(Node::is_up));
+    files.start("p3", &other).assert_ends(REJECTED, "compare cluster.addresses");
+    assert!(nodes.iter_mut().all(Node::is_running));
 }
 
 #[test]
-fn a_node_takes_only_its_own_state_and_a_key_that_nobody_else_may_read() {
-    let _place = place();
-    let place = Place::new();
-    let node = place.start("p1", &place.config(1, "state"));
-    node.says("\"ready\"");
+fn node_requires_its_own_state_and_a_private_key() {
+    let _slot = cluster_slot();
+    let files = ClusterFiles::new();
+    let node = files.start("p1", &files.config(1, "state"));
+    node.message("\"ready\"");
     drop(node);
-    place.start("p2", &place.config(2, "state")).ends(4, "is that of P1 of 3 in the cluster");
-    let key = place.path("keys/p1.key");
+    files
+        .start("p2", &files.config(2, "state"))
+        .assert_ends(4, "is that of P1 of 3 in the cluster");
+    let key = files.path("keys/p1.key");
     fs::set_permissions(&key, Permissions::from_mode(0o644)).unwrap();
-    place.start("p1", &place.config(1, "state")).ends(2, "chmod 600");
+    files.start("p1", &files.config(1, "state")).assert_ends(2, "chmod 600");
     fs::set_permissions(&key, Permissions::from_mode(0o600)).unwrap();
-    let mistaken = place.config(2, "two").replace("p2.key", "p1.key");
-    place.start("p2", &mistaken).ends(2, "not one that is listed for P2");
+    let mistaken = files.config(2, "two").replace("p2.key", "p1.key");
+    files.start("p2", &mistaken).assert_ends(2, "not listed for P2");
 }
 
-/// Other keys than those that the nodes have, in `newer`: what is listed for P3 there.
-fn another_key_of_p3(place: &Place) -> String {
-    let newer = place.path("newer").display().to_string();
+/// Creates other keys in `newer`, and returns the entry of P3.
+fn another_key_of_p3(files: &ClusterFiles) -> String {
+    let newer = files.path("newer").display().to_string();
     let made = Command::new(env!("CARGO_BIN_EXE_tenure"))
         .args(["keys", "new", "--nodes", "3", "--to", &newer])
         .stdout(Stdio::null())
         .status();
     assert!(made.unwrap().success());
-    let keys = read(&place.path("newer/public.keys"));
+    let keys = read(&files.path("newer/public.keys"));
     keys.lines().find(|line| line.starts_with("P3 ")).unwrap().to_owned()
 }
 
 #[test]
-fn a_node_changes_its_key_while_the_others_run() {
-    let _place = place();
-    let place = Place::new();
-    let mut nodes = place.start_all();
-    let line = another_key_of_p3(&place);
-    let public = place.path("keys/public.keys");
+fn node_changes_its_key_while_the_others_run() {
+    let _slot = cluster_slot();
+    let files = ClusterFiles::new();
+    let mut nodes = files.start_all();
+    let line = another_key_of_p3(&files);
+    let public = files.path("keys/public.keys");
     fs::write(&public, format!("{}{line}\n", read(&public))).unwrap();
     let third = nodes.pop().unwrap();
-    nodes.iter().for_each(|node| node.rereads_its_keys(1));
+    nodes.iter().for_each(|node| node.reload_keys(1));
     drop(third);
-    let config = place.config(3, "state-3").replace("keys/p3.key", "newer/p3.key");
-    let third = place.start("newer-p3", &config);
-    third.says("\"ready\"");
+    let config = files.config(3, "state-3").replace("keys/p3.key", "newer/p3.key");
+    let third = files.start("newer-p3", &config);
+    third.message("\"ready\"");
     for node in &nodes {
         // Session 2 of P3 is the first with its new key.
         eventually("P3", || read(&node.err).contains("peer=P3 session=2").then_some(()));
@@ -242,47 +244,47 @@ fn a_node_changes_its_key_while_the_others_run() {
 }
 
 #[test]
-fn a_node_takes_its_new_key_without_a_restart_and_proves_it_from_then_on() {
-    let _place = place();
-    let place = Place::new();
-    let mut nodes = place.start_all();
-    let line = another_key_of_p3(&place);
-    let public = place.path("keys/public.keys");
+fn node_reloads_its_key_without_a_restart() {
+    let _slot = cluster_slot();
+    let files = ClusterFiles::new();
+    let mut nodes = files.start_all();
+    let line = another_key_of_p3(&files);
+    let public = files.path("keys/public.keys");
     let before = read(&public);
     fs::write(&public, format!("{before}{line}\n")).unwrap();
-    nodes.iter().for_each(|node| node.rereads_its_keys(1));
-    fs::copy(place.path("newer/p3.key"), place.path("keys/p3.key")).unwrap();
-    nodes[2].rereads_its_keys(2);
-    // Nobody takes the old one any more.
+    nodes.iter().for_each(|node| node.reload_keys(1));
+    fs::copy(files.path("newer/p3.key"), files.path("keys/p3.key")).unwrap();
+    nodes[2].reload_keys(2);
+    // The old key is no longer accepted.
     let others = before.lines().filter(|line| !line.starts_with("P3 "));
     let after: String = others.chain([line.as_str()]).map(|line| format!("{line}\n")).collect();
     fs::write(&public, after).unwrap();
     for (node, times) in nodes.iter().zip([2, 2, 3]) {
-        node.rereads_its_keys(times);
+        node.reload_keys(times);
     }
-    // P3, which was never started anew, dials P1, which knows the new key alone.
+    // P3, which has not been restarted, connects to P1, which knows the new key only.
     drop(nodes.remove(0));
-    let first = place.start("again-p1", &place.config(1, "state-1"));
+    let first = files.start("again-p1", &files.config(1, "state-1"));
     eventually("P3", || read(&first.err).contains("peer=P3 session=1").then_some(()));
-    // A file that is wrong changes nothing.
+    // An invalid file changes nothing.
     fs::write(&public, "P1 nonsense\n").unwrap();
-    nodes[1].hangs_up();
+    nodes[1].send_hup();
     let stay = "the keys that were read before stay";
     eventually(stay, || read(&nodes[1].err).contains(stay).then_some(()));
-    assert!(nodes[1].is_up());
+    assert!(nodes[1].is_running());
 }
 
 #[test]
-fn beyond_loopback_a_node_needs_keys_or_somebody_who_does_not_want_them() {
-    let _place = place();
-    let place = Place::new();
+fn remote_nodes_require_keys_or_an_explicit_waiver() {
+    let _slot = cluster_slot();
+    let files = ClusterFiles::new();
     let free = std::net::TcpListener::bind("0.0.0.0:0").unwrap().local_addr().unwrap().to_string();
     let keys = |line: &&str| !line.starts_with("private_key") && !line.starts_with("public_keys");
-    let sealed = place.config(1, "state").replace(&place.addresses[0], &free);
+    let sealed = files.config(1, "state").replace(&files.addresses[0], &free);
     let plain = sealed.lines().filter(keys).collect::<Vec<_>>().join("\n");
-    place.start("plain", &plain).ends(2, "`tenure keys new`");
+    files.start("plain", &plain).assert_ends(2, "`tenure keys new`");
     let insecure = plain.replace("me = 1", "me = 1\ninsecure = true");
     for (name, config) in [("sealed", sealed), ("insecure", insecure)] {
-        place.start(name, &config).says("\"ready\"");
+        files.start(name, &config).message("\"ready\"");
     }
 }

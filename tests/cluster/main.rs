@@ -1,16 +1,17 @@
-//! Clusters of real processes: hurt, watched, and with every lock and every election.
+//! Clusters of real processes: faults, monitoring, and every lock and election.
 
+mod connections;
 mod cuts;
 mod disk;
 mod every_algorithm;
 mod faults;
 mod floods;
 mod holders;
-mod hosted;
 mod hosts;
 mod identity;
-mod kept;
+mod log_storage;
 mod logs;
+mod network_cluster;
 mod nodes;
 mod office;
 mod operator;
@@ -20,4 +21,3 @@ mod services;
 mod strace;
 mod waiting;
 mod watch;
-mod ways;

@@ -1,4 +1,4 @@
-//! Nodes of one cluster as somebody starts them by hand: `tenure node`, with a file each.
+//! Nodes of one cluster, started by `tenure node` with one file each.
 
 use std::fs::{self, File};
 use std::net::SocketAddr;
@@ -20,15 +20,15 @@ pub(crate) struct Nodes {
     election: &'static str,
 }
 
-/// A node under way. Dropping it kills it.
+/// A running node, killed on drop.
 pub(crate) struct Node {
     child: Child,
-    /// What its files are called, but for their ends.
+    /// File name without extension.
     files: PathBuf,
 }
 
 impl Nodes {
-    /// A cluster whose nodes listen there, in order of their numbers.
+    /// A cluster with these addresses in the order of the node numbers.
     pub(crate) fn at(addresses: Vec<String>) -> Nodes {
         let directory = tempfile::tempdir().unwrap();
         let (keys, size) = (directory.path().join("keys"), addresses.len().to_string());
@@ -38,7 +38,7 @@ impl Nodes {
         Nodes { directory, addresses, election: "bully" }
     }
 
-    /// The same, whose leader is elected so; by the bully where nobody says how.
+    /// Sets the election, which is the bully algorithm by default.
     pub(crate) fn electing(self, election: &'static str) -> Nodes {
         Nodes { election, ..self }
     }
@@ -48,12 +48,12 @@ impl Nodes {
         Nodes::at((0..size).map(|_| reserved().to_string()).collect())
     }
 
-    /// Where a node listens.
+    /// The address of a node.
     pub(crate) fn address(&self, me: u32) -> String {
         self.addresses[me as usize - 1].clone()
     }
 
-    /// Where the files are.
+    /// The folder of the files.
     pub(crate) fn directory(&self) -> &Path {
         self.directory.path()
     }
@@ -63,7 +63,7 @@ impl Nodes {
         self.file(me, "ndjson")
     }
 
-    /// Writes the configuration of a node, with these sections besides the necessary ones.
+    /// Writes the configuration of a node with additional sections.
     pub(crate) fn configure(&self, me: u32, sections: &str) {
         let Nodes { addresses, election, .. } = self;
         let keys = self.directory.path().join("keys");
@@ -78,7 +78,7 @@ impl Nodes {
         fs::write(self.file(me, "toml"), text).unwrap();
     }
 
-    /// Changes something in the configuration of a node.
+    /// Replaces text in the configuration of a node.
     pub(crate) fn change(&self, me: u32, from: &str, to: &str) {
         let path = self.file(me, "toml");
         let text = fs::read_to_string(&path).unwrap();
@@ -86,13 +86,13 @@ impl Nodes {
         fs::write(path, text.replace(from, to)).unwrap();
     }
 
-    /// Starts a node that was configured. Its command line begins with `within`, which may hold it
-    /// somewhere: in a network namespace, or under limits.
+    /// Starts a configured node. `within` precedes its command line, for example to enter a network
+    /// namespace or set limits.
     pub(crate) fn start(&self, me: u32, within: &[String]) -> Node {
         self.start_line(me, within, &[])
     }
 
-    /// Starts a node that was configured, with these options besides.
+    /// Starts a configured node with additional options.
     pub(crate) fn start_with(&self, me: u32, options: &[&str]) -> Node {
         self.start_line(me, &[], options)
     }
@@ -119,19 +119,19 @@ impl Nodes {
 }
 
 impl Node {
-    /// What it has reported.
+    /// Reports so far.
     pub(crate) fn reports(&self) -> Vec<Value> {
         let text = fs::read_to_string(self.files.with_extension("out")).unwrap();
-        // The last line may be half written.
+        // The last line may be incomplete.
         text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 
-    /// What it has logged.
+    /// Log so far.
     pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.files.with_extension("err")).unwrap()
     }
 
-    /// Waits until it listens, and says where.
+    /// Waits until the node listens, and returns its address.
     #[track_caller]
     pub(crate) fn listens(&self) -> SocketAddr {
         eventually("a node that listens", || {
@@ -140,7 +140,7 @@ impl Node {
         })
     }
 
-    /// Waits until it reports that this process leads, and says in which term.
+    /// Waits until the node reports this leader, and returns the term.
     #[track_caller]
     pub(crate) fn follows(&mut self, leader: u32) -> u64 {
         eventually("an election", || {
@@ -151,7 +151,7 @@ impl Node {
         })
     }
 
-    /// The address of its page.
+    /// URL of its page.
     #[track_caller]
     pub(crate) fn page(&self) -> String {
         eventually("a page", || {
@@ -160,19 +160,19 @@ impl Node {
         })
     }
 
-    /// What it exited with; nothing while it runs.
+    /// Exit status; `None` while the node runs.
     pub(crate) fn status(&mut self) -> Option<i32> {
         let status = self.child.try_wait().unwrap()?;
         Some(status.code().unwrap_or(-1))
     }
 
-    /// Waits for its end, and says what it exited with.
+    /// Waits for the exit, and returns the status.
     #[track_caller]
     pub(crate) fn wait(&mut self) -> i32 {
         eventually("the end of a node", || self.status())
     }
 
-    /// How much memory it has in use, in KiB.
+    /// Resident memory in KiB.
     #[cfg(target_os = "linux")]
     pub(crate) fn memory(&self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
@@ -180,7 +180,7 @@ impl Node {
         line.split_whitespace().next().unwrap().parse().unwrap()
     }
 
-    /// Sends it a signal.
+    /// Sends a signal.
     pub(crate) fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }

@@ -1,21 +1,21 @@
-//! An office that is cut off: nodes on hosts of their own, and how soon a leader whom no majority
-//! hears, or who hears none, stops claiming.
+//! Isolated leaders: nodes on separate hosts, and the time until a leader without a majority steps
+//! down.
 
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::hosted::{CUTS, Cluster, Cut};
 use crate::hosts::Hosts;
-use crate::waiting::{eventually, place};
+use crate::network_cluster::{CUTS, Cluster, Cut};
+use crate::waiting::{cluster_slot, eventually};
 
-/// Nothing where there can be no hosts.
+/// `None` where network namespaces are unavailable.
 fn cluster() -> Option<Cluster> {
     Cluster::start("raft", "")
 }
 
 impl Cluster {
-    /// In whom a node believes, by what it has reported last.
+    /// The leader that a node reported last.
     pub(crate) fn belief(&self, host: u32) -> Option<u32> {
         let reports = self.running[host as usize - 1].reports();
         let news = |it: &&Value| it.get("elected").or(it.get("deposed")).is_some();
@@ -24,7 +24,7 @@ impl Cluster {
         u32::try_from(leader).ok()
     }
 
-    /// Waits until all of these believe in the same leader, one of them.
+    /// Waits until all of these report the same leader among them.
     #[track_caller]
     pub(crate) fn agreed(&self, hosts: &[u32]) -> u32 {
         eventually("a leader of them all", || {
@@ -38,7 +38,7 @@ impl Cluster {
         self.hosts.all().collect()
     }
 
-    /// Cuts the leader off: how long it claims its office, and how long the others have none.
+    /// Isolates the leader, and returns how long it stays leader and how long the others have none.
     fn cut_the_leader_off(&self, cut: Cut) -> [Duration; 2] {
         let leader = self.agreed(&self.all());
         let others: Vec<u32> = self.hosts.all().filter(|host| *host != leader).collect();
@@ -54,8 +54,8 @@ impl Cluster {
 }
 
 #[test]
-fn a_leader_that_is_cut_off_leaves_its_office_and_another_has_it() {
-    let _place = place();
+fn isolated_leader_steps_down_and_another_is_elected() {
+    let _slot = cluster_slot();
     let Some(cluster) = cluster() else { return Hosts::say_skipped() };
     for cut in CUTS {
         let [claimed, vacant] = cluster.cut_the_leader_off(cut);
@@ -66,11 +66,11 @@ fn a_leader_that_is_cut_off_leaves_its_office_and_another_has_it() {
     assert_ne!(cluster.verdict("one-leader-at-a-time"), "violated");
 }
 
-/// The lease is 320 ms, as nodes are configured; an election timeout is 480 to 1,280 ms.
+/// The default lease is 320 ms; an election timeout is 480 to 1,280 ms.
 #[test]
 #[ignore = "needs a quiet machine, and a minute"]
-fn twenty_leaders_that_are_cut_off_leave_their_office_within_their_lease() {
-    let _place = place();
+fn twenty_isolated_leaders_step_down_within_their_lease() {
+    let _slot = cluster_slot();
     let Some(cluster) = cluster() else { return Hosts::say_skipped() };
     for cut in CUTS.into_iter().cycle().take(20) {
         let [claimed, vacant] = cluster.cut_the_leader_off(cut);

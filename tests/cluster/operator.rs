@@ -1,4 +1,4 @@
-//! The operator's hour: how nodes are, who leads and since when, and how they leave.
+//! Operation of nodes: health, the current leader, and termination.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -12,20 +12,20 @@ use serde_json::Value;
 use tenure_ports::reserved;
 
 use crate::nodes::{Node, Nodes};
-use crate::waiting::{PATIENCE, eventually, place};
+use crate::waiting::{TIME_LIMIT, cluster_slot, eventually};
 
-/// Whatever waits for a time out waits longer than a test does.
+/// Timeouts longer than a test.
 const NO_TIME_OUT: &str = "[detector]\ntimeout_ms = 600000\nlongest_ms = 600000\n\
                            message_ms = 20000\n";
 
-/// Status and body of an answer.
+/// Status and body of a response.
 fn get(to: SocketAddr, path: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(to).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(TIME_LIMIT)).unwrap();
     write!(stream, "GET {path} HTTP/1.0\r\nHost: {to}\r\n\r\n").unwrap();
-    let mut told = String::new();
-    stream.read_to_string(&mut told).unwrap();
-    let (head, body) = told.split_once("\r\n\r\n").unwrap();
+    let mut report = String::new();
+    stream.read_to_string(&mut report).unwrap();
+    let (head, body) = report.split_once("\r\n\r\n").unwrap();
     (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
 }
 
@@ -38,7 +38,7 @@ fn tenure(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_tenure")).args(arguments).output().unwrap()
 }
 
-/// Starts all, and waits until they agree on a leader.
+/// Starts all nodes, and waits until they agree on a leader.
 fn led(nodes: &Nodes, size: u32, sections: &str) -> (Vec<Node>, u32) {
     let mut running: Vec<Node> = Vec::new();
     for me in 1..=size {
@@ -49,7 +49,7 @@ fn led(nodes: &Nodes, size: u32, sections: &str) -> (Vec<Node>, u32) {
     (running, leader)
 }
 
-/// Whom all of them report to lead.
+/// The leader that all nodes report.
 #[track_caller]
 fn agreed(running: &mut [Node]) -> u32 {
     eventually("a leader of them all", || {
@@ -64,14 +64,14 @@ fn agreed(running: &mut [Node]) -> u32 {
     })
 }
 
-/// What `key` says of each report that has it.
-fn told(node: &Node, key: &str) -> Vec<Value> {
+/// The value of `key` in each report that has it.
+fn report(node: &Node, key: &str) -> Vec<Value> {
     node.reports().iter().filter_map(|report| report.get(key).cloned()).collect()
 }
 
 #[test]
-fn a_node_tells_how_it_is_and_the_command_tells_who_leads() {
-    let _place = place();
+fn node_reports_health_and_status_names_the_leader() {
+    let _slot = cluster_slot();
     let nodes = Nodes::on_loopback(3).electing("raft");
     let pages = [(); 3].map(|()| reserved().to_string());
     let mut running = Vec::new();
@@ -101,12 +101,15 @@ fn a_node_tells_how_it_is_and_the_command_tells_who_leads() {
 
     let config = nodes.directory().join("p1.toml").display().to_string();
     let all = tenure(&["status", &config]);
-    let says = String::from_utf8(all.stdout).unwrap();
-    assert_eq!(all.status.code(), Some(0), "{says}");
-    assert!(says.contains(&format!("P{leader} leads in term ")), "{says}");
-    assert!(says.lines().filter(|line| line.trim_end().ends_with("2/2")).count() == 3, "{says}");
+    let message = String::from_utf8(all.stdout).unwrap();
+    assert_eq!(all.status.code(), Some(0), "{message}");
+    assert!(message.contains(&format!("P{leader} is the leader in term ")), "{message}");
+    assert!(
+        message.lines().filter(|line| line.trim_end().ends_with("2/2")).count() == 3,
+        "{message}"
+    );
 
-    // Without the others nobody leads, and whoever asks learns who does not answer.
+    // Without the others there is no leader, and the command lists the unreachable nodes.
     let lonely = leader as usize - 1;
     for (place, node) in running.iter().enumerate() {
         if place != lonely {
@@ -127,22 +130,22 @@ fn a_node_tells_how_it_is_and_the_command_tells_who_leads() {
 }
 
 #[test]
-fn a_leader_that_is_asked_to_leave_hands_over_before_anybody_misses_it() {
-    let _place = place();
+fn terminated_leader_hands_over_before_a_timeout() {
+    let _slot = cluster_slot();
     for election in ["raft", "bully"] {
         let nodes = Nodes::on_loopback(5).electing(election);
         let (mut running, leader) = led(&nodes, 5, NO_TIME_OUT);
         let mut left = running.remove(leader as usize - 1);
         left.signal(Signal::TERM);
         assert_eq!(left.wait(), 0, "{}", left.log());
-        // Nobody has waited for a time out: the shortest is longer than a test.
+        // No timeout has expired, as each is longer than a test.
         let next = agreed(&mut running);
         assert_ne!(next, leader, "{election}");
         eventually("the end of their acquaintance", || {
-            let gone = |node: &Node| told(node, "left").iter().any(|it| it["process"] == leader);
+            let gone = |node: &Node| report(node, "left").iter().any(|it| it["process"] == leader);
             running.iter().all(gone).then_some(())
         });
-        // What it did is in its trace: it was deposed, and knew its successor, before it ended.
+        // Its trace shows that it was deposed and knew its successor before its end.
         let trace = fs::read_to_string(nodes.trace(leader)).unwrap();
         let place = |what: &str| trace.rfind(what).unwrap_or_else(|| panic!("{what}: {trace}"));
         let order = ["\"Resign\"", "\"Deposed\"", "\"Elected\"", "\"kind\":\"end\""].map(place);
@@ -151,27 +154,27 @@ fn a_leader_that_is_asked_to_leave_hands_over_before_anybody_misses_it() {
 }
 
 #[test]
-fn whoever_says_goodbye_is_missed_at_once_and_whoever_is_killed_only_after_a_while() {
-    let _place = place();
+fn departed_node_is_suspected_at_once() {
+    let _slot = cluster_slot();
     let nodes = Nodes::on_loopback(3).electing("bully");
     let (running, _) = led(&nodes, 3, NO_TIME_OUT);
     let there = |it: &Value| it["process"] == 1 || it["process"] == 2;
     eventually("both peers", || {
-        (told(&running[2], "came").iter().filter(|it| there(it)).count() == 2).then_some(())
+        (report(&running[2], "came").iter().filter(|it| there(it)).count() == 2).then_some(())
     });
     running[0].signal(Signal::KILL);
     eventually("a broken connection", || {
         running[2].log().contains("connection lost").then_some(())
     });
     running[1].signal(Signal::TERM);
-    eventually("a goodbye", || told(&running[2], "left").pop());
-    let left: Vec<Value> = told(&running[2], "left");
+    eventually("a goodbye", || report(&running[2], "left").pop());
+    let left: Vec<Value> = report(&running[2], "left");
     assert_eq!(left, [serde_json::json!({ "process": 2 })], "the killed one is only missed later");
 }
 
 #[test]
-fn a_node_that_has_nothing_to_do_says_nothing() {
-    let _place = place();
+fn idle_node_logs_nothing() {
+    let _slot = cluster_slot();
     let nodes = Nodes::on_loopback(3).electing("raft");
     let often = NO_TIME_OUT.replace("[detector]", "[detector]\nperiod_ms = 5");
     let sections = format!("[page]\nlisten = \"127.0.0.1:0\"\n{often}");
@@ -192,14 +195,14 @@ fn a_node_that_has_nothing_to_do_says_nothing() {
 }
 
 #[test]
-fn a_service_manager_hears_that_a_node_is_ready_goes_on_and_stops() {
-    let _place = place();
+fn service_manager_is_notified_of_node_states() {
+    let _slot = cluster_slot();
     let nodes = Nodes::on_loopback(1);
     nodes.configure(1, "");
     let path = nodes.directory().join("manager");
     let manager = UnixDatagram::bind(&path).unwrap();
-    manager.set_read_timeout(Some(PATIENCE)).unwrap();
-    let hears = |what: &str| {
+    manager.set_read_timeout(Some(TIME_LIMIT)).unwrap();
+    let expect_notification = |what: &str| {
         let mut bytes = [0; 256];
         loop {
             let length = manager.recv(&mut bytes).unwrap_or_else(|error| panic!("{what}: {error}"));
@@ -220,22 +223,22 @@ fn a_service_manager_hears_that_a_node_is_ready_goes_on_and_stops() {
         .stderr(log())
         .spawn()
         .unwrap();
-    hears("READY=1");
-    hears("STATUS=P1 leads in term 1");
-    hears("WATCHDOG=1");
-    // Without keys, and with them, HUP ends nobody.
+    expect_notification("READY=1");
+    expect_notification("STATUS=P1 is the leader in term 1");
+    expect_notification("WATCHDOG=1");
+    // Without and with keys, HUP ends no node.
     kill_process(Pid::from_child(&node), Signal::HUP).unwrap();
-    hears("WATCHDOG=1");
+    expect_notification("WATCHDOG=1");
     kill_process(Pid::from_child(&node), Signal::TERM).unwrap();
-    hears("STOPPING=1");
+    expect_notification("STOPPING=1");
     assert_eq!(node.wait().unwrap().code(), Some(0));
 }
 
 #[test]
-fn a_fourth_node_beside_three_is_never_granted_anything() {
-    let _place = place();
+fn fourth_node_is_never_granted_the_lock() {
+    let _slot = cluster_slot();
     let nodes = Nodes::on_loopback(4).electing("bully");
-    // Nobody answers there: whoever enters does not come out again.
+    // The resource never responds: an entering node stays inside.
     let resource = TcpListener::bind("127.0.0.1:0").unwrap();
     let work = format!("[work]\nresource = \"{}\"\nentries = 1\n", resource.local_addr().unwrap());
     let plain = |me: u32, sections: &str| {
@@ -257,12 +260,27 @@ fn a_fourth_node_beside_three_is_never_granted_anything() {
     write(4, plain(4, &work));
     let mut fourth = nodes.start_with(4, &["--grants"]);
     assert_eq!(fourth.wait(), 5, "{}", fourth.log());
-    assert!(told(&fourth, "granted").is_empty(), "{:?}", fourth.reports());
+    assert!(report(&fourth, "granted").is_empty(), "{:?}", fourth.reports());
     assert!(fourth.log().contains("compare cluster.addresses"), "{}", fourth.log());
     assert!(running.iter_mut().all(|node| node.status().is_none()));
-    // That it would be told if there were anything to tell: one of the three is granted the lock.
+    // Control: a grant would be reported, as one of the three gets the lock.
     drop(running.pop());
     write(3, plain(3, &work).replace(&format!(", {:?}", nodes.address(4)), ""));
     let third = nodes.start_with(3, &["--grants"]);
-    eventually("a grant", || told(&third, "granted").pop());
+    eventually("a grant", || report(&third, "granted").pop());
+}
+
+#[test]
+fn log_format_json_writes_one_object_per_event() {
+    let _slot = cluster_slot();
+    let nodes = Nodes::on_loopback(2);
+    nodes.configure(1, "");
+    let node = nodes.start_with(1, &["--log-format", "json"]);
+    // The other node is never started.
+    let event = eventually("a log event", || {
+        let log = node.log();
+        let line = log.split_inclusive('\n').find(|line| line.ends_with('\n'))?.to_owned();
+        Some(serde_json::from_str::<Value>(&line).unwrap_or_else(|error| panic!("{error}: {line}")))
+    });
+    assert!(event["level"].is_string() && event["fields"]["message"].is_string(), "{event}");
 }

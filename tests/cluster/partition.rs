@@ -1,11 +1,11 @@
-//! A network that falls into two: what each lock does on both sides, seen at the resource.
+//! Partitions: the behaviour of each lock on both sides, checked at the resource.
 
 use serde_json::Value;
 
 use crate::running::Running;
-use crate::waiting::place;
+use crate::waiting::cluster_slot;
 
-/// What came of a run of three whose leader is cut off for a while.
+/// Report of a run of three nodes with a temporarily isolated leader.
 fn cut(more: &str) -> Value {
     let line = format!(
         "run -n 3 --partition leader@1s..2500ms --duration 4s --hold 2ms --format json {more}"
@@ -13,15 +13,15 @@ fn cut(more: &str) -> Value {
     let words: Vec<&str> = line.split_whitespace().collect();
     let mut run = Running::start(&words);
     let status = run.ended();
-    assert_eq!(status.code(), Some(0), "{}{}", run.said("out"), run.said("err"));
-    let result: Value = serde_json::from_str(&run.said("out")).unwrap();
+    assert_eq!(status.code(), Some(0), "{}{}", run.output("out"), run.output("err"));
+    let result: Value = serde_json::from_str(&run.output("out")).unwrap();
     assert_eq!(result["counter"]["lost"], 0, "{result:#}");
     assert_eq!(result["partitions"][0]["ms"], 1500.0, "{result:#}");
     assert_eq!(result["crashes"], 0, "a fault that is asked for is the only one: {result:#}");
     result
 }
 
-/// The leader that was elected because of the cut, and who was cut off.
+/// The leader elected during the partition, and the isolated one.
 #[track_caller]
 fn heirs(result: &Value) -> [u64; 2] {
     let elections = result["elections"].as_array().unwrap();
@@ -31,8 +31,8 @@ fn heirs(result: &Value) -> [u64; 2] {
 }
 
 #[test]
-fn each_side_of_a_cut_has_a_bully_that_grants_and_the_fences_keep_the_counter_right() {
-    let _place = place();
+fn fences_protect_the_counter_from_partitioned_bullies() {
+    let _slot = cluster_slot();
     let result = cut("--election bully");
     let [heir, cut_off] = heirs(&result);
     assert_ne!(heir, cut_off);
@@ -41,8 +41,8 @@ fn each_side_of_a_cut_has_a_bully_that_grants_and_the_fences_keep_the_counter_ri
 }
 
 #[test]
-fn of_a_leader_by_majority_that_is_cut_off_nothing_is_refused_and_nothing_overlaps() {
-    let _place = place();
+fn isolated_majority_leader_causes_no_overlaps() {
+    let _slot = cluster_slot();
     let result = cut("--election raft");
     let [heir, cut_off] = heirs(&result);
     assert_ne!(heir, cut_off);
@@ -50,8 +50,8 @@ fn of_a_leader_by_majority_that_is_cut_off_nothing_is_refused_and_nothing_overla
 }
 
 #[test]
-fn a_lock_that_asks_everybody_waits_for_the_end_of_a_cut_and_goes_on() {
-    let _place = place();
+fn lock_by_permissions_waits_for_the_end_of_a_partition() {
+    let _slot = cluster_slot();
     let result = cut("--mutex ricart-agrawala");
     assert!(result["latency_ms"]["max"].as_f64() > Some(1_400.0), "{result:#}");
     assert_eq!(result["verdicts"]["starvation-freedom"], "holds", "{result:#}");

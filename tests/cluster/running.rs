@@ -1,4 +1,4 @@
-//! Commands under way.
+//! Running commands.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -9,15 +9,14 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A command under way, its output in files so that it never waits for a reader.
+/// A running command with its output in files, so it never waits for a reader.
 pub(crate) struct Running {
     child: Child,
     output: TempDir,
 }
 
 impl Running {
-    /// Starts the command. Its working directory lies in a folder of its own, which is removed when
-    /// this is dropped.
+    /// Starts the command in a temporary folder that is removed on drop.
     pub(crate) fn start(arguments: &[&str]) -> Running {
         let output = tempfile::tempdir().unwrap();
         let temporary = output.path().join("tmp");
@@ -25,7 +24,7 @@ impl Running {
         Running::spawn(output, &temporary, arguments)
     }
 
-    /// The same with another folder for what is temporary.
+    /// The same with another directory for temporary files.
     pub(crate) fn start_in(temporary: &Path, arguments: &[&str]) -> Running {
         Running::spawn(tempfile::tempdir().unwrap(), temporary, arguments)
     }
@@ -43,12 +42,12 @@ impl Running {
         Running { child, output }
     }
 
-    /// What it has said so far, as `out` or as `err`.
-    pub(crate) fn said(&self, name: &str) -> String {
+    /// Output so far, `out` or `err`.
+    pub(crate) fn output(&self, name: &str) -> String {
         fs::read_to_string(self.output.path().join(name)).unwrap()
     }
 
-    /// The address of the page, as soon as it is printed.
+    /// URL of the page, as soon as it is printed.
     pub(crate) fn page(&self) -> String {
         let url = |text: &str| {
             let start = text.find("http://")?;
@@ -56,7 +55,7 @@ impl Running {
             Some(rest[..rest.find(['\n', '"'])?].to_owned())
         };
         eventually("the address of a page", || {
-            url(&self.said("err")).or_else(|| url(&self.said("out")))
+            url(&self.output("err")).or_else(|| url(&self.output("out")))
         })
     }
 
@@ -71,7 +70,7 @@ impl Running {
 }
 
 impl Drop for Running {
-    /// In order if that is possible: whoever is killed may leave nodes behind.
+    /// Ends in order if possible, as a killed command may leave nodes.
     fn drop(&mut self) {
         if let Ok(None) = self.child.try_wait() {
             self.signal(Signal::INT);
@@ -80,20 +79,20 @@ impl Drop for Running {
     }
 }
 
-/// Runs the command and returns its status and its result.
+/// Runs the command, and returns its status and report.
 #[track_caller]
 pub(crate) fn ended(line: &str) -> (i32, Value) {
     let line = format!("run --format json {line}");
     let mut run = Running::start(&line.split_whitespace().collect::<Vec<_>>());
     let status = run.ended();
-    let (out, err) = (run.said("out"), run.said("err"));
+    let (out, err) = (run.output("out"), run.output("err"));
     let result = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{status}: {out}\n{err}"));
     (status.code().unwrap_or(-1), result)
 }
 
-/// Runs the command, which has to end with this status, and returns its result.
+/// Runs the command, which ends with this status, and returns its report.
 #[track_caller]
-pub(crate) fn judged(line: &str, code: i32) -> Value {
+pub(crate) fn run_report(line: &str, code: i32) -> Value {
     let (status, result) = ended(line);
     assert_eq!(status, code, "{result:#}");
     result

@@ -1,52 +1,52 @@
-//! Waiting for what real processes do in their own time.
+//! Waiting for real processes.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Nothing here takes that long, unless it hangs.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+/// Time limit for any wait.
+pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(120);
 
-/// How many clusters there may be at a time: each waits more than it works.
-const ROOM: usize = 3;
+/// Number of concurrent clusters: each waits more than it works.
+const CAPACITY: usize = 3;
 
-/// How much of the room is free.
-static FREE: Mutex<usize> = Mutex::new(ROOM);
+/// Number of free slots.
+static FREE_SLOTS: Mutex<usize> = Mutex::new(CAPACITY);
 
-/// Somebody has left.
-static LEFT: Condvar = Condvar::new();
+/// Notified when a slot becomes free.
+static RELEASED: Condvar = Condvar::new();
 
-/// A share of the room for clusters, until it is dropped.
-pub(crate) struct Place(usize);
+/// Slots for clusters, released on drop.
+pub(crate) struct Slots(usize);
 
-/// Waits for the place that a cluster needs.
-pub(crate) fn place() -> Place {
-    Place::wait_for(1)
+/// Waits for the slot of one cluster.
+pub(crate) fn cluster_slot() -> Slots {
+    Slots::wait_for(1)
 }
 
-/// Waits for all the room there is: what floods its machine would be the others' failure.
-pub(crate) fn alone() -> Place {
-    Place::wait_for(ROOM)
+/// Waits for all slots, as overload would make other tests fail.
+pub(crate) fn all_slots() -> Slots {
+    Slots::wait_for(CAPACITY)
 }
 
-impl Place {
-    fn wait_for(share: usize) -> Place {
-        let free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
+impl Slots {
+    fn wait_for(share: usize) -> Slots {
+        let free = FREE_SLOTS.lock().unwrap_or_else(PoisonError::into_inner);
         let too_little = |free: &mut usize| *free < share;
-        let free = LEFT.wait_while(free, too_little);
+        let free = RELEASED.wait_while(free, too_little);
         *free.unwrap_or_else(PoisonError::into_inner) -= share;
-        Place(share)
+        Slots(share)
     }
 }
 
-impl Drop for Place {
+impl Drop for Slots {
     fn drop(&mut self) {
-        *FREE.lock().unwrap_or_else(PoisonError::into_inner) += self.0;
-        LEFT.notify_all();
+        *FREE_SLOTS.lock().unwrap_or_else(PoisonError::into_inner) += self.0;
+        RELEASED.notify_all();
     }
 }
 
-/// Asks again and again until there is an answer.
+/// Repeats `ask` until it returns a value.
 #[track_caller]
 pub(crate) fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
@@ -54,7 +54,7 @@ pub(crate) fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T
         if let Some(answer) = ask() {
             return answer;
         }
-        assert!(start.elapsed() < PATIENCE, "{what} did not come");
+        assert!(start.elapsed() < TIME_LIMIT, "{what} did not come");
         sleep(Duration::from_millis(10));
     }
 }

@@ -1,4 +1,4 @@
-//! The page of a cluster that runs: what it is told over a real socket, and what a browser shows.
+//! The page of a running cluster: its messages over a real socket, and its display in a browser.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -8,22 +8,22 @@ use std::path::Path;
 use tenure_ports::reserved;
 
 use crate::running::Running;
-use crate::waiting::{PATIENCE, eventually, place};
+use crate::waiting::{TIME_LIMIT, cluster_slot, eventually};
 use rustix::process::Signal;
 use serde_json::Value;
 use tenure_browser::Tab;
 
-/// Address, path and query of a page.
+/// Address, path and query of a URL.
 fn parts(url: &str) -> (SocketAddr, &str) {
     let rest = url.strip_prefix("http://").unwrap();
     let (address, path) = rest.split_once('/').unwrap();
     (address.parse().unwrap(), path)
 }
 
-/// Asks for a path. HTTP 1.0 wants no answer in pieces.
+/// Requests a path. HTTP 1.0 prevents chunked responses.
 fn ask(to: SocketAddr, path: &str) -> BufReader<TcpStream> {
     let mut stream = TcpStream::connect(to).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(TIME_LIMIT)).unwrap();
     write!(stream, "GET {path} HTTP/1.0\r\nHost: {to}\r\n\r\n").unwrap();
     BufReader::new(stream)
 }
@@ -34,16 +34,16 @@ fn status(to: SocketAddr, path: &str) -> u16 {
     first.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap()
 }
 
-/// What a page is told, one after the other.
-fn told(url: &str) -> impl Iterator<Item = Value> {
+/// The messages to a page, in order.
+fn report(url: &str) -> impl Iterator<Item = Value> {
     let (to, query) = parts(url);
     let lines = ask(to, &format!("/api/live{query}")).lines().map_while(Result::ok);
     let data = lines.filter_map(|line| line.strip_prefix("data: ").map(str::to_owned));
     data.filter(|data| !data.is_empty()).map(|data| serde_json::from_str(&data).unwrap())
 }
 
-fn fence(told: &Value) -> Option<(u64, u64)> {
-    let (high, low) = told["view"]["fence"][0].as_str()?.split_once('.')?;
+fn fence(report: &Value) -> Option<(u64, u64)> {
+    let (high, low) = report["view"]["fence"][0].as_str()?.split_once('.')?;
     Some((high.parse().unwrap(), low.parse().unwrap()))
 }
 
@@ -61,14 +61,14 @@ fn config(folder: &Path, more: &str) -> String {
 }
 
 #[test]
-fn whoever_watches_a_run_sees_the_murder_the_next_leader_and_the_verdicts() {
-    let _place = place();
+fn page_of_a_run_shows_faults_leaders_and_verdicts() {
+    let _slot = cluster_slot();
     let line = ["run", "--watch", "--nodes", "3", "--duration", "4s", "--kill", "leader@1s"];
     let mut run = Running::start(&line);
-    let told: Vec<Value> = told(&run.page()).collect();
-    assert_eq!(run.ended().code(), Some(0), "{}\n{}", run.said("out"), run.said("err"));
+    let report: Vec<Value> = report(&run.page()).collect();
+    assert_eq!(run.ended().code(), Some(0), "{}\n{}", run.output("out"), run.output("err"));
 
-    let leaders = told.iter().map(|told| &told["view"]["leader"]);
+    let leaders = report.iter().map(|report| &report["view"]["leader"]);
     let mut leaders: Vec<&Value> = leaders.filter(|leader| !leader.is_null()).collect();
     leaders.dedup();
     assert!(leaders.len() >= 2, "one leader before the murder and one after it: {leaders:?}");
@@ -76,37 +76,38 @@ fn whoever_watches_a_run_sees_the_murder_the_next_leader_and_the_verdicts() {
     assert!(terms.is_sorted(), "{leaders:?}");
     assert_ne!(leaders.first().unwrap()[0], leaders.last().unwrap()[0]);
 
-    let entries: Vec<u64> = told.iter().map(|it| it["view"]["entries"].as_u64().unwrap()).collect();
+    let entries: Vec<u64> =
+        report.iter().map(|it| it["view"]["entries"].as_u64().unwrap()).collect();
     assert!(entries.is_sorted() && entries[0] < *entries.last().unwrap(), "{entries:?}");
-    let mut fences: Vec<_> = told.iter().filter_map(fence).collect();
+    let mut fences: Vec<_> = report.iter().filter_map(fence).collect();
     assert!(fences.is_sorted(), "a fence never falls: {fences:?}");
     fences.dedup();
     assert!(fences.len() > 3, "{fences:?}");
 
-    let last = told.last().unwrap();
-    let says = |kind: &str| {
+    let last = report.last().unwrap();
+    let message = |kind: &str| {
         let news = last["view"]["news"].as_array().unwrap().iter();
         news.filter(|news| news["kind"] == kind).count()
     };
-    assert_eq!(says("crash"), 1, "{last}");
-    assert!(says("suspicion") >= 1, "{last}");
+    assert_eq!(message("crash"), 1, "{last}");
+    assert!(message("suspicion") >= 1, "{last}");
     assert_eq!(last["last"], true);
     assert_eq!(last["verdicts"]["held"], true, "{last}");
     let summary = &last["verdicts"]["summary"];
     assert_eq!(summary["entries"], *entries.last().unwrap(), "counted as they were judged");
-    let earlier = &told[..told.len() - 1];
-    assert!(earlier.iter().all(|told| told["verdicts"].is_null()), "no verdict before the end");
+    let earlier = &report[..report.len() - 1];
+    assert!(earlier.iter().all(|report| report["verdicts"].is_null()), "no verdict before the end");
 }
 
 #[test]
-fn a_node_serves_a_page_only_where_its_configuration_says_so() {
-    let _place = place();
+fn page_of_a_node_requires_configuration() {
+    let _slot = cluster_slot();
     let folder = tempfile::tempdir().unwrap();
     let config = config(folder.path(), "[page]\nlisten = \"127.0.0.1:0\"\n");
     let node = Running::start(&["node", "--config", &config]);
     let url = node.page();
-    let leads = |told: &Value| told["view"]["leader"][0] == 1;
-    let seen = told(&url).find(leads).expect("a node that is alone leads");
+    let leads = |report: &Value| report["view"]["leader"][0] == 1;
+    let seen = report(&url).find(leads).expect("a node that is alone leads");
     assert_eq!((&seen["about"]["own"], &seen["about"]["size"]), (&1.into(), &1.into()));
     assert_eq!(seen["view"]["processes"][0]["life"], "up");
     let (to, _) = parts(&url);
@@ -115,14 +116,14 @@ fn a_node_serves_a_page_only_where_its_configuration_says_so() {
 
     let config = self::config(folder.path(), "");
     let node = Running::start(&["node", "--config", &config]);
-    let ready = || node.said("out").contains("elected").then_some(());
+    let ready = || node.output("out").contains("elected").then_some(());
     eventually("a node that leads", ready);
-    assert!(!node.said("out").contains("http://"), "{}", node.said("out"));
+    assert!(!node.output("out").contains("http://"), "{}", node.output("out"));
 }
 
 #[test]
-fn a_page_beyond_this_machine_wants_the_token_of_its_address() {
-    let _place = place();
+fn remote_page_requires_its_token() {
+    let _slot = cluster_slot();
     let folder = tempfile::tempdir().unwrap();
     let config = config(folder.path(), "[page]\nlisten = \"0.0.0.0:0\"\n");
     let node = Running::start(&["node", "--config", &config]);
@@ -136,16 +137,16 @@ fn a_page_beyond_this_machine_wants_the_token_of_its_address() {
 }
 
 #[test]
-fn a_page_that_cannot_be_served_is_refused_before_anything_runs() {
+fn occupied_page_address_is_rejected_before_the_run() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let watch = format!("--watch={}", taken.local_addr().unwrap());
     let mut run = Running::start(&["run", &watch, "--duration", "1s"]);
     assert_eq!(run.ended().code(), Some(2));
-    let says = run.said("err");
-    assert!(says.contains("--watch: cannot listen on"), "{says}");
+    let message = run.output("err");
+    assert!(message.contains("--watch: cannot listen on"), "{message}");
 }
 
-/// What ends beyond the edge of the window, or has more within than it shows.
+/// Elements that exceed the window or are truncated.
 const CUT: &str = "Array.from(document.querySelectorAll('body, body *:not(#legend i)'))
     .filter((each) => !each.closest('thead') && (
         each.getBoundingClientRect().right > document.documentElement.clientWidth
@@ -153,8 +154,8 @@ const CUT: &str = "Array.from(document.querySelectorAll('body, body *:not(#legen
     .map((each) => each.id || each.tagName + each.textContent)";
 
 #[test]
-fn a_browser_shows_a_run_as_it_goes_and_how_it_ended() {
-    let _place = place();
+fn browser_shows_a_run_and_its_end() {
+    let _slot = cluster_slot();
     let Some(mut tab) = Tab::open() else { return };
     tab.resize(1280, 900, "light");
     let line = ["run", "--watch", "--nodes", "3", "--duration", "9s", "--kill", "leader@3s"];
@@ -191,8 +192,8 @@ fn a_browser_shows_a_run_as_it_goes_and_how_it_ended() {
 }
 
 #[test]
-fn a_browser_says_that_a_server_has_gone_and_finds_it_again() {
-    let _place = place();
+fn browser_reports_a_lost_server_and_reconnects() {
+    let _slot = cluster_slot();
     let Some(mut tab) = Tab::open() else { return };
     tab.resize(1280, 900, "light");
     let folder = tempfile::tempdir().unwrap();
@@ -207,18 +208,18 @@ fn a_browser_says_that_a_server_has_gone_and_finds_it_again() {
     }
     node.signal(Signal::KILL);
     let mut looks = |look: &str| {
-        // The browser complains of every attempt that fails, as it should.
+        // The browser logs each failed attempt.
         let is = format!("document.getElementById('status').className === '{look}'");
         eventually(look, || tab.value(&is).as_bool().filter(|is| *is));
         tab.text("#status")
     };
-    let says = looks("lost");
-    assert!(says.contains("the connection is lost"), "{says}");
+    let message = looks("lost");
+    assert!(message.contains("the connection is lost"), "{message}");
     let _again = Running::start(&["node", "--config", &config]);
     looks("live");
 }
 
-/// Keeps a picture of the page where the environment asks for pictures.
+/// Saves a screenshot where the environment requests it.
 fn shoot(tab: &mut Tab, name: &str) {
     let Ok(folder) = std::env::var("TENURE_SHOTS") else { return };
     let taken = tab.call("Page.captureScreenshot", serde_json::json!({"format": "png"}));
@@ -227,9 +228,9 @@ fn shoot(tab: &mut Tab, name: &str) {
 }
 
 #[test]
-fn an_address_is_an_address_and_nothing_else() {
+fn page_address_must_be_a_socket_address() {
     let mut run = Running::start(&["run", "--watch=nowhere", "--duration", "1s"]);
     assert_eq!(run.ended().code(), Some(2));
-    let text = run.said("err");
+    let text = run.output("err");
     assert!(text.contains("nowhere"), "{text}");
 }

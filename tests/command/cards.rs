@@ -1,4 +1,4 @@
-//! What a card says of its variants can be typed as it stands there, and shows what it says.
+//! Commands on cards can be copied, and show what the card states.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use crate::shell::{data, tenure};
 
-/// Of so many commands one is tried each time.
+/// One of this number of commands is tried in each run.
 const SHARE: usize = 6;
 
-/// The commands of all cards, each once, and whose card has it.
+/// The commands of all cards, each with the name of one card that has it.
 fn commands() -> BTreeMap<String, String> {
     let cards = data("list", 0);
     let word = |value: &Value| value.as_str().map(str::to_owned);
@@ -23,30 +23,30 @@ fn commands() -> BTreeMap<String, String> {
     cards.iter().rev().flat_map(of_card).collect()
 }
 
-/// Each of these shows a violation.
-fn all_show_something(commands: impl Iterator<Item = (String, String)>) {
+/// Checks that each command shows a violation.
+fn assert_all_show_violations(commands: impl Iterator<Item = (String, String)>) {
     for (command, name) in commands {
         let ended = tenure(&command);
-        let told = String::from_utf8_lossy(&ended.stderr);
-        assert_eq!(ended.status.code(), Some(1), "{name}: tenure {command}: {told}");
+        let report = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(1), "{name}: tenure {command}: {report}");
     }
 }
 
 #[test]
-fn a_share_of_the_commands_on_cards_shows_what_it_says() {
+fn sampled_card_commands_show_their_violations() {
     let all = commands();
     assert!(all.len() > 60, "{}", all.len());
-    all_show_something(all.into_iter().step_by(SHARE));
+    assert_all_show_violations(all.into_iter().step_by(SHARE));
 }
 
 #[test]
 #[ignore = "minutes; `just long` runs it"]
-fn all_the_commands_on_cards_show_what_they_say() {
-    all_show_something(commands().into_iter());
+fn all_card_commands_show_their_violations() {
+    assert_all_show_violations(commands().into_iter());
 }
 
 #[test]
-fn every_mistake_has_a_command_that_shows_it() {
+fn every_faulty_variant_has_a_command_that_shows_it() {
     let cards = data("list", 0);
     let is_plain = |card: &&Value| !card["name"].as_str().expect("a name").contains(':');
     for card in cards.as_array().expect("a list of cards").iter().filter(is_plain) {
@@ -58,12 +58,12 @@ fn every_mistake_has_a_command_that_shows_it() {
 }
 
 #[test]
-fn a_mistake_of_a_part_is_shown_in_the_part() {
+fn faulty_variants_of_parts_are_shown_in_the_parts() {
     let commands = commands();
     let has = |command: &str| commands.contains_key(command);
     assert!(has("check lamport --variant ids-as-stamps -n 2"), "{commands:#?}");
     assert!(!has("check election-from-mutex:lamport --variant ids-as-stamps -n 2"));
-    // What only the whole has is shown in the whole.
+    // Violations that need the composition are shown in the composition.
     let own = |(command, _): (&String, &String)| command.contains(" coordinated:");
     assert!(commands.iter().any(own), "{commands:#?}");
 }

@@ -1,23 +1,23 @@
-//! What `tenure simulate` says of many runs: of each figure in how many runs it was measured, and
-//! of each verdict in how many it was reached.
+//! Figures of many runs: `tenure simulate` prints in how many runs each figure was measured and
+//! each verdict was reached.
 
 use crate::shell::{data, tenure, text};
 
-/// Cut off so early that few runs see anybody enter.
+/// Ends so early that few runs have entries.
 const SHORT: &str =
     "simulate ricart-agrawala -n 3 --entries 1 --latency 1..9 --until 9 --seed 1 --runs 20";
 
-/// Cut off so late that most runs, and the first of them, see everybody enter.
+/// Ends so late that in most runs, including the first, all processes enter.
 const LONG: &str =
     "simulate ricart-agrawala -n 3 --entries 1 --latency 1..9 --until 26 --seed 1 --runs 20";
 
 #[test]
-fn what_was_not_measured_is_no_zero() {
+fn unmeasured_figures_are_null() {
     let summary = &data(SHORT, 3)["summary"];
     let entry = &summary["delays"]["entry"]["max"];
     assert_eq!(entry["count"], 3, "{summary}");
     assert!(entry["min"].as_f64() > Some(1.0), "a request takes two messages: {entry}");
-    assert!(summary["delays"]["synchronisation"].is_null(), "nobody handed it on: {summary}");
+    assert!(summary["delays"]["synchronisation"].is_null(), "no handover: {summary}");
     assert_eq!(summary["messages"]["total"]["count"], 20);
     let shown = text(SHORT, 3);
     assert!(shown.contains("in 3 of 20 runs: messages per entry"), "{shown}");
@@ -29,27 +29,27 @@ fn what_was_not_measured_is_no_zero() {
 }
 
 #[test]
-fn a_run_in_which_nobody_enters_is_not_outside_of_the_theory() {
+fn run_without_entries_is_within_the_theory() {
     for more in ["", " --runs 3"] {
         let shown = text(&format!("simulate ricart-agrawala -n 3 --until 1{more}"), 3);
-        assert!(shown.contains("nobody entered; the card says 2(N−1)"), "{shown}");
+        assert!(shown.contains("no entries; card: 2(N−1)"), "{shown}");
         assert!(!shown.contains("outside") && !shown.contains("0 per entry"), "{shown}");
     }
 }
 
 #[test]
-fn columns_of_the_table_of_agreements_never_touch() {
+fn columns_of_the_agreement_table_are_separated() {
     let shown = text("compare agreement --runs 1 -n 3", 0);
     for name in ["raft-log", "relayed-log"] {
         let row = shown.lines().find(|line| line.starts_with(name)).expect("a row");
-        assert!(row.contains("  nothing   2 at the leader"), "{row}");
+        assert!(row.contains("  none      2 at the leader"), "{row}");
     }
     let longest = shown.lines().map(|line| line.chars().count()).max();
     assert!(longest <= Some(100), "{shown}");
 }
 
 #[test]
-fn a_torn_trace_is_shown_with_a_note() {
+fn torn_trace_is_shown_with_a_note() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("run.ndjson");
     text(&format!("simulate central -n 3 --trace {}", path.display()), 0);
@@ -58,14 +58,14 @@ fn a_torn_trace_is_shown_with_a_note() {
     for command in ["show", "diagram", "export --as shiviz"] {
         let (verb, options) = command.split_once(' ').unwrap_or((command, ""));
         let output = tenure(&format!("trace {verb} {options} {}", path.display()));
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert!(told.contains("the last line is torn"), "{command}: {told}");
+        let report = String::from_utf8_lossy(&output.stderr);
+        assert!(report.contains("the last line is torn"), "{command}: {report}");
         assert!(!output.stdout.is_empty(), "{command}: {output:?}");
     }
 }
 
 #[test]
-fn titles_are_searched_for_words() {
+fn question_titles_are_searched_for_words() {
     let shown = text("question bully", 0);
     let (found, all) = (shown.matches("  Q-").count(), text("question", 0).matches("  Q-").count());
     assert!(found > 1 && found < all, "{shown}");
@@ -73,7 +73,7 @@ fn titles_are_searched_for_words() {
 }
 
 #[test]
-fn what_holds_in_the_first_run_only_does_not_hold() {
+fn property_incomplete_in_some_runs_does_not_hold() {
     let shown = text(LONG, 3);
     let row = |name: &str| {
         let row = shown.lines().find(|line| line.trim_start().starts_with(name));
@@ -81,18 +81,18 @@ fn what_holds_in_the_first_run_only_does_not_hold() {
     };
     assert!(!row("holds").contains("starvation-freedom"), "{shown}");
     assert!(row("incomplete").contains("starvation-freedom (in 8 of 20 runs)"), "{shown}");
-    let told = data(LONG, 3);
-    assert_eq!(told["verdicts"]["starvation-freedom"], "holds", "that of the first run");
-    assert_eq!(told["summary"]["incomplete"]["starvation-freedom"], 8, "{told}");
-    assert!(told["summary"]["incomplete"]["mutual-exclusion"].is_null(), "{told}");
+    let report = data(LONG, 3);
+    assert_eq!(report["verdicts"]["starvation-freedom"], "holds", "that of the first run");
+    assert_eq!(report["summary"]["incomplete"]["starvation-freedom"], 8, "{report}");
+    assert!(report["summary"]["incomplete"]["mutual-exclusion"].is_null(), "{report}");
 }
 
 #[test]
-fn nobody_is_handed_a_lock_for_which_he_no_longer_waits() {
-    // The only one who waits at the first exit crashes before the message reaches him.
+fn lock_is_not_passed_to_a_crashed_waiter() {
+    // The only waiting process crashes before the message arrives.
     let line = "simulate tolerant-ricart-agrawala -n 3 --entries 2,0,1 --think 10 --crash 3@13.5 \
                 --beyond-assumptions";
-    let told = data(line, 0);
-    assert_eq!(told["entries"]["order"], serde_json::json!([1, 1]), "{told}");
-    assert_eq!(told["delays"]["synchronisation"]["max"], 0.0, "{told}");
+    let report = data(line, 0);
+    assert_eq!(report["entries"]["order"], serde_json::json!([1, 1]), "{report}");
+    assert_eq!(report["delays"]["synchronisation"]["max"], 0.0, "{report}");
 }

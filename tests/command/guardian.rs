@@ -1,4 +1,4 @@
-//! `tenure lock` ends the whole process tree of its command before the lock can pass on.
+//! `tenure lock` ends the process tree of its command before the lock is passed on.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -35,7 +35,7 @@ fn state(id: &str) -> Option<char> {
     stat.rsplit(") ").next()?.chars().next()
 }
 
-/// A service, and commands whose processes can be found by a variable of their environment.
+/// A service, and commands with a marked environment.
 struct Marked {
     service: Service,
     mark: String,
@@ -55,19 +55,19 @@ impl Marked {
         wrapper
     }
 
-    /// Starts a wrapper whose command has printed a line.
+    /// Starts a wrapper and waits for a line from its command.
     fn running(&self, options: &str, script: &str) -> Child {
         let mut child = self.wrapper(options, script).spawn().expect("the command starts");
         lines(&mut child).next().expect("a line").expect("text");
         child
     }
 
-    /// What runs of the command, the wrapper and the guardian.
+    /// The remaining processes of command, wrapper and guardian.
     fn left(&self) -> Vec<String> {
         marked(&self.mark)
     }
 
-    /// Starts another wrapper that waits for the lock `a`.
+    /// Starts another wrapper that waits for lock `a`.
     fn waiting(&self) -> Child {
         let script = "echo in";
         let next = self.service.wrapper("lock --ttl 2s a", script).spawn().expect("it starts");
@@ -76,7 +76,7 @@ impl Marked {
     }
 }
 
-/// Ways in which a command may start `./job`, which is `sleep 600` here.
+/// Scripts that start `./job` (here `sleep 600`).
 const SHAPES: [&str; 8] = [
     "echo up; sleep 600; echo done",
     "echo up; sleep 600 | cat; echo done",
@@ -107,16 +107,16 @@ fn whole_tree_ends_when_the_guardian_is_killed() {
     for shape in SHAPES {
         let wrapper = marked.running("elect --ttl 60s a", shape);
         assert!(signal("-KILL", &guardian(&wrapper)));
-        let (status, says) = ended(wrapper);
-        assert_eq!(status, 121, "{shape}: {says}");
-        assert!(says.contains("the guardian process ended early (signal: 9"), "{says}");
+        let (status, message) = ended(wrapper);
+        assert_eq!(status, 121, "{shape}: {message}");
+        assert!(message.contains("the guardian process ended early (signal: 9"), "{message}");
         assert_eq!(marked.left(), [""; 0], "{shape}");
         assert_eq!(marked.service.leases(), 0, "it was given up: {shape}");
     }
 }
 
 #[test]
-fn whole_tree_has_ended_when_a_stopped_wrapper_loses_the_lock() {
+fn stopped_wrapper_kills_the_tree_before_losing_the_lock() {
     let marked = Marked::start();
     for shape in [SHAPES[0], SHAPES[4], SHAPES[6]] {
         let wrapper = marked.running("lock --ttl 2s a", shape);
@@ -128,8 +128,8 @@ fn whole_tree_has_ended_when_a_stopped_wrapper_loses_the_lock() {
         left.retain(|it| *it != id);
         assert_eq!(left, [""; 0], "{shape}");
         assert!(signal("-CONT", &id));
-        let (status, says) = ended(wrapper);
-        assert_eq!(status, 121, "{shape}: {says}");
+        let (status, message) = ended(wrapper);
+        assert_eq!(status, 121, "{shape}: {message}");
         assert_eq!(ended(next).0, 0);
     }
 }
@@ -149,7 +149,7 @@ fn stopped_guardian_is_continued() {
 }
 
 #[test]
-fn guardian_that_is_stopped_with_its_wrapper_is_continued_when_that_is_killed() {
+fn stopped_guardian_continues_after_its_wrapper_is_killed() {
     let marked = Marked::start();
     let mut wrapper = marked.running("lock --ttl 60s a", "echo up; sleep 600; echo done");
     let guardian = guardian(&wrapper);
@@ -162,7 +162,7 @@ fn guardian_that_is_stopped_with_its_wrapper_is_continued_when_that_is_killed() 
 }
 
 #[test]
-fn guardian_does_not_end_by_signals_for_all_processes_of_a_service() {
+fn guardian_ignores_signals_to_all_processes_of_a_service() {
     let marked = Marked::start();
     let wrapper =
         marked.running("lock a", "trap 'exit 5' USR1; echo up; while :; do sleep 0.1; done");
@@ -175,7 +175,7 @@ fn guardian_does_not_end_by_signals_for_all_processes_of_a_service() {
 }
 
 #[test]
-fn background_processes_may_finish_and_are_ended_after_the_grace_period() {
+fn background_processes_are_killed_after_the_grace_period() {
     let marked = Marked::start();
     let output = marked.wrapper("lock a", "(sleep 0.2; echo late) & exit 3").output();
     let output = output.expect("it starts");
@@ -184,35 +184,35 @@ fn background_processes_may_finish_and_are_ended_after_the_grace_period() {
     for script in
         ["sleep 600 & exit 3", "setsid sleep 600 & exit 3", "(setsid sleep 600 &); exit 3"]
     {
-        let (status, says) =
+        let (status, message) =
             ended(marked.wrapper("lock --grace 100ms a", script).spawn().expect("it"));
-        assert_eq!(status, 3, "{script}: {says}");
-        assert!(says.contains("the command left processes running, ending them: "), "{says}");
+        assert_eq!(status, 3, "{script}: {message}");
+        assert!(message.contains("the command left processes running, ending them: "), "{message}");
         assert_eq!(marked.left(), [""; 0], "{script}");
         assert_eq!(marked.service.leases(), 0, "{script}");
     }
 }
 
 #[test]
-fn lock_is_not_released_while_a_background_process_ignores_an_interrupt() {
+fn lock_is_held_while_a_background_process_ignores_an_interrupt() {
     for name in ["-INT", "-QUIT", "-TERM"] {
         let marked = Marked::start();
-        // A shell starts background processes so that they ignore INT and QUIT.
+        // A shell starts background processes with INT and QUIT ignored.
         let script = "(trap '' TERM; while :; do sleep 0.05; done) & echo up; wait";
         let wrapper = marked.running("lock --ttl 2s a", script);
         let mut next = marked.waiting();
         assert!(signal(name, &wrapper.id().to_string()));
         assert_eq!(lines(&mut next).next().expect("a line").expect("text"), "in");
         let mut left = marked.left();
-        // The wrapper, and its guardian, which has reported the end, may still be ending.
+        // Wrapper and guardian may still be terminating after reporting the end.
         let is_guardian = |id: &str| {
             std::fs::read_to_string(format!("/proc/{id}/comm"))
                 .is_ok_and(|it| it == "tenure-guard\n")
         };
         left.retain(|it| *it != wrapper.id().to_string() && !is_guardian(it));
         assert_eq!(left, [""; 0], "{name}");
-        let (status, says) = ended(wrapper);
-        assert!(status > 128, "{name}: {status}: {says}");
+        let (status, message) = ended(wrapper);
+        assert!(status > 128, "{name}: {status}: {message}");
         assert_eq!(ended(next).0, 0);
     }
 }
@@ -251,12 +251,12 @@ fn stopped_service_ends_the_whole_tree_before_the_deadline() {
         "setsid sh -c 'trap \"\" TERM; while :; do sleep 0.05; done' & echo $TENURE_DEADLINE; wait";
     let wrapper = marked.running("lock --ttl 2s a", script);
     assert!(signal("-STOP", &marked.service.child.id().to_string()));
-    let (status, says) = ended(wrapper);
-    assert_eq!((status, marked.left()), (121, Vec::new()), "{says}");
+    let (status, message) = ended(wrapper);
+    assert_eq!((status, marked.left()), (121, Vec::new()), "{message}");
 }
 
 #[test]
-fn command_at_a_terminal_reads_what_is_typed_and_is_interrupted_once() {
+fn command_at_a_terminal_reads_input_and_is_interrupted_once() {
     let service = Service::start();
     if Command::new("script").arg("--version").output().is_err() {
         eprintln!("skipped: needs script");
@@ -289,7 +289,7 @@ fn command_at_a_terminal_reads_what_is_typed_and_is_interrupted_once() {
     assert_eq!(rest.matches("interrupted").count(), 1, "{rest}");
 }
 
-/// A copy of `setpriv` by which any user becomes root altogether, as by `sudo`.
+/// A setuid copy of `setpriv` for becoming root, as with `sudo`.
 fn become_root(folder: &Path) -> Option<String> {
     let path = folder.join("as-root");
     let made = Command::new("sh")
@@ -297,13 +297,15 @@ fn become_root(folder: &Path) -> Option<String> {
         .arg(&path)
         .status();
     let path = path.to_str()?.to_owned();
-    let tried =
-        Command::new("setpriv").args(NOBODY).args([&path, "--reuid", "0", "id", "-ru"]).output();
+    let tried = Command::new("setpriv")
+        .args(UNPRIVILEGED)
+        .args([&path, "--reuid", "0", "id", "-ru"])
+        .output();
     (made.ok()?.success() && tried.ok()?.stdout == b"0\n").then_some(path)
 }
 
-/// Options by which `setpriv` becomes the user without rights.
-const NOBODY: [&str; 5] = ["--reuid", "65534", "--regid", "65534", "--clear-groups"];
+/// Options of `setpriv` for an unprivileged user.
+const UNPRIVILEGED: [&str; 5] = ["--reuid", "65534", "--regid", "65534", "--clear-groups"];
 
 #[test]
 fn processes_of_another_user_keep_the_lock_held() {
@@ -311,7 +313,7 @@ fn processes_of_another_user_keep_the_lock_held() {
     let open = Command::new("chmod").arg("755").arg(folder.path()).status();
     assert!(open.expect("chmod").success());
     let tenure = env!("CARGO_BIN_EXE_tenure");
-    let is_open = Command::new("setpriv").args(NOBODY).args([tenure, "--version"]).output();
+    let is_open = Command::new("setpriv").args(UNPRIVILEGED).args([tenure, "--version"]).output();
     let as_root = become_root(folder.path());
     let (Some(as_root), true) = (as_root, is_open.is_ok_and(|it| it.status.success())) else {
         eprintln!("skipped: needs root, setpriv, and a build that every user may run");
@@ -322,7 +324,7 @@ fn processes_of_another_user_keep_the_lock_held() {
         let wrapper = marked.wrapper(options, script);
         let mut command = Command::new("setpriv");
         command
-            .args(NOBODY)
+            .args(UNPRIVILEGED)
             .arg(wrapper.get_program())
             .args(wrapper.get_args())
             .envs(wrapper.get_envs().filter_map(|(name, value)| Some((name, value?))))
@@ -331,30 +333,30 @@ fn processes_of_another_user_keep_the_lock_held() {
             .stderr(Stdio::piped());
         let mut child = command.spawn().expect("it starts");
         lines(&mut child).next().expect("a line").expect("text");
-        let says = BufReader::new(child.stderr.take().expect("its errors")).lines();
-        (child, says.map(|line| line.expect("text")))
+        let message = BufReader::new(child.stderr.take().expect("its errors")).lines();
+        (child, message.map(|line| line.expect("text")))
     };
-    // At a normal end.
+    // After a normal exit.
     let script = format!("{as_root} --reuid 0 sleep 600 & echo up; exit 3");
-    let (mut wrapper, mut says) = unprivileged("lock --grace 100ms a", &script);
-    let left = says.next().expect("a line");
+    let (mut wrapper, mut message) = unprivileged("lock --grace 100ms a", &script);
+    let left = message.next().expect("a line");
     assert!(left.contains("the command left processes running"), "{left}");
-    let stuck = says.next().expect("a line");
-    assert!(stuck.contains("`a` stays held: processes cannot be ended: sleep"), "{stuck}");
+    let stuck = message.next().expect("a line");
+    assert!(stuck.contains("`a` stays held: processes cannot be killed: sleep"), "{stuck}");
     assert!(stuck.contains("Operation not permitted"), "{stuck}");
     assert_eq!(marked.service.asking_for_a(), 1);
     kill_sleeping(&marked);
     assert_eq!(wrapper.wait().expect("an end").code(), Some(3));
     assert_eq!(marked.service.leases(), 0);
-    // When it is lost.
+    // After losing the lock.
     let script = format!("echo up; {as_root} --reuid 0 sleep 600; true");
-    let (mut wrapper, mut says) = unprivileged("lock --ttl 2s a", &script);
+    let (mut wrapper, mut message) = unprivileged("lock --ttl 2s a", &script);
     until(|| marked.left().iter().any(|id| is_sleeping(id)));
     marked.service.post("/v3/kv/deleterange", r#"{"key":"YS8=","range_end":"YTA="}"#);
-    let lost = says.next().expect("a line");
+    let lost = message.next().expect("a line");
     assert!(lost.contains("`a` was lost: its key was deleted; the command was killed"), "{lost}");
-    let left = says.next().expect("a line");
-    assert!(left.contains("may run beside the next holder: sleep"), "{left}");
+    let left = message.next().expect("a line");
+    assert!(left.contains("may run concurrently with the next holder: sleep"), "{left}");
     assert_eq!(wrapper.wait().expect("an end").code(), Some(121));
     assert_eq!(marked.service.leases(), 1, "it is left to expire");
     kill_sleeping(&marked);
@@ -371,16 +373,16 @@ fn kill_sleeping(marked: &Marked) {
 }
 
 #[test]
-fn whole_tree_is_asked_to_end_before_it_is_killed() {
+fn whole_tree_is_terminated_before_it_is_killed() {
     let marked = Marked::start();
     let script =
         "sh -c 'trap \"echo asked; exit\" TERM; echo up; while :; do sleep 0.02; done'; true";
     let mut child =
         marked.wrapper("lock --ttl 3s --grace 1s a", script).spawn().expect("it starts");
-    let mut seen = lines(&mut child);
-    assert_eq!(seen.next().expect("a line").expect("text"), "up");
+    let mut observed = lines(&mut child);
+    assert_eq!(observed.next().expect("a line").expect("text"), "up");
     assert!(signal("-STOP", &child.id().to_string()));
-    assert_eq!(seen.next().expect("a line").expect("text"), "asked");
+    assert_eq!(observed.next().expect("a line").expect("text"), "asked");
     assert!(signal("-CONT", &child.id().to_string()));
     assert_eq!(ended(child).0, 121);
 }

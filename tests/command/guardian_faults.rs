@@ -1,7 +1,7 @@
-//! Random kills and stops of `tenure lock`, its guardian and its command, judged by a resource that
-//! compares no fencing tokens: a file to which every process of a command appends its token.
+//! Random kills and stops of `tenure lock`, its guardian and its command. The resource, a file to
+//! which every process of a command appends its token, compares no fencing tokens.
 //!
-//! A token below one that was written before is a write under a lock that had passed on.
+//! A token lower than an earlier one is a write after the lock was passed on.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -13,13 +13,13 @@ use std::time::{Duration, Instant};
 use crate::guardian::{children, marked};
 use crate::hold::{LONG, Service, signal};
 
-/// Locks that are tested at the same time, each with a file of its own.
+/// Number of locks tested concurrently, each with its own file.
 const LOCKS: u64 = 4;
 
-/// Appends the token for ever.
+/// Appends the token repeatedly.
 const WRITE: &str = "while :; do echo $TENURE_FENCE >>$RESOURCE; sleep 0.02; done";
 
-/// Ways in which a command may start what writes.
+/// Scripts that start the writing process.
 const SHAPES: [(&str, &str); 8] = [
     ("pipeline", "sh -c \"$WRITE\" | sh -c \"$WRITE\"; echo done"),
     ("timeout", "timeout 600 sh -c \"$WRITE\"; echo done"),
@@ -34,7 +34,7 @@ const SHAPES: [(&str, &str); 8] = [
     ),
 ];
 
-/// What a fault is done to.
+/// Target of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Victim {
     Wrapper,
@@ -42,7 +42,7 @@ enum Victim {
     Command,
 }
 
-/// One lock, the file that it protects, and its queue of holders.
+/// A lock, the file it protects, and its queue of holders.
 struct Chain<'a> {
     service: &'a Service,
     name: String,
@@ -50,7 +50,7 @@ struct Chain<'a> {
     mark: String,
 }
 
-/// A holder, or one that waits.
+/// A holder or waiting process.
 struct Holder {
     wrapper: Child,
     shape: usize,
@@ -77,7 +77,7 @@ impl Chain<'_> {
         lines.map(|line| line.trim().parse().expect("a token")).collect()
     }
 
-    /// Waits until a token was written that is greater than this.
+    /// Waits for a token greater than this one.
     fn entered_after(&self, token: u64) -> Result<u64, String> {
         let begun = Instant::now();
         loop {
@@ -89,7 +89,7 @@ impl Chain<'_> {
         }
     }
 
-    /// The processes of the command that had this token.
+    /// The remaining processes of the command with this token.
     fn left_of(&self, token: u64) -> Vec<String> {
         let mut left = marked(&format!("TENURE_FENCE={token}"));
         let of_this = marked(&self.mark);
@@ -98,7 +98,7 @@ impl Chain<'_> {
     }
 }
 
-/// Counts the tokens that are lower than one before them.
+/// Counts the tokens lower than an earlier one.
 fn violations(written: &[u64]) -> usize {
     let mut highest = 0;
     let mut count = 0;
@@ -109,21 +109,21 @@ fn violations(written: &[u64]) -> usize {
     count
 }
 
-/// Figures of a run.
+/// Statistics of a run.
 #[derive(Debug, Default)]
 struct Figures {
     faults: AtomicU32,
     writes: AtomicU32,
 }
 
-/// Runs `rounds` faults at each of several locks; returns what went wrong.
+/// Runs `rounds` faults at each of several locks, and returns the failures.
 fn run(seed: u64, rounds: usize) -> (Figures, Vec<String>) {
     let service = Service::start();
     let folder = tempfile::tempdir().expect("a folder");
-    // What runs as another user writes too.
+    // Processes of another user write to it too.
     open_to_all(folder.path());
     let figures = Figures::default();
-    let wrong = std::thread::scope(|scope| {
+    let failures = std::thread::scope(|scope| {
         let chains = (0..LOCKS).map(|index| {
             let (service, folder, figures) = (&service, folder.path(), &figures);
             scope.spawn(move || {
@@ -140,7 +140,7 @@ fn run(seed: u64, rounds: usize) -> (Figures, Vec<String>) {
         let chains: Vec<_> = chains.collect();
         chains.into_iter().flat_map(|it| it.join().expect("an end")).collect()
     });
-    (figures, wrong)
+    (figures, failures)
 }
 
 fn open_to_all(path: &Path) {
@@ -150,7 +150,7 @@ fn open_to_all(path: &Path) {
 
 impl Chain<'_> {
     fn run(&self, random: &mut fastrand::Rng, rounds: usize, figures: &Figures) -> Vec<String> {
-        let mut wrong = Vec::new();
+        let mut failures = Vec::new();
         let mut shape = random.usize(..SHAPES.len());
         let mut shapes = || {
             shape = (shape + 1) % SHAPES.len();
@@ -165,7 +165,7 @@ impl Chain<'_> {
             token = match self.entered_after(token) {
                 Ok(token) => token,
                 Err(why) => {
-                    wrong.push(format!("{} round {round}: {why}", self.name));
+                    failures.push(format!("{} round {round}: {why}", self.name));
                     break;
                 }
             };
@@ -181,8 +181,8 @@ impl Chain<'_> {
                 self.name, SHAPES[holder.shape].0
             );
             figures.faults.fetch_add(1, Ordering::Relaxed);
-            if let Err(why) = self.hurt(holder, victim, action, token) {
-                wrong.push(format!("{story}: {why}"));
+            if let Err(why) = self.inject(holder, victim, action, token) {
+                failures.push(format!("{story}: {why}"));
             }
             holder = next;
         }
@@ -191,13 +191,13 @@ impl Chain<'_> {
         figures.writes.fetch_add(u32::try_from(written.len()).expect("few"), Ordering::Relaxed);
         match violations(&written) {
             0 => {}
-            count => wrong.push(format!("{}: {count} writes under an expired lock", self.name)),
+            count => failures.push(format!("{}: {count} writes under an expired lock", self.name)),
         }
-        wrong
+        failures
     }
 
-    /// Does a fault to the holder, and has the lock pass on.
-    fn hurt(
+    /// Injects a fault into the holder and waits for the next holder.
+    fn inject(
         &self,
         mut holder: Holder,
         victim: Victim,
@@ -213,7 +213,7 @@ impl Chain<'_> {
             Victim::Command => &command,
         };
         signal(action, target);
-        // What was only stopped holds the lock, unless it was the wrapper.
+        // A stopped process still holds the lock, unless it is the wrapper.
         if action == "-STOP" && victim != Victim::Wrapper {
             std::thread::sleep(Duration::from_millis(300));
             if self.written().last() != Some(&token) {
@@ -242,22 +242,22 @@ impl Drop for Holder {
 
 #[test]
 fn no_write_under_an_expired_lock_after_random_faults() {
-    let (figures, wrong) = run(1, 5);
-    assert_eq!(wrong, [""; 0], "{figures:?}");
+    let (figures, failures) = run(1, 5);
+    assert_eq!(failures, [""; 0], "{figures:?}");
 }
 
 /// `FAULT_SEED=2 cargo test -p tenure --test command -- --ignored guardian_faults:: --nocapture`
 #[test]
 #[ignore = "some minutes: two hundred faults, by the seed in FAULT_SEED"]
-fn no_write_under_an_expired_lock_after_two_hundred_random_faults() {
+fn two_hundred_random_faults_cause_no_late_writes() {
     let seed = std::env::var("FAULT_SEED").ok().and_then(|it| it.parse().ok()).unwrap_or(1);
-    let (figures, wrong) = run(seed, 50);
+    let (figures, failures) = run(seed, 50);
     eprintln!("seed {seed}: {figures:?}");
-    assert_eq!(wrong, [""; 0], "{figures:?}");
+    assert_eq!(failures, [""; 0], "{figures:?}");
 }
 
-/// The resource sees what happens without a guardian. This is one of the cases that `--help` names:
-/// wrapper and guardian are killed together.
+/// Control: without a guardian the resource detects violations. `--help` names this case: wrapper
+/// and guardian are killed together.
 #[test]
 fn resource_sees_writes_of_a_tree_that_nothing_guards() {
     let service = Service::start();

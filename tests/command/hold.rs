@@ -1,4 +1,4 @@
-//! `tenure lock` and `tenure elect`, at a member that is a process as well.
+//! `tenure lock` and `tenure elect` with a real member process.
 
 use std::io::{BufRead, BufReader, Lines, Read, Write};
 use std::net::TcpStream;
@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::shell::said;
+use crate::shell::assert_fails_with;
 
-/// Whatever is to happen has happened by then.
+/// Upper limit for any wait.
 pub(crate) const LONG: Duration = Duration::from_secs(30);
 
-/// A member that is killed when this is dropped.
+/// A member process, killed on drop.
 pub(crate) struct Service {
     pub(crate) child: Child,
     pub(crate) address: String,
@@ -35,7 +35,7 @@ impl Service {
         Service { child, address, _folder: folder }
     }
 
-    /// A wrapper around a script of the shell.
+    /// A wrapper that runs a shell script.
     pub(crate) fn wrapper(&self, options: &str, script: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
         command
@@ -51,7 +51,7 @@ impl Service {
         self.wrapper(options, script).output().expect("the command starts")
     }
 
-    /// One that runs, and has said a line.
+    /// Starts a wrapper and waits for one line of output.
     pub(crate) fn running(&self, options: &str, script: &str) -> (Child, String) {
         let mut child = self.wrapper(options, script).spawn().expect("the command starts");
         let line = lines(&mut child).next().expect("a line").expect("text");
@@ -62,28 +62,28 @@ impl Service {
         self.post_as(path, body, "")
     }
 
-    /// With lines of a head that say who asks.
-    fn post_as(&self, path: &str, body: &str, who: &str) -> String {
+    /// Posts with additional header lines for authentication.
+    fn post_as(&self, path: &str, body: &str, headers: &str) -> String {
         let length = body.len();
-        let head = format!("POST {path} HTTP/1.0\r\n{who}content-length: {length}\r\n\r\n");
-        self.told(&(head + body))
+        let head = format!("POST {path} HTTP/1.0\r\n{headers}content-length: {length}\r\n\r\n");
+        self.exchange(&(head + body))
     }
 
     fn watchers(&self) -> usize {
-        let told = self.told("GET /metrics HTTP/1.0\r\n\r\n");
-        let count = told.lines().find_map(|line| line.strip_prefix("tenure_watchers "));
+        let report = self.exchange("GET /metrics HTTP/1.0\r\n\r\n");
+        let count = report.lines().find_map(|line| line.strip_prefix("tenure_watchers "));
         count.and_then(|count| count.parse().ok()).expect("a number")
     }
 
-    fn told(&self, asked: &str) -> String {
+    fn exchange(&self, request: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).expect("it listens");
-        stream.write_all(asked.as_bytes()).expect("it reads");
-        let mut told = String::new();
-        stream.read_to_string(&mut told).expect("an answer");
-        told
+        stream.write_all(request.as_bytes()).expect("it reads");
+        let mut report = String::new();
+        stream.read_to_string(&mut report).expect("an answer");
+        report
     }
 
-    /// Who holds the lock `a`, or waits for it: the keys from `a/` to `a0`.
+    /// Number of holders and waiting clients of lock `a`: keys from `a/` to `a0`.
     pub(crate) fn asking_for_a(&self) -> usize {
         self.post("/v3/kv/range", r#"{"key":"YS8=","range_end":"YTA="}"#).matches("\"key\"").count()
     }
@@ -109,7 +109,7 @@ pub(crate) fn signal(name: &str, id: &str) -> bool {
     sent.expect("kill").success()
 }
 
-/// Whether a process is there, and does not only wait to be buried.
+/// Returns true if the process exists and is not a zombie.
 fn lives(id: &str) -> bool {
     let state = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
     state.rsplit(") ").next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with('Z'))
@@ -124,7 +124,7 @@ pub(crate) fn until(is_so: impl Fn() -> bool) {
     }
 }
 
-/// The line that it said, and its status.
+/// Exit status and last line of a process.
 #[track_caller]
 pub(crate) fn ended(child: Child) -> (i32, String) {
     let Output { status, stderr, .. } = child.wait_with_output().expect("an end");
@@ -132,7 +132,7 @@ pub(crate) fn ended(child: Child) -> (i32, String) {
 }
 
 #[test]
-fn the_command_ends_as_it_would_by_itself_and_nothing_is_left() {
+fn wrapper_passes_the_exit_status_and_leaves_no_lease() {
     let service = Service::start();
     for (script, status) in [("exit 0", 0), ("exit 7", 7), ("kill -9 $$", 137), ("kill $$", 143)] {
         let output = service.run("lock jobs/nightly", script);
@@ -155,19 +155,23 @@ fn the_command_ends_as_it_would_by_itself_and_nothing_is_left() {
 }
 
 #[test]
-fn what_is_not_acquired_starts_nothing_and_has_a_status_of_its_own() {
+fn lock_not_acquired_ends_with_status_120() {
     let service = Service::start();
     let (mut holder, _) = service.running("lock a", "echo in; exec sleep 60");
     for options in ["lock --try a", "lock --timeout 5s a", "elect --timeout 5s a"] {
         let refused = service.run(options, "echo started");
-        let says = String::from_utf8_lossy(&refused.stderr);
-        assert_eq!((refused.status.code(), &refused.stdout[..]), (Some(120), &b""[..]), "{says}");
+        let message = String::from_utf8_lossy(&refused.stderr);
         assert_eq!(
-            says,
-            "tenure: `a` was not acquired: it is another's; the command was not started\n"
+            (refused.status.code(), &refused.stdout[..]),
+            (Some(120), &b""[..]),
+            "{message}"
+        );
+        assert_eq!(
+            message,
+            "tenure: `a` was not acquired: another client holds it; the command was not started\n"
         );
     }
-    // Who is told to end while it waits leaves the queue.
+    // A terminated waiting process leaves the queue.
     let waits = service.wrapper("lock a", "echo started").spawn().expect("it starts");
     until(|| service.asking_for_a() == 2);
     assert!(signal("-TERM", &waits.id().to_string()));
@@ -176,17 +180,17 @@ fn what_is_not_acquired_starts_nothing_and_has_a_status_of_its_own() {
     assert_eq!(service.leases(), 1);
     assert!(signal("-TERM", &holder.id().to_string()));
     assert_eq!(holder.wait().expect("an end").code(), Some(143), "it was passed on");
-    let nobody = Command::new(env!("CARGO_BIN_EXE_tenure"))
+    let unserved = Command::new(env!("CARGO_BIN_EXE_tenure"))
         .args(["lock", "a", "--endpoints", "127.0.0.1:1", "--", "true"])
         .output()
         .expect("it starts");
-    assert_eq!(nobody.status.code(), Some(120));
+    assert_eq!(unserved.status.code(), Some(120));
 }
 
 #[test]
-fn a_signal_is_the_commands() {
+fn signals_are_forwarded_to_the_command() {
     let service = Service::start();
-    // What the shell runs is sent it too, and the shell would say so.
+    // The shell's child receives the signal too, and the shell would report it.
     let script = "exec 2>/dev/null; trap 'exit 5' USR1; echo up; while :; do sleep 0.02; done";
     let (wrapper, _) = service.running("lock a", script);
     assert!(signal("-USR1", &wrapper.id().to_string()));
@@ -194,25 +198,25 @@ fn a_signal_is_the_commands() {
 }
 
 #[test]
-fn a_command_is_ended_before_the_lease_is_when_nothing_is_heard() {
+fn command_is_killed_before_its_lease_expires_without_responses() {
     let service = Service::start();
     let (wrapper, id) =
         service.running("lock --ttl 2s a", "trap '' TERM; echo $$; while :; do sleep 0.02; done");
     assert!(signal("-STOP", &service.child.id().to_string()));
-    let (status, says) = ended(wrapper);
-    assert_eq!(status, 121, "{says}");
-    assert!(says.starts_with("tenure: `a` was lost: "), "{says}");
+    let (status, message) = ended(wrapper);
+    assert_eq!(status, 121, "{message}");
+    assert!(message.starts_with("tenure: `a` was lost: "), "{message}");
     assert!(!lives(&id), "it would not end when it was asked to");
 }
 
 #[test]
-fn a_command_whose_lock_is_taken_away_is_killed() {
+fn command_is_killed_when_its_lease_is_revoked() {
     let service = Service::start();
     let (wrapper, id) = service.running("lock a", "echo $$; exec sleep 60");
     service.post("/v3/kv/deleterange", r#"{"key":"YS8=","range_end":"YTA="}"#);
-    let (status, says) = ended(wrapper);
-    assert_eq!((status, lives(&id)), (121, false), "{says}");
-    assert_eq!(says, "tenure: `a` was lost: its key was deleted; the command was ended\n");
+    let (status, message) = ended(wrapper);
+    assert_eq!((status, lives(&id)), (121, false), "{message}");
+    assert_eq!(message, "tenure: `a` was lost: its key was deleted; the command was ended\n");
 }
 
 #[test]
@@ -228,7 +232,7 @@ fn command_has_ended_when_a_stopped_wrapper_loses_the_lease() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_command_does_not_outlive_a_wrapper_that_is_killed() {
+fn command_does_not_outlive_a_killed_wrapper() {
     let service = Service::start();
     let (mut wrapper, id) = service.running("lock a", "echo $$; exec sleep 60");
     wrapper.kill().expect("killed");
@@ -237,39 +241,39 @@ fn a_command_does_not_outlive_a_wrapper_that_is_killed() {
 }
 
 #[test]
-fn who_looks_on_sees_who_leads_and_that_nobody_does() {
+fn observer_sees_the_leader_and_its_absence() {
     let service = Service::start();
     let mut observer = Command::new(env!("CARGO_BIN_EXE_tenure"))
         .args(["elect", "--observe", "boss", "--endpoints", &service.address])
         .stdout(Stdio::piped())
         .spawn()
         .expect("the command starts");
-    let mut seen = lines(&mut observer).map(|line| {
+    let mut observed = lines(&mut observer).map(|line| {
         let line = line.expect("text");
         assert!(!line.contains(['\u{202e}', '\u{9b}']), "nor does it paint: {line:?}");
         serde_json::from_str::<Value>(&line).expect("a line of JSON")
     });
-    assert_eq!(seen.next().expect("a line")["leader"], Value::Null);
+    assert_eq!(observed.next().expect("a line")["leader"], Value::Null);
     let value = "host-7\u{202e}\u{9b}2J";
-    // An observer may miss a leader that has gone before it looks.
+    // A late observer may miss the leader.
     let goes_on = tempfile::NamedTempFile::new().expect("a file");
     let script = format!(
         "echo $TENURE_FENCE; while [ -e {} ]; do sleep 0.05; done; exit 3",
         goes_on.path().display()
     );
     let (mut elected, fence) = service.running(&format!("elect --value {value} boss"), &script);
-    let led = seen.next().expect("a line");
+    let led = observed.next().expect("a line");
     drop(goes_on);
     assert_eq!(elected.wait().expect("an end").code(), Some(3));
     assert_eq!((&led["leader"], &led["election"]), (&value.into(), &"boss".into()));
     assert_eq!(led["fence"].to_string(), fence.trim());
-    assert_eq!(seen.next().expect("a line")["leader"], Value::Null);
+    assert_eq!(observed.next().expect("a line")["leader"], Value::Null);
     assert!(signal("-INT", &observer.id().to_string()));
     assert_eq!(observer.wait().expect("an end").code(), Some(0));
 }
 
 #[test]
-fn it_queues_with_clients_of_etcd() {
+fn wrapper_queues_with_clients_of_etcd() {
     let service = Service::start();
     let etcdctl = |command: &str| {
         let mut client = Command::new("etcdctl");
@@ -291,49 +295,56 @@ fn it_queues_with_clients_of_etcd() {
 }
 
 #[test]
-fn nobody_asks_for_a_lock_without_a_name() {
+fn empty_lock_name_is_rejected() {
     for line in [["locks", "show", ""], ["locks", "queue", ""], ["locks", "why", ""]] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
-        said(&command.args(line).output().expect("the command starts"), 2, "<NAME> is empty");
+        assert_fails_with(
+            &command.args(line).output().expect("the command starts"),
+            2,
+            "empty value for <NAME>",
+        );
     }
 }
 
 #[test]
-fn what_is_no_endpoint_is_refused_by_whoever_asks() {
+fn invalid_endpoints_are_rejected() {
     for (verb, what) in [("lock", "a -- true"), ("locks ls", ""), ("member list", "")] {
         for endpoint in ["http://", "http://127.0.0.1:port"] {
             let line = format!("{verb} --endpoints {endpoint} {what}");
-            said(&crate::shell::tenure(&line), 2, "is no endpoint such as http://");
+            assert_fails_with(&crate::shell::tenure(&line), 2, "expected a URL such as http://");
         }
     }
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_a_sentence() {
-    for (line, says) in [
+fn invalid_options_of_lock_are_rejected_in_one_line() {
+    for (line, message) in [
         ("lock a", "<COMMAND>"),
         ("elect a", "<COMMAND>"),
-        ("lock --ttl 500ms a -- true", "--ttl is at least 1s"),
-        ("lock --ttl 10s --grace 6s a -- true", "--grace is at most half of --ttl"),
-        ("lock --try --timeout 1s a -- true", "--try excludes --timeout"),
-        ("lock --endpoints ftp://foo a -- true", "`ftp://foo` is no endpoint such as http://"),
-        ("lock --endpoints https://127.0.0.1:1 a -- true", "--cacert says whose does"),
-        ("elect --observe --endpoints ftp://foo a", "`ftp://foo` is no endpoint"),
-        ("lock --user bob a -- true", "say NAME:PASSWORD"),
+        ("lock --ttl 500ms a -- true", "invalid --ttl: expected at least 1s"),
+        ("lock --ttl 10s --grace 6s a -- true", "invalid --grace: expected at most half of --ttl"),
+        ("lock --try --timeout 1s a -- true", "--try cannot be used with --timeout"),
+        (
+            "lock --endpoints ftp://foo a -- true",
+            "invalid endpoint 'ftp://foo': expected a URL such as http://",
+        ),
+        ("lock --endpoints https://127.0.0.1:1 a -- true", "give the CA certificate with --cacert"),
+        ("elect --observe --endpoints ftp://foo a", "invalid endpoint 'ftp://foo'"),
+        ("lock --user bob a -- true", "expected NAME:PASSWORD"),
     ] {
-        said(&crate::shell::tenure(line), 2, says);
+        assert_fails_with(&crate::shell::tenure(line), 2, message);
     }
     for line in ["lock a -- true", "elect --observe a", "locks ls", "member list"] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
         command.args(line.split(' ')).env("TENURE_USER", "bob");
-        said(&command.output().expect("the command starts"), 2, "TENURE_USER");
+        assert_fails_with(&command.output().expect("the command starts"), 2, "TENURE_USER");
     }
 }
 
-/// One where `bob` may do anything below `jobs/`.
+/// A member with authentication, where `bob` may use all keys below `jobs/`.
 fn closed() -> Service {
     let service = Service::start();
-    // From `jobs/` up to `jobs0`.
+    // Range from `jobs/` to `jobs0`.
     let permission = r#"{"name":"jobs","perm":
         {"permType":"READWRITE","key":"am9icy8=","range_end":"am9iczA="}}"#;
     for (path, body) in [
@@ -345,21 +356,21 @@ fn closed() -> Service {
         ("user/grant", r#"{"user":"bob","role":"jobs"}"#),
         ("enable", "{}"),
     ] {
-        let told = service.post(&format!("/v3/auth/{path}"), body);
-        assert!(told.contains(" 200 "), "{path}: {told}");
+        let report = service.post(&format!("/v3/auth/{path}"), body);
+        assert!(report.contains(" 200 "), "{path}: {report}");
     }
     service
 }
 
 #[test]
-fn a_user_holds_what_they_may_hold_and_others_are_told_why_not() {
+fn users_hold_only_permitted_locks() {
     let service = closed();
     let held = service.run("lock --user bob:one jobs/nightly", "echo inside");
     assert_eq!((held.status.code(), &held.stdout[..]), (Some(0), &b"inside\n"[..]));
     for (options, why) in [
         ("lock --user bob:one other", "permission denied"),
         ("lock --user bob:two jobs/nightly", "authentication failed"),
-        ("elect jobs/office", "user name is empty; say --user NAME:PASSWORD"),
+        ("elect jobs/office", "user name is empty; use --user NAME:PASSWORD"),
     ] {
         let refused = service.run(options, "echo inside");
         let text = String::from_utf8_lossy(&refused.stderr).into_owned();
@@ -369,16 +380,16 @@ fn a_user_holds_what_they_may_hold_and_others_are_told_why_not() {
 }
 
 #[test]
-fn a_user_who_loses_a_right_waits_no_longer_and_stops_nobody() {
+fn user_without_permission_leaves_the_queue() {
     let service = closed();
     let (root, _) = service.running("lock --user root:secret jobs/x", "echo in; exec sleep 60");
     let mut waits = service.wrapper("lock --ttl 2s --user bob:one jobs/x", "echo inside");
     let mut waits = waits.spawn().expect("it starts");
-    // One watches its own key, the other that of who is ahead: the same.
+    // One client watches its own key, the other that of its predecessor: the same key.
     until(|| service.watchers() == 2);
     let named = r#"{"name":"root","password":"secret"}"#;
-    let told = service.post("/v3/auth/authenticate", named);
-    let token = told.split("\"token\":\"").nth(1).and_then(|rest| rest.split('"').next());
+    let report = service.post("/v3/auth/authenticate", named);
+    let token = report.split("\"token\":\"").nth(1).and_then(|rest| rest.split('"').next());
     let root_asks = format!("authorization: {}\r\n", token.expect("a token"));
     let revoked =
         service.post_as("/v3/auth/user/revoke", r#"{"name":"bob","role":"jobs"}"#, &root_asks);
@@ -392,9 +403,9 @@ fn a_user_who_loses_a_right_waits_no_longer_and_stops_nobody() {
         }
         std::thread::sleep(Duration::from_millis(10));
     }
-    let (status, says) = ended(waits);
-    assert_eq!(status, 120, "{says}");
-    assert!(says.contains("permission denied"), "{says}");
+    let (status, message) = ended(waits);
+    assert_eq!(status, 120, "{message}");
+    assert!(message.contains("permission denied"), "{message}");
     assert_eq!(ended(root).0, 143);
     let next = service.run("lock --timeout 30s --user root:secret jobs/x", "echo inside");
     assert_eq!((next.status.code(), &next.stdout[..]), (Some(0), &b"inside\n"[..]));

@@ -1,13 +1,13 @@
-//! `tenure lab`: the real command, asked over real sockets.
+//! `tenure lab` over real sockets.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::process::{Child, Command, Output, Stdio};
 
-use crate::support::{Answer, ask, ask_raw};
+use crate::support::{Response, send, send_raw};
 use serde_json::{Value, json};
 
-/// A lab that runs until it is dropped.
+/// A lab process, terminated on drop.
 struct Lab {
     child: Child,
     address: String,
@@ -30,39 +30,39 @@ impl Lab {
         Lab { child, address, at: ([127, 0, 0, 1], port).into(), token }
     }
 
-    fn ask(&self, line: &str, body: &str) -> Answer {
+    fn send(&self, line: &str, body: &str) -> Response {
         let mut headers = vec![format!("Host: {}", self.at)];
         headers.extend(self.token.iter().map(|token| format!("Authorization: Bearer {token}")));
-        ask_raw(self.at, line, &headers, body)
+        send_raw(self.at, line, &headers, body)
     }
 
-    /// What is answered to a request that succeeds.
+    /// Body of the response to a successful request.
     fn post(&self, path: &str, body: &Value) -> Value {
-        let answer = self.ask(&format!("POST /api/{path}"), &body.to_string());
+        let answer = self.send(&format!("POST /api/{path}"), &body.to_string());
         assert_eq!(answer.status, 200, "{path} {body}: {}", answer.body);
         serde_json::from_str(&answer.body).unwrap()
     }
 
-    /// The sentence with which a request is refused, and the status.
+    /// Status and error message of a rejected request.
     fn refused(&self, path: &str, body: &str) -> (u16, String) {
-        let answer = self.ask(&format!("POST /api/{path}"), body);
-        let says: Value = serde_json::from_str(&answer.body).expect("an error is JSON");
-        (answer.status, says["error"].as_str().expect("an error is a sentence").to_owned())
+        let answer = self.send(&format!("POST /api/{path}"), body);
+        let message: Value = serde_json::from_str(&answer.body).expect("an error is JSON");
+        (answer.status, message["error"].as_str().expect("an error is a sentence").to_owned())
     }
 
     fn get(&self, path: &str) -> Value {
-        let answer = self.ask(&format!("GET /api/{path}"), "");
+        let answer = self.send(&format!("GET /api/{path}"), "");
         assert_eq!(answer.status, 200, "{path}: {}", answer.body);
         serde_json::from_str(&answer.body).unwrap()
     }
 
-    /// A session with the words of a simulation.
-    fn open(&self, words: &str) -> Sitting<'_> {
+    /// Opens a session with the arguments of a simulation.
+    fn open(&self, words: &str) -> LabSession<'_> {
         let view = self.post("sessions", &json!({ "words": words }));
-        Sitting { lab: self, id: view["session"].as_str().unwrap().to_owned(), view }
+        LabSession { lab: self, id: view["session"].as_str().unwrap().to_owned(), view }
     }
 
-    /// Ctrl-C, and what the command ended with.
+    /// Interrupts the lab and returns its exit status.
     fn interrupt(mut self) -> Option<i32> {
         let id = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
@@ -77,13 +77,13 @@ impl Drop for Lab {
     }
 }
 
-struct Sitting<'l> {
+struct LabSession<'l> {
     lab: &'l Lab,
     id: String,
     view: Value,
 }
 
-impl Sitting<'_> {
+impl LabSession<'_> {
     fn post(&mut self, what: &str, body: &Value) -> &Value {
         self.view = self.lab.post(&format!("sessions/{}/{what}", self.id), body);
         &self.view
@@ -105,11 +105,11 @@ impl Sitting<'_> {
         self.lab.refused(&format!("sessions/{}/{what}", self.id), &body.to_string())
     }
 
-    fn file(&self, name: &str) -> Answer {
-        self.lab.ask(&format!("GET /api/sessions/{}/{name}", self.id), "")
+    fn file(&self, name: &str) -> Response {
+        self.lab.send(&format!("GET /api/sessions/{}/{name}", self.id), "")
     }
 
-    /// The message of this kind that is under way from one to the other.
+    /// The pending message of this kind between two processes.
     fn message(&self, kind: &str, from: u64, to: u64) -> u64 {
         let messages = self.view["messages"].as_array().unwrap();
         let is = |it: &&Value| it["kind"] == kind && it["from"] == from && it["to"] == to;
@@ -124,7 +124,7 @@ impl Sitting<'_> {
         verdicts.iter().find(|it| it["property"] == property).expect("a verdict")
     }
 
-    /// What the command that is offered writes as its trace.
+    /// The trace written by the offered command.
     fn replayed(&self) -> String {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("again.ndjson");
@@ -138,7 +138,7 @@ impl Sitting<'_> {
         std::fs::read_to_string(file).unwrap()
     }
 
-    /// The command line that is offered writes the trace that the lab gives, byte for byte.
+    /// The offered command writes the trace of the lab, byte for byte.
     fn is_what_the_command_makes(&self) {
         let trace = self.file("trace.ndjson");
         assert_eq!(trace.status, 200);
@@ -151,131 +151,134 @@ fn tenure(arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn a_run_is_stepped_through_to_its_end() {
+fn run_is_stepped_to_its_end() {
     let lab = Lab::start(&[]);
-    let mut sitting = lab.open("ricart-agrawala -n 3 --latency 1..3 --seed 7");
-    assert_eq!(sitting.view["moment"], 0);
-    assert_eq!(sitting.view["time"], 0.0);
-    assert_eq!(sitting.view["messages"], json!([]));
-    assert_eq!(sitting.view["processes"][0]["hold"], "idle");
-    sitting.step(1);
-    assert_eq!(sitting.view["happened"][0], "P1 asks to enter");
-    assert_eq!(sitting.view["messages"].as_array().unwrap().len(), 6);
-    assert_eq!(sitting.view["processes"][2]["hold"], "waiting");
-    let next = sitting.view["next"].clone();
-    let arrives = sitting.view["messages"].as_array().unwrap().iter().map(|it| it["due"].as_f64());
+    let mut session = lab.open("ricart-agrawala -n 3 --latency 1..3 --seed 7");
+    assert_eq!(session.view["moment"], 0);
+    assert_eq!(session.view["time"], 0.0);
+    assert_eq!(session.view["messages"], json!([]));
+    assert_eq!(session.view["processes"][0]["hold"], "idle");
+    session.step(1);
+    assert_eq!(session.view["happened"][0], "P1 asks to enter");
+    assert_eq!(session.view["messages"].as_array().unwrap().len(), 6);
+    assert_eq!(session.view["processes"][2]["hold"], "waiting");
+    let next = session.view["next"].clone();
+    let arrives = session.view["messages"].as_array().unwrap().iter().map(|it| it["due"].as_f64());
     let soonest = arrives.map(Option::unwrap).fold(f64::INFINITY, f64::min);
     assert_eq!(next["time"], soonest);
-    sitting.step(1);
-    assert_eq!(sitting.view["time"], next["time"]);
-    let gone = sitting.view["messages"].as_array().unwrap().iter();
-    assert!(gone.clone().all(|it| it["message"] != next["message"]), "what was next has arrived");
-    sitting.post("step", &json!({ "until": "event" }));
-    let happened = sitting.view["happened"].to_string();
+    session.step(1);
+    assert_eq!(session.view["time"], next["time"]);
+    let gone = session.view["messages"].as_array().unwrap().iter();
+    assert!(
+        gone.clone().all(|it| it["message"] != next["message"]),
+        "the next message has arrived"
+    );
+    session.post("step", &json!({ "until": "event" }));
+    let happened = session.view["happened"].to_string();
     assert!(happened.contains("enters"), "{happened}");
-    sitting.is_what_the_command_makes();
-    sitting.end();
-    assert_eq!(sitting.view["ended"], "everybody was served");
-    assert_eq!(sitting.view["next"], Value::Null);
-    assert_eq!(sitting.view["figures"]["messages"], 12);
-    assert_eq!(sitting.view["figures"]["by_kind"], json!({ "request": 6, "reply": 6 }));
-    assert_eq!(sitting.view["figures"]["entries"], 3);
-    for verdict in sitting.view["verdicts"].as_array().unwrap() {
+    session.is_what_the_command_makes();
+    session.end();
+    assert_eq!(session.view["ended"], "all requests were served");
+    assert_eq!(session.view["next"], Value::Null);
+    assert_eq!(session.view["figures"]["messages"], 12);
+    assert_eq!(session.view["figures"]["by_kind"], json!({ "request": 6, "reply": 6 }));
+    assert_eq!(session.view["figures"]["entries"], 3);
+    for verdict in session.view["verdicts"].as_array().unwrap() {
         let promised = verdict["promised"] == true;
         assert!(!promised || verdict["verdict"] == "holds", "{verdict}");
     }
-    assert!(sitting.view["svg"].as_str().unwrap().starts_with("<svg"));
-    sitting.is_what_the_command_makes();
-    let moments = sitting.view["tree"].as_array().unwrap().len();
-    assert_eq!(sitting.view["moment"], moments - 1);
-    sitting.step(1);
-    assert_eq!(sitting.view["tree"].as_array().unwrap().len(), moments, "an end is an end");
+    assert!(session.view["svg"].as_str().unwrap().starts_with("<svg"));
+    session.is_what_the_command_makes();
+    let moments = session.view["tree"].as_array().unwrap().len();
+    assert_eq!(session.view["moment"], moments - 1);
+    session.step(1);
+    assert_eq!(session.view["tree"].as_array().unwrap().len(), moments, "an end is an end");
 }
 
 #[test]
-fn a_lost_request_leaves_its_sender_waiting_and_another_branch_does_not() {
+fn lost_request_blocks_its_sender_only_in_that_branch() {
     let lab = Lab::start(&[]);
-    let mut sitting = lab.open("ricart-agrawala -n 3");
-    sitting.step(1);
-    let lost = sitting.message("request", 1, 2);
-    sitting.act(&json!({ "lose": lost }));
-    assert_eq!(sitting.view["happened"], json!(["request from P1 to P2 is lost"]));
-    assert_eq!((&sitting.view["moment"], &sitting.view["time"]), (&json!(2), &json!(0.0)));
-    sitting.end();
-    assert_eq!(sitting.verdict("starvation-freedom")["verdict"], "violated");
-    assert_eq!(sitting.view["processes"][0]["hold"], "waiting");
-    let violated = sitting.verdict("starvation-freedom")["moment"].as_u64().unwrap();
-    assert_eq!(sitting.view["tree"][violated as usize]["violated"], true);
-    sitting.is_what_the_command_makes();
-    // Back to where it was lost, and on without that: what was done before is gone along again.
-    sitting.post("go", &json!({ "moment": 1 }));
-    let moments = sitting.view["tree"].as_array().unwrap().len();
-    sitting.act(&json!({ "lose": lost }));
-    assert_eq!(sitting.view["moment"], 2);
-    assert_eq!(sitting.view["tree"].as_array().unwrap().len(), moments);
-    sitting.post("go", &json!({ "moment": 1 }));
-    sitting.end();
-    assert_eq!(sitting.verdict("starvation-freedom")["verdict"], "holds");
-    assert_eq!(sitting.view["tree"][moments]["parent"], 1, "a branch");
-    sitting.is_what_the_command_makes();
+    let mut session = lab.open("ricart-agrawala -n 3");
+    session.step(1);
+    let lost = session.message("request", 1, 2);
+    session.act(&json!({ "lose": lost }));
+    assert_eq!(session.view["happened"], json!(["request from P1 to P2 is lost"]));
+    assert_eq!((&session.view["moment"], &session.view["time"]), (&json!(2), &json!(0.0)));
+    session.end();
+    assert_eq!(session.verdict("starvation-freedom")["verdict"], "violated");
+    assert_eq!(session.view["processes"][0]["hold"], "waiting");
+    let violated = session.verdict("starvation-freedom")["moment"].as_u64().unwrap();
+    assert_eq!(session.view["tree"][violated as usize]["violated"], true);
+    session.is_what_the_command_makes();
+    // Goes back to the lost message and continues without the loss: earlier actions are repeated.
+    session.post("go", &json!({ "moment": 1 }));
+    let moments = session.view["tree"].as_array().unwrap().len();
+    session.act(&json!({ "lose": lost }));
+    assert_eq!(session.view["moment"], 2);
+    assert_eq!(session.view["tree"].as_array().unwrap().len(), moments);
+    session.post("go", &json!({ "moment": 1 }));
+    session.end();
+    assert_eq!(session.verdict("starvation-freedom")["verdict"], "holds");
+    assert_eq!(session.view["tree"][moments]["parent"], 1, "a branch");
+    session.is_what_the_command_makes();
 }
 
 #[test]
-fn everything_that_can_be_done_is_done_again_by_the_command() {
+fn command_replays_every_action_of_the_lab() {
     let lab = Lab::start(&[]);
-    let mut sitting = lab.open("ricart-agrawala -n 4 --latency 1..3 --seed 3 --beyond-assumptions");
-    sitting.step(2);
-    let first = |sitting: &Sitting<'_>| sitting.view["messages"][0]["message"].as_u64().unwrap();
-    let id = first(&sitting);
-    sitting.act(&json!({ "duplicate": id }));
-    let id = first(&sitting);
-    sitting.act(&json!({ "delay": id, "by": 2.5 }));
-    let id = first(&sitting);
-    sitting.act(&json!({ "deliver": id }));
-    sitting.step(3);
-    sitting.act(&json!({ "suspect": { "process": 1, "peer": 4 } }));
-    assert_eq!(sitting.view["processes"][0]["suspects"], json!([4]));
-    sitting.act(&json!({ "trust": { "process": 1, "peer": 4 } }));
-    sitting.act(&json!({ "crash": 4 }));
-    assert_eq!(sitting.view["processes"][3]["up"], false);
-    assert_eq!(sitting.view["processes"][3]["hold"], "down");
-    sitting.step(2);
-    sitting.act(&json!({ "recover": 4 }));
-    assert_eq!(sitting.view["processes"][3]["up"], true);
-    sitting.is_what_the_command_makes();
-    let words = sitting.view["commands"]["replay"].as_str().unwrap();
+    let mut session = lab.open("ricart-agrawala -n 4 --latency 1..3 --seed 3 --beyond-assumptions");
+    session.step(2);
+    let first = |session: &LabSession<'_>| session.view["messages"][0]["message"].as_u64().unwrap();
+    let id = first(&session);
+    session.act(&json!({ "duplicate": id }));
+    let id = first(&session);
+    session.act(&json!({ "delay": id, "by": 2.5 }));
+    let id = first(&session);
+    session.act(&json!({ "deliver": id }));
+    session.step(3);
+    session.act(&json!({ "suspect": { "process": 1, "peer": 4 } }));
+    assert_eq!(session.view["processes"][0]["suspects"], json!([4]));
+    session.act(&json!({ "trust": { "process": 1, "peer": 4 } }));
+    session.act(&json!({ "crash": 4 }));
+    assert_eq!(session.view["processes"][3]["up"], false);
+    assert_eq!(session.view["processes"][3]["hold"], "down");
+    session.step(2);
+    session.act(&json!({ "recover": 4 }));
+    assert_eq!(session.view["processes"][3]["up"], true);
+    session.is_what_the_command_makes();
+    let words = session.view["commands"]["replay"].as_str().unwrap();
     let words = words.strip_prefix("tenure simulate ").unwrap().to_owned();
-    let trace = sitting.file("trace.ndjson").body;
-    // The command opens the same history in the lab.
+    let trace = session.file("trace.ndjson").body;
+    // The command opens the same run in the lab.
     let again = lab.open(&words);
     assert_eq!(again.file("trace.ndjson").body, trace);
     for key in ["moment", "time", "processes", "messages", "next", "verdicts", "commands"] {
-        assert_eq!(again.view[key], sitting.view[key], "{key}");
+        assert_eq!(again.view[key], session.view[key], "{key}");
     }
 }
 
 #[test]
-fn a_leader_crashes_a_timer_fires_and_users_ask() {
+fn lab_offers_crashes_timers_and_requests() {
     let lab = Lab::start(&[]);
-    let mut sitting = lab.open("bully -n 4");
-    sitting.end();
-    assert_eq!(sitting.view["processes"][3]["leads"], true);
-    assert_eq!(sitting.view["processes"][0]["leader"], 4);
-    sitting.act(&json!({ "crash": 4 }));
-    assert_eq!(sitting.view["ended"], Value::Null, "it goes on");
-    while sitting.view["processes"][2]["timers"] == json!([]) {
-        assert_ne!(sitting.view["next"], Value::Null, "P3 sets a timer");
-        sitting.step(1);
+    let mut session = lab.open("bully -n 4");
+    session.end();
+    assert_eq!(session.view["processes"][3]["leads"], true);
+    assert_eq!(session.view["processes"][0]["leader"], 4);
+    session.act(&json!({ "crash": 4 }));
+    assert_eq!(session.view["ended"], Value::Null, "the run continues");
+    while session.view["processes"][2]["timers"] == json!([]) {
+        assert_ne!(session.view["next"], Value::Null, "P3 sets a timer");
+        session.step(1);
     }
-    let timer = sitting.view["processes"][2]["timers"][0]["name"].clone();
-    sitting.act(&json!({ "fire": { "process": 3, "timer": timer } }));
-    let says = format!("P3's timer {} fires", timer.as_str().unwrap());
-    assert_eq!(sitting.view["happened"][0], says);
-    sitting.end();
-    assert_eq!(sitting.view["processes"][2]["leads"], true);
-    assert_eq!(sitting.view["processes"][0]["asks"], json!(["elect"]));
-    sitting.act(&json!({ "ask": { "process": 1, "command": "elect" } }));
-    sitting.is_what_the_command_makes();
+    let timer = session.view["processes"][2]["timers"][0]["name"].clone();
+    session.act(&json!({ "fire": { "process": 3, "timer": timer } }));
+    let message = format!("P3's timer {} fires", timer.as_str().unwrap());
+    assert_eq!(session.view["happened"][0], message);
+    session.end();
+    assert_eq!(session.view["processes"][2]["leads"], true);
+    assert_eq!(session.view["processes"][0]["asks"], json!(["elect"]));
+    session.act(&json!({ "ask": { "process": 1, "command": "elect" } }));
+    session.is_what_the_command_makes();
     let mut lock = lab.open("central -n 3 --entries 0");
     lock.act(&json!({ "ask": { "process": 2, "command": "enter" } }));
     assert_eq!(lock.view["processes"][1]["hold"], "waiting");
@@ -286,27 +289,27 @@ fn a_leader_crashes_a_timer_fires_and_users_ask() {
 }
 
 #[test]
-fn a_wrong_algorithm_is_caught_and_shown_where() {
+fn faulty_algorithm_is_shown_at_the_violating_step() {
     let lab = Lab::start(&[]);
-    let mut sitting = lab.open("ricart-agrawala -n 3 --variant clock-only-strict");
-    sitting.end();
-    let verdict = sitting.verdict("mutual-exclusion").clone();
+    let mut session = lab.open("ricart-agrawala -n 3 --variant clock-only-strict");
+    session.end();
+    let verdict = session.verdict("mutual-exclusion").clone();
     assert_eq!((&verdict["verdict"], &verdict["promised"]), (&json!("violated"), &json!(true)));
     let moment = verdict["moment"].as_u64().unwrap();
-    sitting.post("go", &json!({ "moment": moment }));
+    session.post("go", &json!({ "moment": moment }));
     let inside = |view: &Value| {
         let processes = view["processes"].as_array().unwrap();
         processes.iter().filter(|process| process["hold"] == "inside").count()
     };
-    assert_eq!(inside(&sitting.view), 2, "{}", sitting.view["happened"]);
-    assert_eq!(sitting.verdict("mutual-exclusion")["verdict"], "violated");
-    sitting.post("go", &json!({ "moment": moment - 1 }));
-    assert_eq!(inside(&sitting.view), 1);
-    assert_eq!(sitting.verdict("mutual-exclusion")["verdict"], "holds");
+    assert_eq!(inside(&session.view), 2, "{}", session.view["happened"]);
+    assert_eq!(session.verdict("mutual-exclusion")["verdict"], "violated");
+    session.post("go", &json!({ "moment": moment - 1 }));
+    assert_eq!(inside(&session.view), 1);
+    assert_eq!(session.verdict("mutual-exclusion")["verdict"], "holds");
 }
 
 #[test]
-fn a_saved_counterexample_is_walked_and_left() {
+fn saved_counterexample_is_replayed_and_branched() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("found.ndjson");
     let check = ["check", "ricart-agrawala", "-n", "2", "--variant", "clock-only-strict"];
@@ -316,67 +319,67 @@ fn a_saved_counterexample_is_walked_and_left() {
     let lab = Lab::start(&["--open", path]);
     assert!(lab.address.ends_with("#session=1"), "{}", lab.address);
     let view = lab.get("sessions/1");
-    let mut sitting = Sitting { lab: &lab, id: "1".to_owned(), view };
-    assert_eq!(sitting.view["moment"], 0);
-    assert_eq!(sitting.view["commands"]["replay"], Value::Null);
-    sitting.step(1);
-    assert!(sitting.view["happened"].to_string().contains("asks to enter"));
-    sitting.end();
-    assert_eq!(sitting.verdict("mutual-exclusion")["verdict"], "violated");
-    sitting.post("go", &json!({ "moment": 2 }));
-    sitting.act(&json!({ "crash": 2 }));
-    sitting.end();
-    assert_eq!(sitting.verdict("mutual-exclusion")["verdict"], "holds", "not on this branch");
+    let mut session = LabSession { lab: &lab, id: "1".to_owned(), view };
+    assert_eq!(session.view["moment"], 0);
+    assert_eq!(session.view["commands"]["replay"], Value::Null);
+    session.step(1);
+    assert!(session.view["happened"].to_string().contains("asks to enter"));
+    session.end();
+    assert_eq!(session.verdict("mutual-exclusion")["verdict"], "violated");
+    session.post("go", &json!({ "moment": 2 }));
+    session.act(&json!({ "crash": 2 }));
+    session.end();
+    assert_eq!(session.verdict("mutual-exclusion")["verdict"], "holds", "not on this branch");
     let text = std::fs::read_to_string(&file).unwrap();
     let opened = lab.post("sessions", &json!({ "trace": text }));
     assert_eq!((&opened["session"], &opened["n"]), (&json!("2"), &json!(2)));
 }
 
 #[test]
-fn a_history_is_a_trace_a_page_and_a_picture() {
+fn history_is_exported_as_trace_page_and_diagram() {
     let lab = Lab::start(&["lamport", "-n", "3", "--steps", "9"]);
     let view = lab.get("sessions/1");
     assert_eq!(view["moment"], 9);
-    let sitting = Sitting { lab: &lab, id: "1".to_owned(), view };
-    let trace = sitting.file("trace.ndjson");
+    let session = LabSession { lab: &lab, id: "1".to_owned(), view };
+    let trace = session.file("trace.ndjson");
     assert_eq!(trace.header("content-type"), Some("application/x-ndjson"));
     assert!(trace.body.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()));
-    let page = sitting.file("page.html");
+    let page = session.file("page.html");
     assert!(page.body.starts_with("<!DOCTYPE html>"), "{}", &page.body[..40]);
     assert!(page.header("content-security-policy").unwrap().contains("sandbox"));
-    let picture = sitting.file("diagram.svg");
+    let picture = session.file("diagram.svg");
     assert!(picture.body.starts_with("<svg"));
     assert_eq!(picture.header("content-type"), Some("image/svg+xml"));
 }
 
 #[test]
-fn what_is_wrong_is_said_in_a_sentence_and_changes_nothing() {
+fn rejected_requests_change_nothing() {
     let lab = Lab::start(&[]);
     for (words, part) in [
         ("", "ALGORITHM"),
         ("nonsense", "nonsense"),
-        ("central --port 0", "the lab's own"),
+        ("central --port 0", "is an option of the lab"),
         ("lamport -n 65", "the lab shows up to 64 processes, not 65"),
         ("lamport -n zero", "zero"),
-        ("lamport --runs 3", "--runs is for `tenure simulate`"),
-        ("lamport --trace x", "--trace is for `tenure simulate`"),
+        ("lamport --runs 3", "--runs is supported by `tenure simulate`"),
+        ("lamport --trace x", "--trace is supported by `tenure simulate`"),
         ("lamport --help", "tenure simulate --help"),
-        ("lamport --steer '3 crash'", "say `crash p1`"),
+        ("lamport --steer '3 crash'", "expected `crash p1`"),
         ("lamport --steer '3 crash p9'", "`crash p9` is not possible now"),
         ("lamport --steer '3", "a quote is not closed"),
         ("lamport -n 3 --lose 0.5", "--beyond-assumptions"),
     ] {
-        let (status, says) = lab.refused("sessions", &json!({ "words": words }).to_string());
-        assert_eq!(status, 400, "{words}: {says}");
-        assert!(says.contains(part) && !says.contains('\n'), "{words}: {says}");
+        let (status, message) = lab.refused("sessions", &json!({ "words": words }).to_string());
+        assert_eq!(status, 400, "{words}: {message}");
+        assert!(message.contains(part) && !message.contains('\n'), "{words}: {message}");
     }
     for body in ["", "{", "{}", "[]", r#"{"word":"lamport"}"#, r#"{"words":"a","trace":"b"}"#] {
         assert_eq!(lab.refused("sessions", body).0, 400, "{body}");
     }
     assert_eq!(lab.refused("sessions", r#"{"trace":"no trace"}"#).0, 400);
-    let mut sitting = lab.open("lamport -n 3");
-    sitting.step(1);
-    let before = sitting.view.clone();
+    let mut session = lab.open("lamport -n 3");
+    session.step(1);
+    let before = session.view.clone();
     for act in [
         json!({}),
         json!({ "lose": 999 }),
@@ -394,33 +397,33 @@ fn what_is_wrong_is_said_in_a_sentence_and_changes_nothing() {
         json!({ "crash": 1, "recover": 2 }),
         json!({ "explode": 1 }),
     ] {
-        let (status, says) = sitting.refused("act", &act);
-        assert!(status == 400 && !says.is_empty(), "{act}: {status} {says}");
+        let (status, message) = session.refused("act", &act);
+        assert!(status == 400 && !message.is_empty(), "{act}: {status} {message}");
     }
     for step in [json!({}), json!({ "steps": 0 }), json!({ "steps": 99999 }), json!({ "until": 1 })]
     {
-        assert_eq!(sitting.refused("step", &step).0, 400, "{step}");
+        assert_eq!(session.refused("step", &step).0, 400, "{step}");
     }
-    assert_eq!(sitting.refused("go", &json!({ "moment": 77 })).0, 404);
-    assert_eq!(sitting.refused("go", &json!({ "moment": -1 })).0, 400);
+    assert_eq!(session.refused("go", &json!({ "moment": 77 })).0, 404);
+    assert_eq!(session.refused("go", &json!({ "moment": -1 })).0, 400);
     assert_eq!(lab.get("sessions/1"), before, "nothing was changed");
     assert_eq!(lab.refused("sessions/9/step", r#"{"steps":1}"#).0, 404);
-    assert_eq!(lab.ask("GET /api/sessions/x", "").status, 404);
+    assert_eq!(lab.send("GET /api/sessions/x", "").status, 404);
 }
 
 #[test]
-fn the_oldest_session_makes_room() {
+fn oldest_session_is_evicted() {
     let lab = Lab::start(&[]);
     for _ in 0..33 {
         lab.open("central -n 2");
     }
-    assert_eq!(lab.ask("GET /api/sessions/1", "").status, 404);
-    assert_eq!(lab.ask("GET /api/sessions/2", "").status, 200);
-    assert_eq!(lab.ask("GET /api/sessions/33", "").status, 200);
+    assert_eq!(lab.send("GET /api/sessions/1", "").status, 404);
+    assert_eq!(lab.send("GET /api/sessions/2", "").status, 200);
+    assert_eq!(lab.send("GET /api/sessions/33", "").status, 200);
 }
 
 #[test]
-fn the_algorithms_are_listed_with_their_variants() {
+fn algorithms_are_listed_with_their_variants() {
     let lab = Lab::start(&[]);
     let algorithms = lab.get("algorithms");
     let algorithms = algorithms.as_array().unwrap();
@@ -433,40 +436,40 @@ fn the_algorithms_are_listed_with_their_variants() {
 }
 
 #[test]
-fn beyond_this_machine_nobody_gets_in_without_the_token() {
+fn remote_access_requires_the_token() {
     let lab = Lab::start(&["--bind", "0.0.0.0"]);
     assert!(lab.token.is_some(), "{}", lab.address);
-    assert_eq!(ask(lab.at, "GET /api/algorithms", "").status, 401);
-    assert_eq!(ask(lab.at, "POST /api/sessions", r#"{"words":"lamport"}"#).status, 401);
+    assert_eq!(send(lab.at, "GET /api/algorithms", "").status, 401);
+    assert_eq!(send(lab.at, "POST /api/sessions", r#"{"words":"lamport"}"#).status, 401);
     lab.open("lamport -n 2");
     let foreign = [format!("Host: {}", lab.at), "Origin: http://evil.example".to_owned()];
     let body = r#"{"words":"lamport"}"#;
-    assert_eq!(ask_raw(lab.at, "POST /api/sessions", &foreign, body).status, 403);
+    assert_eq!(send_raw(lab.at, "POST /api/sessions", &foreign, body).status, 403);
 }
 
 #[test]
-fn the_command_ends_as_commands_do() {
+fn lab_ends_with_documented_statuses() {
     let lab = Lab::start(&[]);
-    assert_eq!(ask(lab.at, "GET /", "").status, 200);
+    assert_eq!(send(lab.at, "GET /", "").status, 200);
     let taken = lab.at.port().to_string();
     let ran = tenure(&["lab", "--port", &taken]);
-    let says = String::from_utf8(ran.stderr).unwrap();
-    assert_eq!(ran.status.code(), Some(4), "{says}");
-    assert!(says.starts_with("tenure: cannot listen on 127.0.0.1:"), "{says}");
-    assert_eq!(says.lines().count(), 1, "{says}");
+    let message = String::from_utf8(ran.stderr).unwrap();
+    assert_eq!(ran.status.code(), Some(4), "{message}");
+    assert!(message.starts_with("tenure: cannot listen on 127.0.0.1:"), "{message}");
+    assert_eq!(message.lines().count(), 1, "{message}");
     assert_eq!(lab.interrupt(), Some(0));
-    for (wrong, part) in [
+    for (arguments, part) in [
         (&["lab", "nonsense"][..], "nonsense"),
         (&["lab", "--open", "/no/such/file"], "/no/such/file"),
         (&["lab", "--bind", "nowhere"], "nowhere"),
-        (&["simulate", "lamport", "--steer", "crash p1"], "write '12 lose"),
-        (&["simulate", "lamport", "--steer", "1 crash p9"], "`1 crash p9` is not possible"),
+        (&["simulate", "lamport", "--steer", "crash p1"], "such as '12 lose"),
+        (&["simulate", "lamport", "--steer", "1 crash p9"], "'1 crash p9' is not possible"),
         (&["simulate", "lamport", "--steer", "999999 crash p1"], "comes too late"),
-        (&["simulate", "lamport", "--steps", "3", "--runs", "2"], "one run"),
+        (&["simulate", "lamport", "--steps", "3", "--runs", "2"], "a single run"),
     ] {
-        let ran = tenure(wrong);
-        let says = String::from_utf8(ran.stderr).unwrap();
-        assert_eq!(ran.status.code(), Some(2), "{wrong:?}: {says}");
-        assert!(says.contains(part) && says.lines().count() == 1, "{wrong:?}: {says}");
+        let ran = tenure(arguments);
+        let message = String::from_utf8(ran.stderr).unwrap();
+        assert_eq!(ran.status.code(), Some(2), "{arguments:?}: {message}");
+        assert!(message.contains(part) && message.lines().count() == 1, "{arguments:?}: {message}");
     }
 }

@@ -1,5 +1,5 @@
-//! What was searched of a log that a group keeps: scopes that end, and their numbers of states.
-//! These are pins against regressions: the program printed them, and nobody else did.
+//! Searches of a replicated log that end, with their numbers of states. The numbers are regression
+//! values printed by the program, without independent confirmation.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,22 +7,22 @@ use std::path::Path;
 
 use crate::shell::data;
 
-/// The page that says what was searched, and what came of it.
+/// The page with the searches and their results.
 const PAGE: &str = include_str!("../../docs/raft-log.md");
 
-/// Searches of more states take ten seconds and more.
+/// Larger searches take ten seconds and more.
 const SMALL: u64 = 200_000;
 
-/// Searches of more states take half an hour, and more memory than many machines have.
+/// Larger searches take half an hour, and more memory than many machines have.
 const LARGE: u64 = 100_000_000;
 
-/// So many KiB.
+/// Memory for the largest search, in KiB.
 const LARGE_TAKES: u64 = 20 << 20;
 
-/// Behind this the page has what was not searched to the end.
-const CUT: &str = "## What was searched, and not to the end";
+/// Heading of the incomplete searches on the page.
+const CUT: &str = "## Incomplete searches";
 
-/// The searches of the page that ended, and how many states each has.
+/// The completed searches of the page with their numbers of states.
 fn scopes() -> Vec<(&'static str, u64)> {
     let of = |line: &'static str| {
         let mut cells = line.split('|').map(str::trim).skip(2);
@@ -34,29 +34,29 @@ fn scopes() -> Vec<(&'static str, u64)> {
 }
 
 fn holds(scopes: impl IntoIterator<Item = (&'static str, u64)>) -> usize {
-    let judged = scopes.into_iter().map(|(command, states)| {
+    let held = scopes.into_iter().map(|(command, states)| {
         let report = data(&format!("{command} --max-time none"), 0);
         let found = (&report["verdict"], &report["states"]);
         assert_eq!(found, (&"holds".into(), &states.into()), "{command}");
     });
-    judged.count()
+    held.count()
 }
 
 #[test]
-fn what_is_right_of_a_log_holds_in_scopes_that_end() {
+fn properties_of_the_log_hold_in_small_scopes() {
     assert!(holds(scopes().into_iter().filter(|(_, states)| *states <= SMALL)) >= 5);
 }
 
 #[test]
 #[ignore = "they take minutes: cargo test -p tenure --release --test command -- --ignored log::"]
-fn what_is_right_of_a_log_holds_in_larger_scopes() {
+fn properties_of_the_log_hold_in_larger_scopes() {
     let larger = scopes().into_iter().filter(|(_, states)| (SMALL + 1..=LARGE).contains(states));
     assert!(holds(larger) >= 5);
 }
 
 #[test]
 #[ignore = "half an hour and 20 GB, alone on its machine: with `log::`, as the larger ones"]
-fn what_is_right_of_a_log_holds_in_the_largest_scope() {
+fn properties_of_the_log_hold_in_the_largest_scope() {
     let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let free = memory.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
     let free = free.and_then(|it| it.trim().strip_suffix(" kB")?.parse::<u64>().ok());
@@ -67,7 +67,7 @@ fn what_is_right_of_a_log_holds_in_the_largest_scope() {
     assert_eq!(holds(scopes().into_iter().filter(|(_, states)| *states > LARGE)), 1);
 }
 
-/// Every behaviour has a story, and every story is there.
+/// Every behaviour has a schedule, and every schedule exists.
 #[test]
 fn stories_of_a_log_are_on_its_page() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../algorithms/tests/golden");
@@ -83,14 +83,14 @@ fn stories_of_a_log_are_on_its_page() {
         let files = names(&golden.join(&folder)).into_iter();
         files.filter_map(|file| story(&folder, &file)).collect::<Vec<_>>()
     };
-    let told: BTreeSet<String> = folders.flat_map(of).collect();
+    let report: BTreeSet<String> = folders.flat_map(of).collect();
     let words = PAGE.split('`').filter(|word| is_of_log(word));
     let shown: BTreeSet<String> = words.map(str::to_owned).collect();
-    assert_eq!(shown, told);
+    assert_eq!(shown, report);
 }
 
 #[test]
-fn a_search_goes_on_from_where_steps_lead_and_from_nowhere_else() {
+fn search_from_steered_steps_covers_only_their_successors() {
     let after = "--after fire:p1:election,deliver:p1→p2,deliver:p2→p1";
     let line = "check raft-log -n 3 --entries 0 --term-max 1 --in-flight 2 --variant no-pre-vote";
     let whole = data(line, 0)["states"].as_u64();

@@ -1,4 +1,4 @@
-//! `tenure member list`: each member is asked for its state.
+//! `tenure member list` asks each member for its state.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -8,29 +8,29 @@ use serde_json::Value;
 use crate::operating::{Member, Three};
 use crate::shell::tenure;
 
-/// Limit for anything that is waited for.
+/// Upper limit for any wait.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Runs the command until its report is as expected; returns it with the exit status.
+/// Repeats the command until its report is as expected, and returns the report.
 #[track_caller]
 fn listed(at: &str, is_expected: impl Fn(&Value, i32) -> bool) -> Value {
     let begun = Instant::now();
     loop {
         let ended = tenure(&format!("member list --endpoints {at} --format json"));
         let status = ended.status.code().expect("a status");
-        let told = serde_json::from_slice(&ended.stdout).unwrap_or(Value::Null);
-        if is_expected(&told, status) {
-            return told;
+        let report = serde_json::from_slice(&ended.stdout).unwrap_or(Value::Null);
+        if is_expected(&report, status) {
+            return report;
         }
         let error = String::from_utf8_lossy(&ended.stderr).into_owned();
-        assert!(begun.elapsed() < LIMIT, "{status}: {told:#} {error}");
+        assert!(begun.elapsed() < LIMIT, "{status}: {report:#} {error}");
         std::thread::sleep(Duration::from_millis(100));
     }
 }
 
-/// States by the names of the members, `a` first.
-fn states(told: &Value) -> Vec<&str> {
-    let mut members: Vec<(&str, &str)> = told["members"]
+/// States in the order of the member names, `a` first.
+fn states(report: &Value) -> Vec<&str> {
+    let mut members: Vec<(&str, &str)> = report["members"]
         .as_array()
         .into_iter()
         .flatten()
@@ -40,8 +40,8 @@ fn states(told: &Value) -> Vec<&str> {
     members.into_iter().map(|(_, state)| state).collect()
 }
 
-fn count(told: &Value, state: &str) -> usize {
-    states(told).into_iter().filter(|it| *it == state).count()
+fn count(report: &Value, state: &str) -> usize {
+    states(report).into_iter().filter(|it| *it == state).count()
 }
 
 fn stop(member: &Member) {
@@ -50,20 +50,20 @@ fn stop(member: &Member) {
 }
 
 #[test]
-fn each_member_reports_its_state_and_the_dead_are_unreachable() {
+fn members_report_their_state_and_failed_ones_are_unreachable() {
     let folder = tempfile::tempdir().expect("a folder");
     let three = Three::of(folder.path());
     let [a, b, c] = ["a", "b", "c"].map(|name| three.start(name, "new"));
     let at = format!("{},{},{}", a.address, b.address, c.address);
-    let is_well = |told: &Value, status: i32| {
-        status == 0 && count(told, "leader") == 1 && count(told, "follower") == 2
+    let is_well = |report: &Value, status: i32| {
+        status == 0 && count(report, "leader") == 1 && count(report, "follower") == 2
     };
-    let told = listed(&at, is_well);
-    assert_eq!(told["quorum"], true);
-    for member in told["members"].as_array().expect("members") {
+    let report = listed(&at, is_well);
+    assert_eq!(report["quorum"], true);
+    for member in report["members"].as_array().expect("members") {
         let is_number = |name: &str| member[name].is_u64();
-        assert!(is_number("term") && is_number("applied_index") && is_number("lag"), "{told:#}");
-        assert!(member["version"].is_string() && member["unreachable"].is_null(), "{told:#}");
+        assert!(is_number("term") && is_number("applied_index") && is_number("lag"), "{report:#}");
+        assert!(member["version"].is_string() && member["unreachable"].is_null(), "{report:#}");
     }
     let table = tenure(&format!("member list --endpoints {at}"));
     let table = String::from_utf8(table.stdout).expect("text");
@@ -71,24 +71,24 @@ fn each_member_reports_its_state_and_the_dead_are_unreachable() {
     assert_eq!(table.lines().count(), 4, "{table}");
 
     c.kill();
-    // At once, whether the others have noticed or not.
-    let told = listed(&at, |told, status| status == 0 && states(told).len() == 3);
-    assert_eq!(states(&told)[2], "unreachable", "{told:#}");
-    let c = told["members"].as_array().expect("members").iter().find(|it| it["name"] == "c");
+    // Immediately, even before the other members notice.
+    let report = listed(&at, |report, status| status == 0 && states(report).len() == 3);
+    assert_eq!(states(&report)[2], "unreachable", "{report:#}");
+    let c = report["members"].as_array().expect("members").iter().find(|it| it["name"] == "c");
     let why = c.expect("c")["unreachable"].as_str().expect("a reason");
     assert!(why.contains("Connection refused"), "{why}");
     let table = tenure(&format!("member list --endpoints {at}"));
     let table = String::from_utf8(table.stdout).expect("text");
     assert!(table.contains("c is unreachable: no answer from "), "{table}");
 
-    // One of three is left.
+    // One of three members remains.
     stop(&b);
-    let is_alone = |told: &Value, status: i32| status == 4 && states(told)[0] == "no-leader";
-    let told = listed(&at, is_alone);
-    assert_eq!((&told["quorum"], &told["leader"]), (&Value::Bool(false), &Value::Null));
-    assert_eq!(states(&told), ["no-leader", "unreachable", "unreachable"]);
+    let is_alone = |report: &Value, status: i32| status == 4 && states(report)[0] == "no-leader";
+    let report = listed(&at, is_alone);
+    assert_eq!((&report["quorum"], &report["leader"]), (&Value::Bool(false), &Value::Null));
+    assert_eq!(states(&report), ["no-leader", "unreachable", "unreachable"]);
     let alone = tenure(&format!("member list --endpoints {}", a.address));
-    let says = String::from_utf8(alone.stdout).expect("text");
-    assert_eq!(alone.status.code(), Some(4), "{says}");
-    assert!(says.contains("no quorum: 1 of 3 voting members answered"), "{says}");
+    let message = String::from_utf8(alone.stdout).expect("text");
+    assert_eq!(alone.status.code(), Some(4), "{message}");
+    assert!(message.contains("no quorum: 1 of 3 voting members responded"), "{message}");
 }

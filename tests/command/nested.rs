@@ -10,10 +10,10 @@ use tempfile::{NamedTempFile, TempDir};
 use crate::operating::Member;
 use crate::shell::{data, tenure, text};
 
-/// Limit for anything that is waited for.
+/// Upper limit for any wait.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// A process that is killed when this is dropped.
+/// A process, killed on drop.
 struct Killed(Child);
 
 impl Drop for Killed {
@@ -23,7 +23,7 @@ impl Drop for Killed {
     }
 }
 
-/// A server of etcd, if it is installed.
+/// Starts an etcd server, if etcd is installed.
 fn etcd() -> Option<(Killed, TempDir, String)> {
     let folder = tempfile::tempdir().expect("a folder");
     let [clients, peers] = [(); 2].map(|()| format!("http://{}", tenure_ports::reserved()));
@@ -45,7 +45,7 @@ fn etcd() -> Option<(Killed, TempDir, String)> {
     Some((server, folder, clients))
 }
 
-/// A command that holds a lock until this is dropped, which removes a file.
+/// A command that holds a lock until drop, which removes a file.
 struct Holder(Child, Option<NamedTempFile>);
 
 impl Holder {
@@ -68,7 +68,7 @@ impl Holder {
         Holder::start(&mut command)
     }
 
-    /// By a client of etcd, if it is installed.
+    /// Acquires a lock with a client of etcd, if it is installed.
     fn etcdctl(at: &str, name: &str) -> Option<Holder> {
         if Command::new("etcdctl").arg("version").output().is_err() {
             eprintln!("skipped: needs etcdctl");
@@ -94,7 +94,7 @@ impl Drop for Holder {
     }
 }
 
-/// Runs a command under a lock; returns its status.
+/// Runs a command with a lock, and returns its status.
 fn lock(at: &str, options: &str) -> Option<i32> {
     tenure(&format!("lock --endpoints {at} --timeout 50s {options} -- true")).status.code()
 }
@@ -107,23 +107,23 @@ fn names_are_independent(at: &str) {
     let inner = Holder::tenure(at, "path/1");
     assert_eq!((lock(at, "path"), attempt(at, "path")), (Some(0), Some(0)), "below is held");
     assert_eq!(attempt(at, "path/1"), Some(120));
-    let told = data(&format!("locks ls --endpoints {at}"), 0);
-    let locks = told["locks"].as_array().expect("locks");
+    let report = data(&format!("locks ls --endpoints {at}"), 0);
+    let locks = report["locks"].as_array().expect("locks");
     let names: Vec<&Value> = locks.iter().map(|it| &it["name"]).collect();
-    assert_eq!(names, [&json!("path/1")], "{told:#}");
+    assert_eq!(names, [&json!("path/1")], "{report:#}");
 
     let outer = Holder::tenure(at, "path");
     assert_eq!((lock(at, "path/2"), attempt(at, "path/2/3")), (Some(0), Some(0)));
     assert_eq!(attempt(at, "path"), Some(120));
-    let told = data(&format!("locks ls --endpoints {at}"), 0);
+    let report = data(&format!("locks ls --endpoints {at}"), 0);
     let of = |name: &str| {
-        let locks = told["locks"].as_array().expect("locks");
-        locks.iter().find(|it| it["name"] == name).unwrap_or_else(|| panic!("{name}: {told:#}"))
+        let locks = report["locks"].as_array().expect("locks");
+        locks.iter().find(|it| it["name"] == name).unwrap_or_else(|| panic!("{name}: {report:#}"))
     };
     let holder = |name: &str| {
         let lock = of(name);
-        assert_eq!(lock["holders"].as_array().map(Vec::len), Some(1), "{told:#}");
-        assert_eq!(lock["waiting"], 0, "{told:#}");
+        assert_eq!(lock["holders"].as_array().map(Vec::len), Some(1), "{report:#}");
+        assert_eq!(lock["waiting"], 0, "{report:#}");
         lock["holders"][0]["lease"].clone()
     };
     assert_ne!(holder("path"), holder("path/1"));
@@ -134,7 +134,7 @@ fn names_are_independent(at: &str) {
     assert!(why.contains("a client of etcd that asks for path waits for them too"), "{why}");
     drop((inner, outer));
 
-    // With a client of etcd there is still one queue for one name.
+    // With a client of etcd, one queue per name remains.
     let Some(theirs) = Holder::etcdctl(at, "path") else { return };
     assert_eq!((attempt(at, "path"), lock(at, "path/1")), (Some(120), Some(0)));
     drop(theirs);

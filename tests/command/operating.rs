@@ -1,4 +1,4 @@
-//! A lock service, as whoever operates it meets it: backups, members, and who waits for whom.
+//! Operation of a lock service: backups, members, holders and waiting clients.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::shell::{data, said, tenure, text};
+use crate::shell::{assert_fails_with, data, tenure, text};
 
-/// A member that serves, until this is dropped.
+/// A running member, killed on drop.
 pub(crate) struct Member {
     pub(crate) process: Child,
     pub(crate) address: String,
@@ -29,12 +29,12 @@ impl Member {
         let mut line = String::new();
         let mut out = BufReader::new(process.stdout.take().expect("its output"));
         out.read_line(&mut line).expect("a line");
-        // Whoever writes to nobody is told so, and goes on.
+        // A closed standard error only causes an error to be ignored.
         let (_, address) = line.trim_end().split_once("http://").expect("an address");
         Member { address: address.to_owned(), process }
     }
 
-    /// The answer to a request that is repeated for as long as nobody leads.
+    /// Response to a request, repeated while there is no leader.
     pub(crate) fn ask(&self, path: &str, asked: &Value) -> Value {
         let until = Instant::now() + Duration::from_secs(20);
         loop {
@@ -51,12 +51,12 @@ impl Member {
         let mut stream = TcpStream::connect(&self.address).ok()?;
         let length = body.len();
         write!(stream, "POST {path} HTTP/1.0\r\ncontent-length: {length}\r\n\r\n{body}").ok()?;
-        let mut told = String::new();
-        stream.read_to_string(&mut told).ok()?;
-        serde_json::from_str(told.split_once("\r\n\r\n")?.1).ok()
+        let mut report = String::new();
+        stream.read_to_string(&mut report).ok()?;
+        serde_json::from_str(report.split_once("\r\n\r\n")?.1).ok()
     }
 
-    /// Takes the lock `jobs` with a lease of its own, gives it back, and tells the fence.
+    /// Acquires and releases lock `jobs` with a new lease, and returns the fence.
     fn fence(&self) -> u64 {
         let (lease, key) = self.lock();
         let found = self.ask("/v3/kv/range", &json!({ "key": key }));
@@ -65,7 +65,7 @@ impl Member {
         fence.parse().expect("a number")
     }
 
-    /// Takes the lock `jobs`.
+    /// Acquires lock `jobs`.
     fn lock(&self) -> (Value, Value) {
         let lease = self.ask("/v3/lease/grant", &json!({ "TTL": 60 }))["ID"].clone();
         let held = self.ask("/v3/lock/lock", &json!({ "name": "am9icw==", "lease": lease }));
@@ -86,7 +86,7 @@ impl Drop for Member {
 }
 
 #[test]
-fn a_cluster_that_begins_with_a_backup_hands_out_no_fence_twice() {
+fn restored_cluster_assigns_no_fence_twice() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name).display().to_string();
     let member = Member::start(&format!("--data-dir {}", at("old")));
@@ -95,7 +95,7 @@ fn a_cluster_that_begins_with_a_backup_hands_out_no_fence_twice() {
     let saved = data(&line, 0);
     assert_eq!(saved["keys"], 0, "{saved}");
     assert_eq!(saved, data(&format!("snapshot status {}", at("backup")), 0));
-    // What is done behind the backup is lost, but for what was told to others.
+    // Changes after the backup are lost, except fences already assigned.
     let last = (0..3).map(|_| member.fence()).max().expect("a fence");
     assert!(last > before);
     member.kill();
@@ -107,34 +107,34 @@ fn a_cluster_that_begins_with_a_backup_hands_out_no_fence_twice() {
     };
     assert!(restored("new", "") > last);
     assert!(restored("as-it-was", "--bump-revision 0") <= last, "the control");
-    // Nothing is overwritten.
+    // An existing directory is not overwritten.
     let again = tenure(&format!("snapshot restore {} --data-dir {}", at("backup"), at("new")));
-    let says = String::from_utf8_lossy(&again.stderr).into_owned();
-    assert_eq!(again.status.code(), Some(2), "{says}");
-    assert!(says.contains("needs a folder of its own"), "{says}");
-    // Nor is a revision raised so far that fences would begin anew.
+    let message = String::from_utf8_lossy(&again.stderr).into_owned();
+    assert_eq!(again.status.code(), Some(2), "{message}");
+    assert!(message.contains("needs a new directory"), "{message}");
+    // A revision that would let fences start again is rejected.
     for bump in [u64::MAX, 1 << 63, 1 << 62] {
         let options = format!("--data-dir {} --bump-revision {bump}", at("beyond"));
         let refused = tenure(&format!("snapshot restore {} {options}", at("backup")));
-        said(&refused, 2, "beyond 2^62");
+        assert_fails_with(&refused, 2, "2^62");
     }
-    // Nor is what was hurt believed.
+    // A damaged backup is rejected.
     let mut bytes = std::fs::read(at("backup")).expect("the backup");
     bytes[100] ^= 1;
-    for (hurt, says) in [(&bytes[..], "is damaged"), (&bytes[..20], "is damaged")] {
-        std::fs::write(at("hurt"), hurt).expect("room");
-        said(&tenure(&format!("snapshot status {}", at("hurt"))), 2, says);
+    for (damaged, message) in [(&bytes[..], "is damaged"), (&bytes[..20], "is damaged")] {
+        std::fs::write(at("damaged"), damaged).expect("room");
+        assert_fails_with(&tenure(&format!("snapshot status {}", at("damaged"))), 2, message);
     }
 }
 
-/// Nobody but the owner may read what a member keeps, which signs for others.
+/// Returns true if only the owner may read the data of a member, which includes signing keys.
 fn is_private(path: &Path) -> bool {
     let mode = std::fs::metadata(path).expect("it is there").permissions().mode();
     mode & 0o077 == 0
 }
 
 #[test]
-fn a_restore_that_is_ended_leaves_nothing_that_could_be_served() {
+fn interrupted_restore_leaves_no_servable_data() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name);
     let member = Member::start(&format!("--data-dir {}", at("old").display()));
@@ -144,21 +144,21 @@ fn a_restore_that_is_ended_leaves_nothing_that_could_be_served() {
     text(&format!("snapshot save {backup} --endpoints http://{}", member.address), 0);
     assert!([at("old"), at("old/state"), at("backup")].iter().all(|path| is_private(path)));
     let restore = format!("snapshot restore {backup} --data-dir {}", at("new").display());
-    // It is ended by a signal as soon as a file has 16 KiB.
+    // The limit of 16 KiB per file ends it with a signal.
     let program = env!("CARGO_BIN_EXE_tenure");
     let line = format!("ulimit -f 16; exec {program} {restore}");
     let ended = Command::new("bash").args(["-c", &line]).output().expect("bash");
     assert_eq!(ended.status.code(), None, "{ended:?}");
     assert!(!at("new").exists() && at("new.part").exists());
-    said(&tenure(&restore), 2, "is left of a restore that was ended");
-    std::fs::remove_dir_all(at("new.part")).expect("what is left of it");
+    assert_fails_with(&tenure(&restore), 2, "is left over from an interrupted restore");
+    std::fs::remove_dir_all(at("new.part")).expect("the remaining directory");
     text(&restore, 0);
     let member = Member::start(&format!("--data-dir {}", at("new").display()));
     assert_eq!(member.ask("/v3/kv/range", &json!({ "key": "YQ==" }))["count"], "1");
 }
 
 #[test]
-fn three_members_begin_with_one_backup() {
+fn three_members_start_from_one_backup() {
     let folder = tempfile::tempdir().expect("a folder");
     let backup = folder.path().join("backup").display().to_string();
     let alone = Member::start(&format!("--data-dir {}", folder.path().join("old").display()));
@@ -176,7 +176,7 @@ fn three_members_begin_with_one_backup() {
     }
 }
 
-/// Three members on this machine.
+/// A cluster of three members on this machine.
 pub(crate) struct Three {
     folder: std::path::PathBuf,
     cluster: String,
@@ -204,16 +204,16 @@ impl Three {
     }
 }
 
-/// The names of the members that a member knows, and what each does.
+/// Names of the members known to a member, and whether each is a learner.
 fn members(line: &str) -> Vec<(String, bool)> {
-    let told = data(line, 0);
-    let members = told["members"].as_array().expect("members").clone();
+    let report = data(line, 0);
+    let members = report["members"].as_array().expect("members").clone();
     let name = |it: &Value| it["name"].as_str().expect("a name").to_owned();
     members.iter().map(|it| (name(it), it["learner"] == true)).collect()
 }
 
 #[test]
-fn a_member_whose_disk_is_lost_is_replaced() {
+fn member_with_a_lost_disk_is_replaced() {
     let folder = tempfile::tempdir().expect("a folder");
     let three = Three::of(folder.path());
     let [a, b, c] = ["a", "b", "c"].map(|name| three.start(name, "new"));
@@ -230,15 +230,15 @@ fn a_member_whose_disk_is_lost_is_replaced() {
     let url = &three.urls[2];
     assert_eq!(members(&format!("member add {url} --learner {at}")), all(true));
     assert_eq!(members(&format!("member promote c {at}")), all(false));
-    // It counts: with one of the others it is a majority, and it has what there was.
+    // The new member counts for the majority, and has the earlier data.
     a.kill();
     let later = b.fence();
     assert!(later > fence && c.fence() > later);
-    // Everybody can say where clients reach the others.
+    // Each member knows the client addresses of the others.
     let until = Instant::now() + Duration::from_secs(20);
     loop {
-        let told = data(&format!("member list --endpoints {}", b.address), 0);
-        let urls: Vec<&Value> = told["members"]
+        let report = data(&format!("member list --endpoints {}", b.address), 0);
+        let urls: Vec<&Value> = report["members"]
             .as_array()
             .expect("members")
             .iter()
@@ -247,13 +247,13 @@ fn a_member_whose_disk_is_lost_is_replaced() {
         if urls.iter().all(|urls| urls.as_array().is_some_and(|urls| urls.len() == 1)) {
             return;
         }
-        assert!(Instant::now() < until, "{told}");
+        assert!(Instant::now() < until, "{report}");
         std::thread::sleep(Duration::from_millis(50));
     }
 }
 
 #[test]
-fn a_removed_member_ends_with_a_status_and_a_reason() {
+fn removed_member_ends_with_a_status_and_a_reason() {
     let folder = tempfile::tempdir().expect("a folder");
     let three = Three::of(folder.path());
     let [a, b, mut c] = ["a", "b", "c"].map(|name| three.start(name, "new"));
@@ -272,25 +272,25 @@ fn a_removed_member_ends_with_a_status_and_a_reason() {
     let (data, cluster) = (three.data("c"), &three.cluster);
     let line = format!("--name c --data-dir {data} --initial-cluster {cluster}");
     let again = tenure(&format!("serve --listen-client-urls http://127.0.0.1:0 {line}"));
-    said(&again, 5, "the cluster has removed this member");
+    assert_fails_with(&again, 5, "the cluster has removed this member");
 }
 
 #[test]
-fn who_holds_a_lock_and_who_waits_is_told() {
+fn holders_and_waiting_clients_are_listed() {
     let folder = tempfile::tempdir().expect("a folder");
     let member = Member::start(&format!("--data-dir {}", folder.path().join("data").display()));
     let at = format!("--endpoints http://{}", member.address);
     assert_eq!(data(&format!("locks ls {at}"), 0), json!({ "locks": [] }));
     let (_, key) = member.lock();
-    // Somebody waits: the recipe of clients makes a key and looks who is ahead.
+    // A waiting client creates a key and looks up its predecessor.
     let lease = member.ask("/v3/lease/grant", &json!({ "TTL": 30, "ID": "26" }))["ID"].clone();
     member.ask("/v3/kv/put", &json!({ "key": "am9icy8xYQ==", "lease": lease }));
-    let told = data(&format!("locks ls {at}"), 0);
-    let lock = &told["locks"][0];
-    assert_eq!((&lock["name"], &lock["waiting"]), (&json!("jobs"), &json!(1)), "{told}");
+    let report = data(&format!("locks ls {at}"), 0);
+    let lock = &report["locks"][0];
+    assert_eq!((&lock["name"], &lock["waiting"]), (&json!("jobs"), &json!(1)), "{report}");
     let holder = &lock["holders"][0];
     let left = holder["seconds_left"].as_i64().expect("a time");
-    assert!((1..=60).contains(&left) && holder["seconds"] == 60, "{told}");
+    assert!((1..=60).contains(&left) && holder["seconds"] == 60, "{report}");
     assert!(key.is_string());
     assert_eq!(data(&format!("locks show jobs {at}"), 0)["holders"][0]["fence"], holder["fence"]);
     let queue = data(&format!("locks queue jobs {at}"), 0);
@@ -299,9 +299,12 @@ fn who_holds_a_lock_and_who_waits_is_told() {
     assert_eq!(inside, [true, false]);
     assert_eq!(queue["queue"][1]["lease"], "1a");
     let why = text(&format!("locks why jobs {at}"), 0);
-    assert!(why.contains("lease 1a waits at place 2 of the queue: it wants to be inside"), "{why}");
-    assert!(why.contains("lease 1a comes in when who is inside leaves, or "), "{why}");
-    assert!(text(&format!("locks show other {at}"), 0).contains("nobody claims other"));
+    assert!(
+        why.contains("lease 1a waits at position 2 of the queue: it requests exclusive access"),
+        "{why}"
+    );
+    assert!(why.contains("lease 1a acquires the lock when its holders release it, or "), "{why}");
+    assert!(text(&format!("locks show other {at}"), 0).contains("other is free"));
     let away = tenure("locks ls --endpoints http://127.0.0.1:1");
     assert_eq!(away.status.code(), Some(4));
 }

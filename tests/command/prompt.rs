@@ -1,4 +1,4 @@
-//! What the prompt says to somebody who types something that is not quite right, or asks for help.
+//! Errors and help for mistyped command lines.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -6,30 +6,30 @@ use std::process::Command;
 
 use crate::shell::{tenure, text};
 
-/// The one line on standard error of a usage error.
+/// Standard error of a usage error, which is one line.
 #[track_caller]
 fn refused(line: &str) -> String {
     let output = tenure(line);
-    let says = String::from_utf8(output.stderr).expect("text");
-    assert_eq!(output.status.code(), Some(2), "{line}: {says}");
-    assert_eq!(says.trim_end().lines().count(), 1, "{line}: {says}");
-    assert!(says.len() <= 220, "{line}: {says}");
-    says
+    let message = String::from_utf8(output.stderr).expect("text");
+    assert_eq!(output.status.code(), Some(2), "{line}: {message}");
+    assert_eq!(message.trim_end().lines().count(), 1, "{line}: {message}");
+    assert!(message.len() <= 220, "{line}: {message}");
+    message
 }
 
 #[test]
-fn what_is_not_text_is_refused_in_a_line_of_our_own() {
+fn invalid_utf8_is_rejected_in_one_line() {
     let simulate = Command::new(env!("CARGO_BIN_EXE_tenure"))
         .args([OsStr::new("simulate"), OsStr::from_bytes(b"\xff")])
         .output()
         .expect("the command runs");
     assert_eq!(simulate.status.code(), Some(2));
-    let says = String::from_utf8_lossy(&simulate.stderr);
-    assert_eq!(says, "tenure: what was typed is not UTF-8 text\n");
+    let message = String::from_utf8_lossy(&simulate.stderr);
+    assert_eq!(message, "tenure: invalid UTF-8 in an argument\n");
 }
 
 #[test]
-fn a_name_that_is_almost_right_is_told_with_the_nearest() {
+fn misspelled_name_is_rejected_with_the_nearest() {
     for (line, nearest) in [
         ("simulate lamprot", "nearest are lamport"),
         ("check fifo:rayond", "nearest are fifo:raymond"),
@@ -42,35 +42,35 @@ fn a_name_that_is_almost_right_is_told_with_the_nearest() {
         ("scenario rase", "race"),
         ("check central --tree oak", "heap"),
     ] {
-        let says = refused(line);
-        assert!(says.contains(nearest), "{line}: {says}");
+        let message = refused(line);
+        assert!(message.contains(nearest), "{line}: {message}");
     }
 }
 
 #[test]
-fn case_and_underscores_make_no_difference_to_a_name() {
+fn names_ignore_case_and_underscores() {
     let plain = text("simulate ricart-agrawala -n 3", 0);
     assert_eq!(text("simulate Ricart_Agrawala -n 3", 0), plain);
     assert_eq!(text("scenario Two_Generals", 0), text("scenario two-generals", 0));
 }
 
 #[test]
-fn a_number_of_processes_has_two_names_everywhere() {
+fn number_of_processes_has_two_option_names() {
     assert_eq!(text("simulate central --nodes 3", 0), text("simulate central -n 3", 0));
     assert_eq!(refused("run -n 0"), refused("run --nodes 0"));
     assert!(text("choose --crashes no -n 2", 0).contains("addresses"));
 }
 
 #[test]
-fn what_the_parser_would_say_is_said_in_words() {
-    for (line, says) in [
-        ("simulate central -n x", "a whole number is needed"),
-        ("run --watch=here", "an address and a port are needed"),
-        ("trace", "needs one of verify, show, diagram"),
-        ("", "`tenure run` is the main job"),
+fn parser_errors_are_rewritten() {
+    for (line, message) in [
+        ("simulate central -n x", "expected a whole number"),
+        ("run --watch=here", "expected an address and a port"),
+        ("trace", "expected verify, show, diagram"),
+        ("", "try `tenure run`"),
     ] {
-        let told = refused(line);
-        assert!(told.contains(says), "{line}: {told}");
+        let report = refused(line);
+        assert!(report.contains(message), "{line}: {report}");
     }
     assert!(!refused("simulate --node 3").contains("as a value"));
 }
@@ -93,7 +93,7 @@ fn help_is_a_command_has_headings_and_ends_with_examples() {
 
 #[test]
 fn shells_complete_names_of_algorithms_trees_scenarios_and_questions() {
-    // What clap writes for bash and fish completes the values of options alone.
+    // Completions by clap for bash and fish cover the values of options only.
     let (values, positions) = (["coordinated:raft", "heap"], ["two-generals", "Q-19"]);
     for (shell, names) in [
         ("bash", values.to_vec()),

@@ -1,5 +1,5 @@
-//! Every counterexample happens again, wherever a run can be made to happen: of each mistake that
-//! a card shows by a command, and of each property that a checker judges.
+//! Every counterexample is reproduced in each engine: of each faulty variant on a card, and of each
+//! checked property.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,14 +10,14 @@ use serde_json::Value;
 
 use crate::shell::tenure;
 
-/// Where a run happens again.
+/// The engines of a replay.
 const EVERYWHERE: [&str; 3] = ["simulator", "checker", "tcp"];
 
 fn json(text: &[u8]) -> Value {
     serde_json::from_slice(text).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What is decided by the end of a run, and so waited for.
+/// Properties decided at the end of a run.
 const ENDS: [&str; 6] = [
     "deadlock-freedom",
     "starvation-freedom",
@@ -27,18 +27,18 @@ const ENDS: [&str; 6] = [
     "uniform-agreement",
 ];
 
-/// What was made happen again: what a replay prints of it.
+/// Replays a file, and returns the report.
 fn again(file: &Path, over: &str, more: &str) -> Value {
     let line = format!("trace replay {} --over {over} --format json{more}", file.display());
     let again = tenure(&line);
     assert_eq!(again.status.code(), Some(1), "{line}: {again:?}");
-    let told = json(&again.stdout);
-    assert_eq!(told["violated_again"], true, "{line}");
-    told
+    let report = json(&again.stdout);
+    assert_eq!(report["violated_again"], true, "{line}");
+    report
 }
 
-/// Checks, keeps the counterexample, and makes it happen again. Returns the property, and whether
-/// real nodes did it only because they were made to.
+/// Checks, saves the counterexample, and replays it. Returns the property, and whether real nodes
+/// needed to be forced.
 fn happens_again(check: &str, file: &Path, over: &[&str]) -> (String, bool) {
     let line = format!("check {check} --format json --trace {}", file.display());
     let checked = tenure(&line);
@@ -48,23 +48,23 @@ fn happens_again(check: &str, file: &Path, over: &[&str]) -> (String, bool) {
     let property = shortest["property"].as_str().expect("it has a name");
     let mut made_to = false;
     for over in over {
-        let told = again(file, over, "");
-        assert_eq!(told["property"], property, "{check} over {over}");
-        // What is violated by a step is violated by that step; an end is waited for.
-        let all = told["steps"].as_u64().expect("a number");
-        match told["step"].as_u64() {
-            Some(step) => assert_eq!((step, all), (steps, steps), "{check} over {over}: {told}"),
+        let report = again(file, over, "");
+        assert_eq!(report["property"], property, "{check} over {over}");
+        // A violation by a step is reproduced by the same step; an end is waited for.
+        let all = report["steps"].as_u64().expect("a number");
+        match report["step"].as_u64() {
+            Some(step) => assert_eq!((step, all), (steps, steps), "{check} over {over}: {report}"),
             None => {
-                assert!(ENDS.contains(&property) && all >= steps, "{check} over {over}: {told}")
+                assert!(ENDS.contains(&property) && all >= steps, "{check} over {over}: {report}")
             }
         }
-        made_to |= told["notes"].is_array();
+        made_to |= report["notes"].is_array();
     }
     (property.to_owned(), made_to)
 }
 
-/// The checks by which cards show their mistakes, or the runs of the simulator; those of
-/// compositions where they are not those of what they are made of. Each with its service.
+/// The checks on cards that show faulty variants, or the simulations. Compositions are included
+/// where their commands differ from those of their parts. Each has its service.
 fn shown(verb: &str) -> Vec<(Value, String)> {
     let cards = json(&tenure("list --format json").stdout);
     let cards = cards.as_array().expect("a list of cards").clone();
@@ -93,7 +93,7 @@ fn shown(verb: &str) -> Vec<(Value, String)> {
     cards.iter().flat_map(of_card).collect()
 }
 
-/// Of what kind the algorithm is that a check is of.
+/// The kind of the checked algorithm.
 fn kind(service: &Value, check: &str) -> &'static str {
     match service.as_str().expect("a card names its service") {
         "mutex" if check.starts_with("lease") => "lease",
@@ -103,10 +103,10 @@ fn kind(service: &Value, check: &str) -> &'static str {
     }
 }
 
-/// The counterexamples of the mistakes of one kind happen again in every engine. Those that begin
-/// so have a message that outlives the crash of its receiver, which it does over no connection:
-/// there, nodes are made to.
-fn every_mistake_happens_again(of: &str, outlive: &[&str]) {
+/// The counterexamples of the faulty variants of one kind are reproduced in every engine. In those
+/// that begin with `outlive`, a message outlives the crash of its receiver, which no connection
+/// allows: nodes need to be forced.
+fn assert_counterexamples_are_reproduced(of: &str, outlive: &[&str]) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("found.ndjson");
     let mut shown = shown("check");
@@ -122,41 +122,41 @@ fn every_mistake_happens_again(of: &str, outlive: &[&str]) {
 }
 
 #[test]
-fn the_counterexample_of_every_mistake_of_a_lock_happens_again_in_every_engine() {
-    every_mistake_happens_again("lock", &[]);
+fn lock_counterexamples_are_reproduced_in_every_engine() {
+    assert_counterexamples_are_reproduced("lock", &[]);
 }
 
-/// Locks that end by themselves have the most mistakes of all, and the largest searches.
+/// Leases have the most faulty variants, and the largest searches.
 #[test]
-fn the_counterexample_of_every_mistake_of_a_lease_happens_again_in_every_engine() {
-    every_mistake_happens_again("lease", &["lease --variant forgotten-grants"]);
+fn lease_counterexamples_are_reproduced_in_every_engine() {
+    assert_counterexamples_are_reproduced("lease", &["lease --variant forgotten-grants"]);
 }
 
 #[test]
-fn the_counterexample_of_every_mistake_of_an_election_happens_again_in_every_engine() {
+fn election_counterexamples_are_reproduced_in_every_engine() {
     let outlive = ["bully -n 2 --variant accept-lower,no-terms", "raft --variant forgotten-vote"];
-    every_mistake_happens_again("election", &outlive);
+    assert_counterexamples_are_reproduced("election", &outlive);
 }
 
 #[test]
-fn the_counterexample_of_every_mistake_of_an_agreement_happens_again_in_every_engine() {
+fn agreement_counterexamples_are_reproduced_in_every_engine() {
     let outlive = [
         "raft-log -n 3 --crash 1 --recover 1 --entries 0",
         "raft-log -n 3 --crash 1 --recover 1 --entries 0",
         "raft-log -n 3 --crash 1 --recover 1 --initiators 1 --property leader-completeness",
     ];
-    every_mistake_happens_again("agreement", &outlive);
+    assert_counterexamples_are_reproduced("agreement", &outlive);
 }
 
-/// What only shows in runs that go on after a fault: with the mistake, and without.
+/// Faults that show only after a recovery: with the faulty variant, and without.
 #[test]
-fn the_simulator_shows_the_mistakes_that_no_check_does() {
+fn simulator_shows_the_faults_that_no_check_shows() {
     let shown = shown("simulate");
-    assert!(!shown.is_empty(), "pre-votes are for those who were cut off and come back");
+    assert!(!shown.is_empty(), "pre-votes protect against rejoining processes");
     for (_, line) in shown {
         let wrong = tenure(&format!("simulate {line}"));
         assert_eq!(wrong.status.code(), Some(1), "{line}: {wrong:?}");
-        // The variants with the last of them, which is the mistake, left out.
+        // The variants without the last one, which is faulty.
         let (before, after) = line.split_once("--variant ").expect("a variant is named");
         let (variants, after) = after.split_once(' ').expect("options follow");
         let right = match variants.rsplit_once(',') {
@@ -168,7 +168,7 @@ fn the_simulator_shows_the_mistakes_that_no_check_does() {
     }
 }
 
-/// Every property that `check --property` takes, and what violates it.
+/// Every property of `check --property`, with a command that violates it.
 const VIOLATED: [(&str, &str); 38] = [
     ("mutual-exclusion", "k-mutex -n 3 --k 2"),
     ("mutual-exclusion", "lamport -n 2 --channel reordered --beyond-assumptions"),
@@ -231,7 +231,7 @@ const VIOLATED: [(&str, &str); 38] = [
 ];
 
 #[test]
-fn what_violates_any_property_that_a_checker_judges_happens_again() {
+fn violations_of_every_checked_property_are_reproduced() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("found.ndjson");
     let name = |property: &'static str| property.split('=').next().expect("a name");
@@ -247,9 +247,9 @@ fn what_violates_any_property_that_a_checker_judges_happens_again() {
     assert_eq!(missing.collect::<Vec<_>>(), [""; 0], "{help}");
 }
 
-/// A runner that lets go before it saves is no mistake of an algorithm, and of no real node here.
+/// Sending before saving is a fault of the runner, not of an algorithm, and no real node has it.
 #[test]
-fn what_a_runner_had_not_saved_is_lost_again() {
+fn unsaved_state_is_lost_in_the_replay() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("found.ndjson");
     let first = "one-leader-per-term";
@@ -264,14 +264,14 @@ fn what_a_runner_had_not_saved_is_lost_again() {
         assert_eq!(found, property);
         let over_tcp = tenure(&format!("trace replay {} --over tcp", file.display()));
         assert_eq!(over_tcp.status.code(), Some(2), "{over_tcp:?}");
-        let says = String::from_utf8_lossy(&over_tcp.stderr).into_owned();
-        assert!(says.contains("unsaved p"), "{says}");
+        let message = String::from_utf8_lossy(&over_tcp.stderr).into_owned();
+        assert!(message.contains("unsaved p"), "{message}");
     }
 }
 
-/// Somebody waits for ever although it could be served: the end of the run goes round, or stands.
+/// A process starves although it could be served: the run ends in a cycle or stops.
 #[test]
-fn who_starves_in_a_check_starves_again() {
+fn starvation_is_reproduced() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("found.ndjson");
     for (check, property, goes_round) in [
@@ -290,9 +290,9 @@ fn who_starves_in_a_check_starves_again() {
     }
 }
 
-/// What a run of the simulator violated happens again, whatever it is.
+/// Violations of simulated runs are reproduced, whatever the property.
 #[test]
-fn what_a_simulated_run_violated_happens_again() {
+fn violations_of_simulated_runs_are_reproduced() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("run.ndjson");
     let crowd = "k-mutex -n 4 --k 2 --variant untagged-reply --latency 1..20 --entries 9 --seed 2 \
@@ -310,24 +310,25 @@ fn what_a_simulated_run_violated_happens_again() {
         let run = tenure(&format!("simulate {simulate} --trace {}", file.display()));
         assert!(file.exists(), "{simulate}: {run:?}");
         for property in violates {
-            let told =
+            let report =
                 EVERYWHERE.map(|over| again(&file, over, &format!(" --property {property}")));
-            let step = |told: &Value| (told["property"].clone(), told["step"].clone());
-            assert_eq!(step(&told[0]), step(&told[1]), "{simulate}: {property}");
-            assert_eq!(step(&told[0]), step(&told[2]), "{simulate}: {property}");
-            let is_of_the_end =
+            let step = |report: &Value| (report["property"].clone(), report["step"].clone());
+            assert_eq!(step(&report[0]), step(&report[1]), "{simulate}: {property}");
+            assert_eq!(step(&report[0]), step(&report[2]), "{simulate}: {property}");
+            let is_decided_at_end =
                 ["progress", "agreement", "validity", "uniqueness"].contains(property);
-            assert!(is_of_the_end || told[0]["step"].is_u64(), "{simulate}: {property}");
+            assert!(is_decided_at_end || report[0]["step"].is_u64(), "{simulate}: {property}");
         }
     }
 }
 
-/// The negative control, wherever: the same steps, and the mistake taken out of the head.
-/// Of a user who asks what nobody may ask, an engine says so: an algorithm need not check it.
+/// The control in every engine: the same steps without the faulty variant in the header. Engines
+/// reject commands that an application must not give; algorithms need not check them.
 #[test]
-fn what_no_user_may_ask_is_refused_and_no_engine_panics() {
+fn invalid_commands_are_rejected_without_a_panic() {
     let folder = tempfile::tempdir().unwrap();
-    let (whole, hurt) = (folder.path().join("whole.ndjson"), folder.path().join("hurt.ndjson"));
+    let (whole, changed) =
+        (folder.path().join("whole.ndjson"), folder.path().join("changed.ndjson"));
     let (mut said, mut ended) = (0, 0);
     for made in [
         "check token-ring -n 2 --entries 2,1 --property bounded-bypass=1 --variant keeps-token",
@@ -342,13 +343,13 @@ fn what_no_user_may_ask_is_refused_and_no_engine_panics() {
             let twice = [&lines[..=place], &lines[place..]].concat();
             let never = [&lines[..place], &lines[place + 1..]].concat();
             for (lines, over) in [(twice, "simulator"), (never, "checker")] {
-                fs::write(&hurt, lines.join("\n") + "\n").unwrap();
+                fs::write(&changed, lines.join("\n") + "\n").unwrap();
                 let property = "--property mutual-exclusion";
-                let line = format!("trace replay {} --over {over} {property}", hurt.display());
+                let line = format!("trace replay {} --over {over} {property}", changed.display());
                 let again = tenure(&line);
-                let told = String::from_utf8_lossy(&again.stderr).into_owned();
-                assert!(again.status.code() <= Some(2) && !told.contains("panicked"), "{told}");
-                said += usize::from(told.contains("is not possible now"));
+                let report = String::from_utf8_lossy(&again.stderr).into_owned();
+                assert!(again.status.code() <= Some(2) && !report.contains("panicked"), "{report}");
+                said += usize::from(report.contains("is not possible now"));
                 ended += 1;
             }
         }
@@ -357,17 +358,17 @@ fn what_no_user_may_ask_is_refused_and_no_engine_panics() {
 }
 
 #[test]
-fn nobody_who_waits_at_a_barrier_arrives_again() {
+fn waiting_process_cannot_arrive_at_a_barrier_again() {
     let line = ["simulate", "dissemination-barrier", "-n", "3", "--steer", "2 arrive p1"];
     let steered = Command::new(env!("CARGO_BIN_EXE_tenure")).args(line).output().unwrap();
-    let told = String::from_utf8_lossy(&steered.stderr);
-    assert_eq!(steered.status.code(), Some(2), "{told}");
-    assert!(told.contains("`2 arrive p1` is not possible"), "{told}");
-    assert_eq!(told.lines().count(), 1, "{told}");
+    let report = String::from_utf8_lossy(&steered.stderr);
+    assert_eq!(steered.status.code(), Some(2), "{report}");
+    assert!(report.contains("`2 arrive p1` is not possible"), "{report}");
+    assert_eq!(report.lines().count(), 1, "{report}");
 }
 
 #[test]
-fn without_the_mistake_nothing_happens_again() {
+fn correct_algorithm_does_not_reproduce_the_violation() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("found.ndjson");
     for (check, variant) in [

@@ -1,13 +1,13 @@
-//! `tenure serve`, as whoever runs it meets it.
+//! `tenure serve` on the command line.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
 
-use crate::shell::{said, tenure};
+use crate::shell::{assert_fails_with, tenure};
 
 #[test]
-fn one_line_is_a_durable_member() {
+fn one_command_starts_a_durable_member() {
     let folder = tempfile::tempdir().expect("a folder");
     let data = folder.path().join("data");
     for (asked, answer) in [
@@ -31,9 +31,9 @@ fn one_line_is_a_durable_member() {
         let length = body.len();
         write!(stream, "POST /v3/kv/{path} HTTP/1.0\r\ncontent-length: {length}\r\n\r\n{body}")
             .expect("it reads");
-        let mut told = String::new();
-        stream.read_to_string(&mut told).expect("an answer");
-        assert!(told.contains(answer), "{told}");
+        let mut report = String::new();
+        stream.read_to_string(&mut report).expect("an answer");
+        assert!(report.contains(answer), "{report}");
         let data = data.display();
         let second =
             tenure(&format!("serve --listen-client-urls http://127.0.0.1:0 --data-dir {data}"));
@@ -45,26 +45,26 @@ fn one_line_is_a_durable_member() {
 }
 
 #[test]
-fn what_cannot_be_served_is_refused_with_a_sentence() {
-    for (options, says) in [
-        ("--listen-client-urls http://0.0.0.0:0", "nobody proves there who they are"),
-        ("--listen-client-urls 127.0.0.1:0", "is not a URL such as http://127.0.0.1:2379"),
-        ("--listen-client-urls https://127.0.0.1:0", "needs --cert-file"),
-        ("--name z --initial-cluster a=http://127.0.0.1:1", "has no member `z`"),
-        ("--election-timeout 10", "must be at least 3 times"),
-        ("--auth-token-ttl 0", "no token would ever count"),
-        ("--config /no/such/file", "cannot be read"),
+fn invalid_options_of_serve_are_rejected_in_one_line() {
+    for (options, message) in [
+        ("--listen-client-urls http://0.0.0.0:0", "without authentication"),
+        ("--listen-client-urls 127.0.0.1:0", "expected one such as http://127.0.0.1:2379"),
+        ("--listen-client-urls https://127.0.0.1:0", "requires --cert-file"),
+        ("--name z --initial-cluster a=http://127.0.0.1:1", "has no member 'z'"),
+        ("--election-timeout 10", "expected at least 3 times"),
+        ("--auth-token-ttl 0", "expected at least 1 second"),
+        ("--config /no/such/file", "cannot read the file"),
         ("--max-request-bytes 0", "invalid value '0' for --max-request-bytes: expected 1 to"),
         ("--max-txn-ops 20000", "expected 1 to 16384 operations"),
         ("--experimental-watch-progress-notify-interval 5", "expected a duration such as 5s"),
-        ("--force-new-cluster", "--force-new-cluster true: make a new cluster of a backup"),
-        ("--auth-token=jwt,pub-key=a", "only tokens that a member has given are accepted"),
+        ("--force-new-cluster", "--force-new-cluster true: not supported"),
+        ("--auth-token=jwt,pub-key=a", "only simple tokens are supported"),
         ("--client-crl-file a", "revoked certificates would be accepted"),
-        ("--config-file a.yml", "--config reads a TOML file"),
+        ("--config-file a.yml", "use --config with a TOML file"),
         (
             "--name a --initial-cluster a=https://127.0.0.1:1,b=https://127.0.0.1:2 \
              --peer-cert-file a",
-            "members authenticate each other by keys",
+            "by keys, not by certificates",
         ),
         (
             "--name a --initial-cluster a=http://127.0.0.1:1 \
@@ -72,11 +72,11 @@ fn what_cannot_be_served_is_refused_with_a_sentence() {
             "expected the URL of this member in --initial-cluster",
         ),
     ] {
-        said(&tenure(&format!("serve {options}")), 2, says);
+        assert_fails_with(&tenure(&format!("serve {options}")), 2, message);
     }
 }
 
-/// Starts a member and waits until it serves clients and leads.
+/// Starts a member and waits until it serves clients as leader.
 fn started(folder: &std::path::Path, arguments: &[&str], variables: &[(&str, &str)]) -> Started {
     let log = folder.join("log");
     let file = std::fs::File::create(&log).expect("a file");
@@ -98,7 +98,7 @@ fn started(folder: &std::path::Path, arguments: &[&str], variables: &[(&str, &st
     Started { member, serves, log }
 }
 
-/// A member that serves clients.
+/// A running member.
 struct Started {
     member: std::process::Child,
     serves: String,
@@ -121,12 +121,12 @@ impl Drop for Started {
 fn get(address: &str, path: &str) -> String {
     let mut stream = TcpStream::connect(address).expect("it listens");
     write!(stream, "GET {path} HTTP/1.0\r\n\r\n").expect("it reads");
-    let mut told = String::new();
-    stream.read_to_string(&mut told).expect("an answer");
-    told
+    let mut report = String::new();
+    stream.read_to_string(&mut report).expect("an answer");
+    report
 }
 
-/// Makes a certificate and its key in a folder. Returns false if that is not possible here.
+/// Creates a certificate and its key in a folder. Returns false where that is impossible.
 fn certificate(folder: &std::path::Path) -> bool {
     let made = Command::new("openssl")
         .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"])
@@ -137,7 +137,7 @@ fn certificate(folder: &std::path::Path) -> bool {
     made.is_ok_and(|made| made.status.success())
 }
 
-/// Starts a member by the manifest that kubeadm writes for one node, with certificates or without.
+/// Starts a member with the manifest of kubeadm for one node, with or without certificates.
 fn starts_by_the_manifest_of_kubeadm(is_sealed: bool) {
     let folder = tempfile::tempdir().expect("a folder");
     if is_sealed && !certificate(folder.path()) {
@@ -191,7 +191,7 @@ fn manifest_of_kubeadm_starts() {
 }
 
 #[test]
-fn environment_of_a_unit_starts_a_member_and_flags_count_more() {
+fn flags_override_environment_variables() {
     let folder = tempfile::tempdir().expect("a folder");
     let variables = [
         ("ETCD_NAME", "infra0"),
@@ -215,20 +215,20 @@ fn environment_of_a_unit_starts_a_member_and_flags_count_more() {
     assert!(folder.path().join("data").is_dir());
     assert!(get(address, "/metrics").contains("etcd_server_quota_backend_bytes 8589934592\n"));
     let log = started.log();
-    for said in ["--auto-compaction-retention", "ETCD_UNKNOWN"] {
-        assert!(log.contains(said), "{said}: {log}");
+    for warning in ["--auto-compaction-retention", "ETCD_UNKNOWN"] {
+        assert!(log.contains(warning), "{warning}: {log}");
     }
-    assert!(!log.contains("--enable-v2"), "it asks for what is so anyway: {log}");
+    assert!(!log.contains("--enable-v2"), "the default value is requested: {log}");
 }
 
 #[test]
-fn wrong_variable_is_rejected_and_a_file_counts_alone() {
-    let wrong = Command::new(env!("CARGO_BIN_EXE_tenure"))
+fn invalid_variable_is_rejected_and_files_exclude_variables() {
+    let rejected = Command::new(env!("CARGO_BIN_EXE_tenure"))
         .arg("serve")
         .env("ETCD_HEARTBEAT_INTERVAL", "often")
         .output()
         .expect("the command starts");
-    said(&wrong, 2, "a variable ETCD_… of the environment: invalid value 'often'");
+    assert_fails_with(&rejected, 2, "invalid environment variable ETCD_…: invalid value 'often'");
     let folder = tempfile::tempdir().expect("a folder");
     let file = "name = \"a\"\nlisten-client-urls = \"http://127.0.0.1:0\"\n";
     std::fs::write(folder.path().join("a.toml"), file).expect("room");
@@ -236,4 +236,21 @@ fn wrong_variable_is_rejected_and_a_file_counts_alone() {
     let started = started(folder.path(), &["--config", "a.toml"], &variables);
     assert!(started.serves.starts_with("a serves"), "{}", started.serves);
     assert!(started.log().contains("--name=b"), "{}", started.log());
+}
+
+#[test]
+fn log_format_json_writes_one_object_per_event() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let arguments =
+        ["--listen-client-urls", "http://127.0.0.1:0", "--enable-pprof", "--log-format", "json"];
+    let started = started(folder.path(), &arguments, &[]);
+    let log = started.log();
+    let events: Vec<serde_json::Value> = log
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
+        .collect();
+    let ignored = events.iter().find(|event| event["fields"]["option"] == "--enable-pprof");
+    assert_eq!(ignored.expect("a warning")["level"], "WARN", "{log}");
+    let rejected = tenure("serve --log-format xml");
+    assert_fails_with(&rejected, 2, "invalid value 'xml' for --log-format");
 }

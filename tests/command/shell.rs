@@ -1,4 +1,4 @@
-//! The command, started as a script starts it.
+//! Starts the command as a script does.
 
 use std::process::{Command, Output};
 
@@ -9,24 +9,24 @@ pub(crate) fn tenure(line: &str) -> Output {
     command.args(line.split_whitespace()).output().expect("the command starts")
 }
 
-/// A command has ended with this status and one line, which says this.
+/// Asserts that a command ended with this status and one line with this text.
 #[track_caller]
-pub(crate) fn said(ended: &Output, status: i32, says: &str) {
-    let told = String::from_utf8_lossy(&ended.stderr);
-    assert_eq!(ended.status.code(), Some(status), "{says}: {told}");
-    assert!(told.contains(says) && told.lines().count() == 1, "{says}: {told}");
+pub(crate) fn assert_fails_with(ended: &Output, status: i32, message: &str) {
+    let report = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(status), "{message}: {report}");
+    assert!(report.contains(message) && report.lines().count() == 1, "{message}: {report}");
 }
 
-/// What a line prints that ends with this status.
+/// Standard output of a command line that ends with this status.
 #[track_caller]
 pub(crate) fn text(line: &str, status: i32) -> String {
     let output = tenure(line);
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(status), "{line}: {told}");
+    let report = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(status), "{line}: {report}");
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// The same as data.
+/// The same, parsed as JSON.
 #[track_caller]
 pub(crate) fn data(line: &str, status: i32) -> Value {
     let text = text(&format!("{line} --format json"), status);

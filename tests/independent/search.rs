@@ -1,75 +1,74 @@
-//! Breadth first through everything that can happen, one thing at a time.
+//! Breadth-first search over all schedules, one step at a time.
 
 use std::collections::{HashSet, VecDeque};
 use std::hash::Hash;
 
-/// One process of an algorithm, with what its user still wants and its armed timer.
+/// A process of an algorithm, with the remaining requests of its user and its timer.
 pub(crate) trait Process: Clone + Eq + Hash {
-    /// What processes say to each other.
+    /// Messages of the algorithm.
     type Message: Clone + Eq + Hash + Ord;
 
-    /// What may happen here without a message.
-    fn may(&self) -> Option<Act>;
+    /// An enabled step without a message.
+    fn enabled(&self) -> Option<Step>;
 
-    /// That happens.
-    fn act(&mut self, act: Act) -> Sent<Self::Message>;
+    /// Executes the step.
+    fn execute(&mut self, step: Step) -> Outbox<Self::Message>;
 
-    /// A message arrives.
-    fn hear(&mut self, from: usize, message: Self::Message) -> Sent<Self::Message>;
+    /// Receives a message.
+    fn receive(&mut self, from: usize, message: Self::Message) -> Outbox<Self::Message>;
 
-    /// What may happen besides: a holder of a token, and whoever has a timer, has a choice.
-    fn may_as_well(&self) -> Option<Act> {
+    /// Another enabled step: a token holder or a process with a timer has a choice.
+    fn also_enabled(&self) -> Option<Step> {
         None
     }
 
-    /// Whether worlds with this are not looked at, though a step leads to them.
-    fn is_beyond(&self) -> bool {
+    /// Returns true if states with this process are excluded, though steps to them count.
+    fn exceeds_bound(&self) -> bool {
         false
     }
 }
 
-/// To whom, and what.
-pub(crate) type Sent<M> = Vec<(usize, M)>;
+/// Receivers and messages.
+pub(crate) type Outbox<M> = Vec<(usize, M)>;
 
-/// What happens at a process without a message.
+/// A step without a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Act {
-    /// The user asks to enter, or for an election.
-    Ask,
+pub(crate) enum Step {
+    /// The user requests entry or an election.
+    Request,
     /// The user leaves.
-    Leave,
+    Exit,
     /// The timer fires.
-    Fire,
+    Expire,
 }
 
-/// Which message of a link may arrive next.
+/// Order of delivery on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Links {
-    /// The one that was sent first.
-    InOrder,
-    /// Any: a link is a bag, and of two messages that say the same it does not matter which.
-    AnyOrder,
+pub(crate) enum Delivery {
+    /// First in, first out.
+    Fifo,
+    /// Any order: a link is a multiset, and equal messages are interchangeable.
+    Unordered,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct World<P, M> {
+struct State<P, M> {
     processes: Vec<P>,
-    /// From each to each.
+    /// Messages by sender and receiver.
     links: Vec<Vec<M>>,
 }
 
-/// How many worlds can be reached from these processes, and how many steps lead to one of them; the
-/// start is the first.
-pub(crate) fn count<P: Process>(processes: Vec<P>, order: Links) -> (u64, u64) {
+/// Numbers of reachable states and of steps to them; the start is the first step.
+pub(crate) fn count<P: Process>(processes: Vec<P>, order: Delivery) -> (u64, u64) {
     let links = vec![Vec::new(); processes.len() * processes.len()];
-    let first = World { processes, links };
+    let first = State { processes, links };
     let mut seen = HashSet::from([first.clone()]);
     let mut waiting = VecDeque::from([first]);
     let mut steps = 1;
-    while let Some(world) = waiting.pop_front() {
-        for next in successors(&world, order) {
+    while let Some(state) = waiting.pop_front() {
+        for next in successors(&state, order) {
             steps += 1;
-            if next.processes.iter().any(Process::is_beyond) {
+            if next.processes.iter().any(Process::exceeds_bound) {
                 continue;
             }
             if seen.insert(next.clone()) {
@@ -80,40 +79,44 @@ pub(crate) fn count<P: Process>(processes: Vec<P>, order: Links) -> (u64, u64) {
     (seen.len() as u64, steps)
 }
 
-fn successors<P: Process>(world: &World<P, P::Message>, order: Links) -> Vec<World<P, P::Message>> {
-    let size = world.processes.len();
+fn successors<P: Process>(
+    state: &State<P, P::Message>,
+    order: Delivery,
+) -> Vec<State<P, P::Message>> {
+    let size = state.processes.len();
     let mut all = Vec::new();
-    for (place, process) in world.processes.iter().enumerate() {
-        for act in process.may().into_iter().chain(process.may_as_well()) {
-            let mut next = world.clone();
-            let sent = next.processes[place].act(act);
+    for (place, process) in state.processes.iter().enumerate() {
+        for step in process.enabled().into_iter().chain(process.also_enabled()) {
+            let mut next = state.clone();
+            let sent = next.processes[place].execute(step);
             all.push(next.sending(place, sent, order));
         }
     }
-    for (link, queue) in world.links.iter().enumerate() {
+    for (link, queue) in state.links.iter().enumerate() {
         let (from, to) = (link / size, link % size);
         for (place, message) in queue.iter().enumerate() {
-            // In order, only the first; in any order, one of each, and equals are side by side.
-            let repeats = place > 0 && (order == Links::InOrder || queue[place - 1] == *message);
+            // First in, first out: only the first message. Any order: one of each group of equal
+            // messages, which are adjacent.
+            let repeats = place > 0 && (order == Delivery::Fifo || queue[place - 1] == *message);
             if repeats {
                 continue;
             }
-            let mut next = world.clone();
+            let mut next = state.clone();
             let message = next.links[link].remove(place);
-            let sent = next.processes[to].hear(from, message);
+            let sent = next.processes[to].receive(from, message);
             all.push(next.sending(to, sent, order));
         }
     }
     all
 }
 
-impl<P, M: Ord> World<P, M> {
-    fn sending(mut self, from: usize, sent: Sent<M>, order: Links) -> Self {
+impl<P, M: Ord> State<P, M> {
+    fn sending(mut self, from: usize, sent: Outbox<M>, order: Delivery) -> Self {
         let size = self.processes.len();
         for (to, message) in sent {
             let link = &mut self.links[from * size + to];
             link.push(message);
-            if order == Links::AnyOrder {
+            if order == Delivery::Unordered {
                 link.sort();
             }
         }

@@ -1,16 +1,16 @@
-//! I. Suzuki, T. Kasami, *A distributed mutual exclusion algorithm*, ACM TOCS 3(4), 1985: ask
-//! everybody for the token, which knows whom it has served.
+//! I. Suzuki, T. Kasami, *A distributed mutual exclusion algorithm*, ACM TOCS 3(4), 1985: requests
+//! go to all processes, and the token records the served ones.
 //!
-//! The first process has the token. Who leaves looks for those who wait from the next process on,
-//! round to itself.
+//! The first process has the token. On exit, waiting processes are found in ring order from the
+//! next process on.
 
-use super::search::{Act, Process, Sent};
+use super::search::{Outbox, Process, Step};
 use super::user::User;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Site {
     me: usize,
-    wishes: u32,
+    requests: u32,
     /// *RN*.
     asked: Vec<u64>,
     token: Option<Token>,
@@ -30,31 +30,31 @@ pub(crate) enum Message {
     Token(Token),
 }
 
-pub(crate) fn sites(wishes: &[u32]) -> Vec<Site> {
-    let none = vec![0; wishes.len()];
+pub(crate) fn sites(requests: &[u32]) -> Vec<Site> {
+    let none = vec![0; requests.len()];
     let token = Token { served: none.clone(), queue: Vec::new() };
-    let site = |(me, wishes): (usize, &u32)| Site {
+    let site = |(me, requests): (usize, &u32)| Site {
         me,
-        wishes: *wishes,
+        requests: *requests,
         asked: none.clone(),
         token: (me == 0).then(|| token.clone()),
         user: User::Outside,
     };
-    wishes.iter().enumerate().map(site).collect()
+    requests.iter().enumerate().map(site).collect()
 }
 
 impl Process for Site {
     type Message = Message;
 
-    fn may(&self) -> Option<Act> {
-        self.user.may(self.wishes)
+    fn enabled(&self) -> Option<Step> {
+        self.user.enabled(self.requests)
     }
 
-    fn act(&mut self, act: Act) -> Sent<Message> {
-        if act == Act::Leave {
+    fn execute(&mut self, step: Step) -> Outbox<Message> {
+        if step == Step::Exit {
             return self.leave();
         }
-        self.wishes -= 1;
+        self.requests -= 1;
         if self.token.is_some() {
             self.user = User::Inside;
             return Vec::new();
@@ -65,7 +65,7 @@ impl Process for Site {
         others.map(|it| (it, Message::Request(self.asked[self.me]))).collect()
     }
 
-    fn hear(&mut self, from: usize, message: Message) -> Sent<Message> {
+    fn receive(&mut self, from: usize, message: Message) -> Outbox<Message> {
         match message {
             Message::Request(number) => {
                 self.asked[from] = self.asked[from].max(number);
@@ -86,9 +86,9 @@ impl Process for Site {
 }
 
 impl Site {
-    fn leave(&mut self) -> Sent<Message> {
+    fn leave(&mut self) -> Outbox<Message> {
         self.user = User::Outside;
-        let mut token = self.token.take().expect("only who has the token is inside");
+        let mut token = self.token.take().expect("an entry needs the token");
         let size = self.asked.len();
         token.served[self.me] = self.asked[self.me];
         for other in (1..size).map(|hops| (self.me + hops) % size) {

@@ -1,17 +1,16 @@
-//! The token ring (G. Le Lann, IFIP Congress, 1977) as textbooks tell it: a token goes round, and
-//! whoever has it may enter.
+//! The token ring (G. Le Lann, IFIP Congress, 1977) as in textbooks: a token circulates, and its
+//! holder may enter.
 //!
-//! The first process has the token. A holder that does not want to enter passes it on at any
-//! moment; one that wants to when it arrives enters in the same step, and passes it on when it
-//! leaves.
+//! The first process has the token. A holder without a request passes it on at any moment; with a
+//! request it enters on receipt, in the same step, and passes it on at its exit.
 
-use super::search::{Act, Process, Sent};
+use super::search::{Outbox, Process, Step};
 use super::user::User;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Site {
     next: usize,
-    wishes: u32,
+    requests: u32,
     has_token: bool,
     user: User,
 }
@@ -20,30 +19,30 @@ pub(crate) struct Site {
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Token;
 
-pub(crate) fn sites(wishes: &[u32]) -> Vec<Site> {
-    let site = |(me, wishes_of): (usize, &u32)| Site {
-        next: (me + 1) % wishes.len(),
-        wishes: *wishes_of,
+pub(crate) fn sites(requests: &[u32]) -> Vec<Site> {
+    let site = |(me, count): (usize, &u32)| Site {
+        next: (me + 1) % requests.len(),
+        requests: *count,
         has_token: me == 0,
         user: User::Outside,
     };
-    wishes.iter().enumerate().map(site).collect()
+    requests.iter().enumerate().map(site).collect()
 }
 
 impl Process for Site {
     type Message = Token;
 
-    fn may(&self) -> Option<Act> {
-        self.user.may(self.wishes)
+    fn enabled(&self) -> Option<Step> {
+        self.user.enabled(self.requests)
     }
 
-    fn may_as_well(&self) -> Option<Act> {
-        (self.has_token && self.user == User::Outside).then_some(Act::Fire)
+    fn also_enabled(&self) -> Option<Step> {
+        (self.has_token && self.user == User::Outside).then_some(Step::Expire)
     }
 
-    fn act(&mut self, act: Act) -> Sent<Token> {
-        if act == Act::Ask {
-            self.wishes -= 1;
+    fn execute(&mut self, step: Step) -> Outbox<Token> {
+        if step == Step::Request {
+            self.requests -= 1;
             self.user = if self.has_token { User::Inside } else { User::Waiting };
             return Vec::new();
         }
@@ -52,7 +51,7 @@ impl Process for Site {
         vec![(self.next, Token)]
     }
 
-    fn hear(&mut self, _: usize, Token: Token) -> Sent<Token> {
+    fn receive(&mut self, _: usize, Token: Token) -> Outbox<Token> {
         self.has_token = true;
         if self.user == User::Waiting {
             self.user = User::Inside;

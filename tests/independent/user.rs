@@ -1,6 +1,6 @@
-//! The user of a lock: it asks, waits and leaves.
+//! The user of a lock: it requests, waits and exits.
 
-use super::search::Act;
+use super::search::Step;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum User {
@@ -10,12 +10,12 @@ pub(crate) enum User {
 }
 
 impl User {
-    /// What it may do, if it wants to enter so often still.
-    pub(crate) fn may(self, wishes: u32) -> Option<Act> {
+    /// The enabled step with this number of remaining requests.
+    pub(crate) fn enabled(self, requests: u32) -> Option<Step> {
         match self {
-            User::Outside => (wishes > 0).then_some(Act::Ask),
+            User::Outside => (requests > 0).then_some(Step::Request),
             User::Waiting => None,
-            User::Inside => Some(Act::Leave),
+            User::Inside => Some(Step::Exit),
         }
     }
 }

@@ -1,11 +1,10 @@
-//! The rig at any length: the tests that hurt and lie to real processes, with the seeds that you
-//! ask for.
+//! `cargo xtask attack`: runs the seeded attack tests against real processes for any number of
+//! seeds.
 
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
-/// A kind of attack: its name, its package, its test program and which tests of that, and how many
-/// seeds a long run takes.
+/// A kind of attack: its package, test program, filter of tests, and number of seeds of a long run.
 struct Kind {
     name: &'static str,
     package: &'static str,
@@ -21,8 +20,8 @@ const KINDS: [Kind; 12] = [
     Kind::of("services", ["tenure", "attack", "services::"], 100),
     Kind::of("lasting", ["tenure", "attack", "lasting::"], 2),
     Kind::of("bytes", ["tenure-runtime", "runtime", "bytes::"], 20_000),
-    Kind::of("messages", ["tenure-runtime", "runtime", "absurd::"], 200),
-    // These take no seeds.
+    Kind::of("messages", ["tenure-runtime", "runtime", "invalid_messages::"], 200),
+    // These ignore the seeds.
     Kind::of("floods", ["tenure", "cluster", "floods::"], 1),
     Kind::of("cuts", ["tenure", "cluster", "cuts::"], 1),
     Kind::of("offices", ["tenure", "cluster", "office::"], 1),
@@ -36,7 +35,7 @@ impl Kind {
         Kind { name, package, program, tests, seeds }
     }
 
-    /// Runs the tests of this kind with these seeds.
+    /// Runs the tests of this kind with the given seeds. Returns true if they pass.
     fn attack(&self, root: &Path, seeds: &str, seconds: Option<&str>) -> bool {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut command = Command::new(cargo);
@@ -51,28 +50,28 @@ impl Kind {
     }
 }
 
-/// Attacks as the words say: `[KIND] [--seeds A..B] [--seconds N]`, all kinds where none is named.
-pub(crate) fn main(root: &Path, words: &[&str]) -> ExitCode {
+/// Runs the attacks of `[KIND] [--seeds A..B] [--seconds N]`, all kinds by default.
+pub(crate) fn main(root: &Path, arguments: &[&str]) -> ExitCode {
     let (mut kind, mut seeds, mut seconds) = (None, None, None);
-    let mut words = words.iter().copied();
-    while let Some(word) = words.next() {
-        match word {
-            "--seeds" => seeds = words.next(),
-            "--seconds" => seconds = words.next(),
+    let mut arguments = arguments.iter().copied();
+    while let Some(argument) = arguments.next() {
+        match argument {
+            "--seeds" => seeds = arguments.next(),
+            "--seconds" => seconds = arguments.next(),
             name if kind.is_none() && KINDS.iter().any(|kind| kind.name == name) => {
                 kind = Some(name);
             }
-            word => {
+            argument => {
                 let names = KINDS.map(|kind| kind.name).join(", ");
-                eprintln!("`{word}` means nothing here; there are {names}, --seeds and --seconds");
+                eprintln!("unknown argument `{argument}`: expected {names}, --seeds or --seconds");
                 return ExitCode::from(2);
             }
         }
     }
-    let mut held = true;
+    let mut all_passed = true;
     for kind in KINDS.iter().filter(|it| kind.is_none_or(|name| name == it.name)) {
         let all = format!("0..{}", kind.seeds);
-        held &= kind.attack(root, seeds.unwrap_or(&all), seconds);
+        all_passed &= kind.attack(root, seeds.unwrap_or(&all), seconds);
     }
-    if held { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if all_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

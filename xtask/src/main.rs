@@ -1,13 +1,11 @@
 //! Repository checks and generators: `cargo xtask <command>`.
-#![allow(clippy::print_stdout, reason = "a command line speaks through standard output")]
+#![allow(clippy::print_stdout, reason = "the command line prints its results")]
 
 mod attack;
 mod book;
 mod docs;
 mod expect;
-mod hands;
-#[cfg(feature = "mutants")]
-mod mutants;
+mod parallel;
 mod pictures;
 mod program;
 mod proto;
@@ -19,23 +17,20 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask <command>
 
-  tidy [FOLDER]             check the laws of the architecture and the house rules
+  tidy [FOLDER]             check the architecture and the house rules
   ratchet                   lower the limits of prose idioms to the present counts
-  docs [--check] [PAGE]     make the pages of cards and measured runs, or see whether they are
-                            current; --tenure FILE runs that command
-  book [--check] [PAGE …]   run the commands of the book, and write down what they print, or see
-                            whether it is what the book says; --tenure FILE runs that command
-  pictures [--check]        draw the worked examples, or see whether their pictures are current
-  proto [--check]           make Rust of the protobufs of the server, or see whether it is current
+  docs [--check] [PAGE]     generate the pages of cards and measured runs, or check that they are
+                            current; --tenure FILE uses that program
+  book [--check] [PAGE …]   run the commands of the book and update their output, or check that
+                            it is current; --tenure FILE uses that program
+  pictures [--check]        draw the pictures of the worked examples, or check that they are current
+  proto [--check]           generate Rust from the server's protobufs, or check that it is current
   attack [KIND] [--seeds A..B] [--seconds N]
-                            hurt and lie to real processes: files, faults, lasting, bytes, messages
-  mutants [--seed S] [--count N] [--more M] [FILE …]
-                            change algorithms by one operator: which default command shows it?
-                            N of all files and M more of those named, or N of those named
-                            (`cargo mutate`, which builds this with the feature `mutants`)
-  expect FILE KEY=VALUE …   check figures in a JSON report, as in `counter.lost=0`
+                            run attack tests against real processes: files, faults, lasting, bytes,
+                            messages, and others
+  expect FILE KEY=VALUE …   check figures in a JSON report, for example `counter.lost=0`
 
-exit status: 0 all is well, 1 something is not, 2 usage
+exit status: 0 success, 1 failure, 2 invalid usage
 ";
 
 fn main() -> ExitCode {
@@ -51,8 +46,6 @@ fn main() -> ExitCode {
         ["proto"] => proto::main(&root(), true),
         ["proto", "--check"] => proto::main(&root(), false),
         ["book", wishes @ ..] => book::main(&root(), wishes),
-        #[cfg(feature = "mutants")]
-        ["mutants", words @ ..] => mutants::main(&root(), words),
         ["attack", words @ ..] => attack::main(&root(), words),
         ["expect", file, expectations @ ..] if !expectations.is_empty() => {
             expect::main(Path::new(file), expectations)
@@ -68,13 +61,13 @@ fn main() -> ExitCode {
     }
 }
 
-/// The root of the repository: the parent of this crate.
+/// Returns the root of the repository, the parent of this crate.
 ///
-/// Cargo tells where that is when it runs us. The folder of the build is second best, since
-/// clones that share a target folder share the binary too.
+/// Cargo sets the directory at run time. The directory at build time is the fallback, because
+/// clones that share a target directory share the program.
 fn root() -> PathBuf {
     let built_in = env!("CARGO_MANIFEST_DIR");
     let here = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| built_in.into());
     let root = Path::new(&here).parent();
-    root.expect("xtask lies in the repository's root").to_path_buf()
+    root.expect("xtask is a directory of the repository").to_path_buf()
 }

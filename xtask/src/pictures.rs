@@ -1,14 +1,13 @@
-//! `cargo xtask pictures`: the worked examples, drawn from their golden stories.
+//! `cargo xtask pictures`: pictures of the worked examples, drawn from their golden runs.
 //!
-//! The test that sees whether they are current is what draws them, too, so that there is one
-//! list of them.
+//! The test that checks the pictures also draws them, so that there is one list of them.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-/// Draws the pictures, or says whether they are what would be drawn.
+/// Draws the pictures, or checks that they are current.
 ///
-/// Exit status 1 if they are not, or if they could not be drawn.
+/// Exits with status 1 if a picture is stale or could not be drawn.
 pub(crate) fn main(root: &Path, writes: bool) -> ExitCode {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut test = Command::new(cargo);

@@ -1,12 +1,12 @@
-//! The command as newcomers have it, which generators and checks start.
+//! Build of the command `tenure` for generators and checks.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-/// Builds the command as `cargo run --release` does, so that both build the same, and says where
-/// it is.
+/// Builds the command like `cargo run --release`, so that both share the build, and returns its
+/// path.
 pub(crate) fn build(root: &Path) -> Result<PathBuf, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)

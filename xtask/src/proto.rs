@@ -1,14 +1,15 @@
-//! Makes Rust of the protobufs of the server, or sees whether what is there is current.
+//! `cargo xtask proto`: generates Rust code from the server's protobuf definitions.
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-/// Where it is committed, so that nobody needs a compiler of protobufs to build Tenure.
-const MADE: &str = "crates/etcd/src";
+/// Directory of the generated code. It is committed, so that building Tenure needs no protobuf
+/// compiler.
+const GENERATED: &str = "crates/etcd/src";
 
 pub(crate) fn main(root: &Path, write: bool) -> ExitCode {
-    let made = root.join(MADE);
+    let generated = root.join(GENERATED);
     let folder = match tempfile::tempdir() {
         Ok(folder) => folder,
         Err(error) => {
@@ -16,8 +17,8 @@ pub(crate) fn main(root: &Path, write: bool) -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let destination = if write { made.clone() } else { folder.path().to_path_buf() };
-    let ran = Command::new(env!("CARGO"))
+    let destination = if write { generated.clone() } else { folder.path().to_path_buf() };
+    let status = Command::new(env!("CARGO"))
         .args(["run", "--quiet", "--locked", "--manifest-path"])
         .arg(root.join("proto/Cargo.toml"))
         .arg("--target-dir")
@@ -25,18 +26,19 @@ pub(crate) fn main(root: &Path, write: bool) -> ExitCode {
         .arg("--")
         .arg(&destination)
         .status();
-    if !ran.is_ok_and(|status| status.success()) {
-        eprintln!("xtask proto: the protobufs were not compiled");
+    if !status.is_ok_and(|status| status.success()) {
+        eprintln!("xtask proto: compilation of the protobufs failed");
         return ExitCode::from(1);
     }
-    let old = if write { Vec::new() } else { differing(folder.path(), &made) };
-    for name in &old {
-        println!("{MADE}/{name} is not current; `cargo xtask proto` makes it");
+    let stale = if write { Vec::new() } else { differing(folder.path(), &generated) };
+    for name in &stale {
+        println!("{GENERATED}/{name} is stale; run `cargo xtask proto`");
     }
-    ExitCode::from(u8::from(!old.is_empty()))
+    ExitCode::from(u8::from(!stale.is_empty()))
 }
 
-/// The files of one folder that are not, or not the same, in another.
+/// Returns the names of the files in the first directory that are missing or different in the
+/// second.
 fn differing(one: &Path, other: &Path) -> Vec<String> {
     let files = fs::read_dir(one).into_iter().flatten().flatten();
     let names = files.map(|file| file.file_name().to_string_lossy().into_owned());

@@ -1,9 +1,9 @@
-//! One file per published algorithm of mutual exclusion, leader election and agreement, with
+//! One file per published algorithm for mutual exclusion, leader election and agreement, with
 //! adapters and compositions.
 //!
-//! Each file reads like its paper: what it does, the citation, its assumptions and costs, why
-//! it is right, the state, the messages, and the handlers in the order of a process's life.
-//! Nothing here opens a socket or reads a clock; simulator, checker and runtime run this code.
+//! Each file follows its paper: what it does, the citation, assumptions and costs, the correctness
+//! argument, the state, the messages, and the handlers in the order in which a process runs them.
+//! Nothing here opens a socket or reads a clock; simulator, checker and runtime execute this code.
 //!
 #![doc = include_str!("../README.md")]
 #![no_std]
@@ -13,12 +13,14 @@ extern crate alloc;
 pub mod agreement;
 pub mod application;
 pub mod catalogue;
+mod catalogue_error;
 pub mod channel;
 pub mod compose;
 pub mod detector;
 mod drift;
 pub mod election;
 pub mod mutex;
+mod parameters;
 pub mod reduction;
 mod variants;
 

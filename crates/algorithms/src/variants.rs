@@ -1,4 +1,4 @@
-//! Switches that an algorithm declares: other rules in one place each.
+//! Variants that an algorithm declares: switches for alternative rules, each applied in one place.
 
 use core::fmt;
 use core::hash::Hash;
@@ -11,14 +11,14 @@ use tenure_core::Variant;
 
 /// The variants of one algorithm, as an enumeration of at most 32.
 pub trait Switch: Copy + Eq + Hash + fmt::Debug + Send + Sync + 'static {
-    /// All of them, in the order of their declaration.
+    /// All variants, in the order of their declaration.
     const ALL: &'static [Self];
 
-    /// What `tenure list` says of this one.
+    /// Returns the declaration that `tenure list` shows.
     fn declaration(self) -> Variant;
 }
 
-/// Which variants of an algorithm are switched on.
+/// The set of variants that are switched on.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Variants<S> {
     bits: u32,
@@ -26,26 +26,26 @@ pub struct Variants<S> {
 }
 
 impl<S: Switch> Variants<S> {
-    /// None: the algorithm as it should be.
+    /// Returns the empty set: the unmodified algorithm.
     pub const fn none() -> Self {
         Variants { bits: 0, switches: PhantomData }
     }
 
-    /// These and one more.
+    /// Returns the set with one more variant.
     pub fn with(self, switch: S) -> Self {
         Variants { bits: self.bits | bit(switch), ..self }
     }
 
-    /// Whether a variant is switched on.
+    /// Returns true if a variant is switched on.
     pub fn has(self, switch: S) -> bool {
         self.bits & bit(switch) != 0
     }
 
-    /// Those whose names are given.
+    /// Returns the set of the variants with these names.
     ///
     /// # Errors
     ///
-    /// The first name that the algorithm does not declare.
+    /// Returns an error for the first name that the algorithm does not declare.
     pub fn named<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Self, UnknownVariant> {
         names.into_iter().try_fold(Variants::none(), |variants, name| {
             S::ALL
@@ -59,7 +59,7 @@ impl<S: Switch> Variants<S> {
         })
     }
 
-    /// What the algorithm declares, for its card.
+    /// Returns the declarations of all variants, for the card.
     pub fn declared() -> Vec<Variant> {
         S::ALL.iter().map(|switch| switch.declaration()).collect()
     }
@@ -82,25 +82,26 @@ impl<S: Switch> fmt::Debug for Variants<S> {
     }
 }
 
-/// An algorithm declares no variant of this name.
+/// Error: the algorithm declares no variant with this name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownVariant {
-    /// The name that was asked for.
+    /// The unknown name.
     pub name: String,
-    /// The names that exist.
+    /// The declared names.
     pub known: Vec<&'static str>,
 }
 
 impl UnknownVariant {
-    /// Those that are declared, the ones first that have the name within theirs.
-    fn told(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const TOLD: usize = 5;
-        let is_like = |known: &&&str| known.contains(&*self.name);
+    /// Writes some declared names, starting with those that contain the unknown name or are
+    /// contained in it.
+    fn write_known(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const MAX_LISTED: usize = 5;
+        let is_similar = |known: &&&str| known.contains(&*self.name);
         let all = || self.known.iter();
-        let told = all().filter(is_like).chain(all().filter(|known| !is_like(known)));
-        let told: Vec<&str> = told.take(TOLD).copied().collect();
-        write!(f, "this algorithm declares {}", told.join(", "))?;
-        match self.known.len().saturating_sub(TOLD) {
+        let listed = all().filter(is_similar).chain(all().filter(|known| !is_similar(known)));
+        let listed: Vec<&str> = listed.take(MAX_LISTED).copied().collect();
+        write!(f, "this algorithm declares {}", listed.join(", "))?;
+        match self.known.len().saturating_sub(MAX_LISTED) {
             0 => Ok(()),
             more => write!(f, " and {more} more"),
         }
@@ -109,24 +110,24 @@ impl UnknownVariant {
 
 impl fmt::Display for UnknownVariant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "there is no variant `{}`; ", self.name)?;
+        write!(f, "unknown variant `{}`: ", self.name)?;
         match self.known.is_empty() {
             true => f.write_str("this algorithm declares none"),
-            false => self.told(f),
+            false => self.write_known(f),
         }
     }
 }
 
 impl core::error::Error for UnknownVariant {}
 
-/// The variant of an algorithm that is another one, which survives crashes.
+/// Returns the declaration of the variant `fault-tolerant`, which selects another algorithm.
 pub(crate) fn tolerant(says: &'static str) -> Variant {
-    Variant { name: "fault-tolerant", says, sound: true, verdict: "", shown_by: "" }
+    Variant { name: "fault-tolerant", description: says, sound: true, verdict: "", shown_by: "" }
 }
 
 /// Declares the variants of an algorithm: `Name = "name", sound|unsound, "what is different"`,
-/// and perhaps `=> "verdict", "options of a check"`: which verdict of the project's checklist it
-/// shows, and how `tenure check` shows it.
+/// optionally followed by `=> "verdict", "options of a check"`: the verdict of the project's
+/// checklist that it shows, and how `tenure check` shows it.
 macro_rules! switches {
     ($($name:ident = $text:literal, $sound:ident, $says:literal
         $(=> $verdict:literal, $shown_by:literal)?;)*) => {
@@ -143,7 +144,7 @@ macro_rules! switches {
                 match self {
                     $(Switch::$name => tenure_core::Variant {
                         name: $text,
-                        says: $says,
+                        description: $says,
                         sound: $crate::variants::$sound,
                         verdict: concat!($($verdict)?),
                         shown_by: concat!($($shown_by)?),

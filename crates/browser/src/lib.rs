@@ -1,4 +1,4 @@
-//! A browser without a window, led by its DevTools protocol over two pipes.
+//! Headless browser for tests, controlled over two pipes by the DevTools protocol.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -10,47 +10,48 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// How long the browser may take for an answer.
-const PATIENCE: Duration = Duration::from_secs(120);
-const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
-/// The protocol is spoken on the descriptors 3 and 4.
-const START: &str = r#"exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1"#;
+/// Maximum time for a response of the browser.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(120);
+const BROWSER_NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
+/// The DevTools protocol uses the file descriptors 3 and 4.
+const LAUNCH_SCRIPT: &str = r#"exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1"#;
 
-/// The codes of keys by which a browser does something itself: it moves the focus, it presses the
-/// button that has it.
-const CODES: [(&str, u32); 4] = [("Tab", 9), ("Enter", 13), ("Escape", 27), (" ", 32)];
+/// Key codes of keys with a default action in the browser, such as moving the focus or pressing the
+/// focused button.
+const KEY_CODES: [(&str, u32); 4] = [("Tab", 9), ("Enter", 13), ("Escape", 27), (" ", 32)];
 
-/// A page in a browser that ends with it.
+/// Browser with one page; dropping it closes the browser.
 pub struct Tab {
     browser: Child,
     to: ChildStdin,
     from: Receiver<Value>,
     session: Option<String>,
     sent: u64,
-    /// What the page complained of: exceptions, errors and warnings.
+    /// Complaints of the page: exceptions, errors and warnings.
     pub complaints: Vec<String>,
     _profile: TempDir,
 }
 
-/// The browser of this machine, if it has one.
+/// Returns the browser installed on this machine, if there is one.
 fn installed() -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    let mut all = NAMES.iter().flat_map(|name| folders.iter().map(move |at| at.join(name)));
+    let mut all = BROWSER_NAMES.iter().flat_map(|name| folders.iter().map(move |at| at.join(name)));
     all.find(|file| file.is_file())
 }
 
 impl Tab {
-    /// Opens an empty page; `None`, and a word about it, where no browser is installed.
+    /// Opens an empty page. Returns `None` with a message on standard error if no browser is
+    /// installed.
     pub fn open() -> Option<Tab> {
         let Some(program) = installed() else {
-            // Not a macro: this is to be seen although the test passes.
+            // A macro would be captured, but this message should appear although the test passes.
             let _ = writeln!(std::io::stderr(), "skipped: needs chromium");
             return None;
         };
         let profile = tempfile::tempdir().unwrap();
         let mut browser = Command::new("sh")
-            .args(["-c", START])
+            .args(["-c", LAUNCH_SCRIPT])
             .arg(program)
             .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe"])
             .arg(format!("--user-data-dir={}", profile.path().display()))
@@ -60,13 +61,13 @@ impl Tab {
             .unwrap();
         let to = browser.stdin.take().unwrap();
         let mut pipe = BufReader::new(browser.stdout.take().unwrap());
-        let (heard, from) = channel();
+        let (messages, from) = channel();
         thread::spawn(move || {
             let mut bytes = Vec::new();
             while pipe.read_until(0, &mut bytes).is_ok_and(|read| read > 0) {
                 bytes.pop();
                 let Ok(message) = serde_json::from_slice(&bytes) else { break };
-                if heard.send(message).is_err() {
+                if messages.send(message).is_err() {
                     break;
                 }
                 bytes.clear();
@@ -84,7 +85,7 @@ impl Tab {
         Some(tab)
     }
 
-    /// Asks the browser, and waits for its answer.
+    /// Sends a command to the browser and returns its response.
     pub fn call(&mut self, method: &str, params: Value) -> Value {
         self.sent += 1;
         let mut message = json!({"id": self.sent, "method": method, "params": params});
@@ -93,13 +94,13 @@ impl Tab {
         }
         write!(self.to, "{message}\0").expect("the browser listens");
         loop {
-            let heard = self.from.recv_timeout(PATIENCE).expect("the browser answers");
-            if heard["id"] != json!(self.sent) {
-                self.note(&heard);
+            let message = self.from.recv_timeout(RESPONSE_TIMEOUT).expect("the browser answers");
+            if message["id"] != json!(self.sent) {
+                self.note(&message);
                 continue;
             }
-            assert_eq!(heard.get("error"), None, "{method} {params}");
-            return heard["result"].clone();
+            assert_eq!(message.get("error"), None, "{method} {params}");
+            return message["result"].clone();
         }
     }
 
@@ -114,26 +115,27 @@ impl Tab {
         }
     }
 
-    /// The value of a JavaScript expression.
+    /// Evaluates a JavaScript expression.
     pub fn value(&mut self, expression: &str) -> Value {
-        let asked = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
-        let answer = self.call("Runtime.evaluate", asked);
-        assert_eq!(answer.get("exceptionDetails"), None, "{expression}");
-        answer["result"]["value"].clone()
+        let request =
+            json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
+        let response = self.call("Runtime.evaluate", request);
+        assert_eq!(response.get("exceptionDetails"), None, "{expression}");
+        response["result"]["value"].clone()
     }
 
-    /// Loads a file and waits until `ready` holds.
+    /// Loads a file and waits until `ready` is true.
     pub fn load(&mut self, file: &Path, ready: &str) {
         self.visit(&format!("file://{}", file.display()), ready);
     }
 
-    /// Goes to an address and waits until `ready` holds.
+    /// Navigates to a URL and waits until `ready` is true.
     pub fn visit(&mut self, url: &str, ready: &str) {
         self.call("Page.navigate", json!({ "url": url }));
         self.until(&format!("document.readyState === 'complete' && ({ready})"));
     }
 
-    /// Waits until an expression holds.
+    /// Waits until an expression is true.
     pub fn until(&mut self, expression: &str) {
         for _ in 0..600 {
             if self.value(&format!("Boolean({expression})")) == json!(true) {
@@ -142,16 +144,16 @@ impl Tab {
             assert_eq!(self.complaints, [""; 0], "while waiting for {expression}");
             thread::sleep(Duration::from_millis(50));
         }
-        panic!("{expression} did not come true");
+        panic!("timed out waiting for {expression}");
     }
 
-    /// The text of the first element that a selector finds.
+    /// Returns the text of the first element that matches a selector.
     pub fn text(&mut self, selector: &str) -> String {
         let found = self.value(&format!("document.querySelector({selector:?}).innerText"));
         found.as_str().unwrap_or_default().to_owned()
     }
 
-    /// Presses the button of the mouse and lets it go.
+    /// Presses and releases the mouse button.
     pub fn click_at(&mut self, x: f64, y: f64) {
         self.mouse("mousePressed", x, y);
         self.mouse("mouseReleased", x, y);
@@ -194,26 +196,26 @@ impl Tab {
         (place[0].as_f64().unwrap(), place[1].as_f64().unwrap())
     }
 
-    /// Presses a key where the focus is.
+    /// Presses a key on the focused element.
     pub fn press(&mut self, key: &str) {
         for kind in ["keyDown", "keyUp"] {
-            let mut what = json!({"type": kind, "key": key});
-            if let Some((_, code)) = CODES.iter().find(|(name, _)| *name == key) {
-                what["windowsVirtualKeyCode"] = json!(code);
+            let mut event = json!({"type": kind, "key": key});
+            if let Some((_, code)) = KEY_CODES.iter().find(|(name, _)| *name == key) {
+                event["windowsVirtualKeyCode"] = json!(code);
             }
             if kind == "keyDown" {
                 match key {
-                    "Enter" => what["text"] = json!("\r"),
-                    key if key.chars().count() == 1 => what["text"] = json!(key),
+                    "Enter" => event["text"] = json!("\r"),
+                    key if key.chars().count() == 1 => event["text"] = json!(key),
                     _ => {}
                 }
             }
-            self.call("Input.dispatchKeyEvent", what);
+            self.call("Input.dispatchKeyEvent", event);
         }
     }
 
-    /// Lays the page out for a window of this size, in light or dark. Nothing moves by itself, so
-    /// that a click meets what it aims at.
+    /// Sets the size of the window and the color scheme. Animations are reduced, so that clicks
+    /// reach their target.
     pub fn resize(&mut self, wide: u32, high: u32, look: &str) {
         let size =
             json!({"width": wide, "height": high, "deviceScaleFactor": 1, "mobile": wide < 600});

@@ -1,30 +1,31 @@
-//! A check, as a reader of a test reads it.
+//! Configuration of a check.
 
 use std::any::type_name;
 use std::ops::RangeInclusive;
 
-use tenure_core::monitors::Neighbours;
+use tenure_core::monitors::NeighboursOnly;
 use tenure_core::service::{agreement, mutex};
 use tenure_core::{
-    Algorithm, Card, Layer, Monitor, Need, Order, ProcessId, Property, Protocol, Service, Stamped,
-    Topology,
+    Algorithm, Card, Layer, Monitor, Order, ProcessId, Property, Protocol, Requirement, Service,
+    Timestamped, Topology,
 };
-use tenure_trace::{Action, Spoken};
+use tenure_trace::{Action, ServiceCommand};
 
-use crate::limits::{Limits, Progress, Stop};
-use crate::model::bypass::Bypassed;
-use crate::model::judge::{Interning, Judge};
+use crate::limits::{Limits, Progress, StopSignal};
+use crate::model::bypass::BypassMonitor;
+use crate::model::monitors::{ErasedMonitor, InternedMonitor};
 use crate::model::processes::TermBound;
 use crate::reduce::shifts::Shifts;
 use crate::reduce::symmetry::{Symmetric, Symmetry};
-use crate::users::crashing::{Crashing, Moment, Saving};
+use crate::users::crashes::{CrashFilter, Saving, UserPhase};
 use crate::users::entries::Entries;
-use crate::users::entries::EntriesOfAll;
+use crate::users::entries::EntryLimits;
 use crate::users::stamping::Stamping;
 use crate::users::user::Checkable;
-use crate::world::{Fault, Faults, MOST_FAULTS};
+use crate::world::{Fault, Faults, MAX_FAULTS};
 
-/// A check of a protocol: what it explores, what it decides, and where it stops.
+/// Exhaustive check of a protocol: the schedules to explore, the properties to judge, and the
+/// limits.
 ///
 /// ```
 /// use tenure_check::Check;
@@ -45,92 +46,92 @@ use crate::world::{Fault, Faults, MOST_FAULTS};
 pub struct Check<P: Checkable> {
     pub(crate) name: String,
     pub(crate) size: u32,
-    /// What it offers, where the type of its commands does not say it.
+    /// Service of the protocol, for command types that several services share.
     pub(crate) service: Service,
     pub(crate) config: P::Config,
-    pub(crate) entries: EntriesOfAll,
+    pub(crate) entries: EntryLimits,
     pub(crate) initiators: Option<Vec<ProcessId>>,
     pub(crate) down: Vec<ProcessId>,
     pub(crate) order: Order,
-    /// What a message may take, in units of synchronous time.
+    /// Least and greatest latency of a message, in units of synchronous time.
     pub(crate) synchronous: Option<(u32, u32)>,
     pub(crate) budget: Faults,
-    pub(crate) crashes: Crashing,
-    /// When effects leave.
+    pub(crate) crashes: CrashFilter,
+    /// Order of saving a state and releasing the effects of a step.
     pub(crate) saving: Saving,
-    /// Who may be cut off from the others.
-    pub(crate) side: Vec<ProcessId>,
-    pub(crate) detects: bool,
-    /// Whether whoever comes back is met by the others as somebody new.
-    pub(crate) sessions: bool,
-    /// What users of agreements ask, where one course is followed.
-    pub(crate) course: Option<Vec<(ProcessId, agreement::Command)>>,
+    /// Processes on one side of the partition.
+    pub(crate) partition_side: Vec<ProcessId>,
+    pub(crate) has_detectors: bool,
+    /// True if peers detect a restart by the new session of the process.
+    pub(crate) detects_restarts: bool,
+    /// Commands of the users of an agreement service when the check follows a schedule.
+    pub(crate) schedule: Option<Vec<(ProcessId, agreement::Command)>>,
     pub(crate) in_flight: usize,
-    /// Whether worlds are cut where a link is full, though messages may be lost.
-    pub(crate) cuts_when_full: bool,
-    /// What happens before the search begins.
-    pub(crate) after: Vec<Action>,
+    /// True if states with a full link are pruned although messages may be lost.
+    pub(crate) prunes_full_links: bool,
+    /// Actions taken before the search begins.
+    pub(crate) prefix: Vec<Action>,
     pub(crate) term: Option<TermBound<P>>,
     pub(crate) clock_readings: u32,
     pub(crate) shifts: Option<Shifts<P>>,
     pub(crate) symmetry: Option<Symmetry<P>>,
     pub(crate) is_symmetric: bool,
     pub(crate) ample: bool,
-    /// Whether a monitor remembers names that do not follow from the processes.
-    pub(crate) watches_names: bool,
-    pub(crate) judges: Vec<Box<dyn Judge<P::Command, P::Event>>>,
-    pub(crate) selected: Vec<Selected>,
+    /// True if a monitor stores process names that do not follow from the processes' states.
+    pub(crate) has_name_dependent_monitor: bool,
+    pub(crate) monitors: Vec<Box<dyn ErasedMonitor<P::Command, P::Event>>>,
+    pub(crate) selected: Vec<SelectedProperty>,
     pub(crate) causality: bool,
     pub(crate) application_causality: bool,
-    /// Of which layer monitors see messages, if of any.
-    pub(crate) watched: Option<Layer>,
-    /// Whether they see all of them.
-    pub(crate) counts: bool,
-    /// The ring, where they see those that leave it.
+    /// Layer whose messages the monitors observe, if any.
+    pub(crate) observed_layer: Option<Layer>,
+    /// True if the monitors observe every message of that layer.
+    pub(crate) observes_all_messages: bool,
+    /// Ring topology, if the monitors observe only messages that leave the ring.
     pub(crate) ring: Option<Topology>,
-    /// How messages of the application carry the protocol's clock, if they do.
+    /// Clock carried by application messages, if they are stamped.
     pub(crate) stamping: Option<Stamping<P>>,
-    pub(crate) accepts_endless: bool,
+    pub(crate) accepts_unbounded_entries: bool,
     pub(crate) bypass_cap: Option<(usize, u32)>,
-    /// The card outside of which it does not go.
-    pub(crate) assumes: Option<Card>,
+    /// Card whose assumptions the check must not exceed.
+    pub(crate) assumed_card: Option<Card>,
     pub(crate) exact: bool,
     pub(crate) threads: usize,
     pub(crate) limits: Limits,
-    pub(crate) stop: Stop,
+    pub(crate) stop: StopSignal,
     pub(crate) on_progress: Option<OnProgress>,
 }
 
-/// Who wants to watch a search.
+/// Callback for progress reports.
 pub(crate) type OnProgress = Box<dyn FnMut(&Progress) + Send>;
 
-/// A property that was asked for.
+/// A property to check.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Selected {
+pub(crate) struct SelectedProperty {
     pub(crate) property: Property,
-    pub(crate) kind: Asked,
+    pub(crate) kind: CheckKind,
 }
 
-/// How a property is judged.
+/// How a property is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Asked {
-    /// By the monitor at this place, in every state.
+pub(crate) enum CheckKind {
+    /// The monitor at this index checks every state.
     Always(usize),
-    /// By the monitor at this place, in every state and in the end.
+    /// The monitor at this index checks every state and every end of a run.
     InTheEnd(usize),
-    /// Every process that waits is served or informed.
+    /// Every waiting process is eventually served or informed.
     Progress,
-    /// While processes wait for a lock, one enters again and again.
+    /// While processes wait for a lock, some process enters again and again.
     DeadlockFreedom,
-    /// Every process that waits for a lock enters.
+    /// Every process that waits for a lock eventually enters.
     StarvationFreedom,
 }
 
-/// Messages under way on one link, unless told otherwise.
+/// Default limit of messages in flight per link.
 const IN_FLIGHT: usize = 4;
 
 impl<P: Checkable> Check<P> {
-    /// A check in a group of `size` processes with the default configuration.
+    /// Creates a check of a group of `size` processes with the default configuration.
     pub fn of(size: u32) -> Self
     where
         P::Config: Default,
@@ -138,10 +139,10 @@ impl<P: Checkable> Check<P> {
         Check::with(size, P::Config::default())
     }
 
-    /// A check in a group of `size` processes.
+    /// Creates a check of a group of `size` processes.
     ///
-    /// Unless told otherwise: one entry for each, channels that reorder, no fault, asynchronous
-    /// time, at most 4 messages on a link, no limit, all cores.
+    /// Defaults: one entry per process, reordering channels, no faults, asynchronous time, at most
+    /// 4 messages in flight per link, no limits, and one thread per core.
     pub fn with(size: u32, config: P::Config) -> Self {
         let name = kebab(type_name::<P>().rsplit("::").next().unwrap_or_default());
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -150,282 +151,286 @@ impl<P: Checkable> Check<P> {
             size,
             service: P::Command::SERVICE,
             config,
-            entries: EntriesOfAll::Each(Entries::AtMost(1)),
+            entries: EntryLimits::Same(Entries::AtMost(1)),
             initiators: None,
             down: Vec::new(),
             order: Order::Reordered,
             synchronous: None,
             budget: Faults::default(),
-            crashes: Crashing::default(),
+            crashes: CrashFilter::default(),
             saving: Saving::default(),
-            side: Vec::new(),
-            detects: false,
-            sessions: false,
-            course: None,
+            partition_side: Vec::new(),
+            has_detectors: false,
+            detects_restarts: false,
+            schedule: None,
             in_flight: IN_FLIGHT,
-            cuts_when_full: false,
-            after: Vec::new(),
+            prunes_full_links: false,
+            prefix: Vec::new(),
             term: None,
             clock_readings: 1,
             shifts: None,
             symmetry: None,
             is_symmetric: false,
             ample: false,
-            watches_names: false,
-            judges: Vec::new(),
+            has_name_dependent_monitor: false,
+            monitors: Vec::new(),
             selected: Vec::new(),
             causality: false,
             application_causality: true,
-            watched: None,
-            counts: false,
+            observed_layer: None,
+            observes_all_messages: false,
             ring: None,
             stamping: None,
-            accepts_endless: false,
+            accepts_unbounded_entries: false,
             bypass_cap: None,
-            assumes: None,
+            assumed_card: None,
             exact: false,
             threads,
             limits: Limits::default(),
-            stop: Stop::default(),
+            stop: StopSignal::default(),
             on_progress: None,
         }
     }
 
-    /// What reports call the algorithm.
+    /// Sets the name of the algorithm in reports.
     #[must_use]
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
     }
 
-    /// Which service it is, where all those of agreement have one type.
+    /// Sets the service, for the agreement services that share one command type.
     #[must_use]
     pub fn serving(mut self, service: Service) -> Self {
         self.service = service;
         self
     }
 
-    /// How often each user asks to enter: one number, one for each, or [`Entries::Unbounded`].
+    /// Sets how often each user requests to enter: one number for all, one per process, or
+    /// [`Entries::Unbounded`].
     #[must_use]
-    pub fn entries(mut self, entries: impl Into<EntriesOfAll>) -> Self {
+    pub fn entries(mut self, entries: impl Into<EntryLimits>) -> Self {
         self.entries = entries.into();
         self
     }
 
-    /// Whose users start an election, each once and at any moment; everybody's by default.
+    /// Sets the processes whose users start an election, each once and at any moment. The default
+    /// is all processes.
     #[must_use]
     pub fn initiators(mut self, initiators: impl IntoIterator<Item = ProcessId>) -> Self {
         self.initiators = Some(initiators.into_iter().collect());
         self
     }
 
-    /// Who has crashed before the start.
+    /// Sets the processes that are down from the start.
     #[must_use]
     pub fn down(mut self, down: impl IntoIterator<Item = ProcessId>) -> Self {
         self.down = down.into_iter().collect();
         self
     }
 
-    /// Which messages of a link may arrive next.
+    /// Sets the order in which a link may deliver its messages.
     #[must_use]
     pub fn channel(mut self, order: Order) -> Self {
         self.order = order;
         self
     }
 
-    /// First in, first out on every link.
+    /// Makes every link deliver in FIFO order.
     #[must_use]
     pub fn fifo(self) -> Self {
         self.channel(Order::Fifo)
     }
 
-    /// Up to so many messages are lost.
+    /// Allows up to `max` lost messages.
     #[must_use]
-    pub fn losing(self, most: u32) -> Self {
-        self.budget_of(Fault::Loss, most)
+    pub fn losing(self, max: u32) -> Self {
+        self.budget_of(Fault::Loss, max)
     }
 
-    /// Up to so many messages arrive twice.
+    /// Allows up to `max` duplicated messages.
     #[must_use]
-    pub fn duplicating(self, most: u32) -> Self {
-        self.budget_of(Fault::Duplication, most)
+    pub fn duplicating(self, max: u32) -> Self {
+        self.budget_of(Fault::Duplication, max)
     }
 
-    /// Up to so many crashes.
+    /// Allows up to `max` crashes.
     #[must_use]
-    pub fn crashing(self, most: u32) -> Self {
-        self.budget_of(Fault::Crash, most)
+    pub fn crashing(self, max: u32) -> Self {
+        self.budget_of(Fault::Crash, max)
     }
 
-    /// Only these crash; anybody by default. How often is for [`Check::crashing`] to say.
+    /// Restricts crashes to these processes. The default is all processes; [`Check::crashing`] sets
+    /// how many crashes there may be.
     #[must_use]
     pub fn crashing_at(mut self, processes: impl IntoIterator<Item = ProcessId>) -> Self {
         self.crashes.at = Some(processes.into_iter().collect());
         self
     }
 
-    /// Processes crash only while their users do this; at any moment by default.
+    /// Restricts crashes to the moments when the user of the process is in this phase. The default
+    /// is any moment.
     #[must_use]
-    pub fn crashing_while(mut self, moment: Moment) -> Self {
-        self.crashes.during = Some(moment);
+    pub fn crashing_while(mut self, phase: UserPhase) -> Self {
+        self.crashes.during = Some(phase);
         self
     }
 
-    /// What a crash can come between where a step changes what is saved; nothing unless told.
+    /// Sets which crashes are explored around a save. The default is [`Saving::Atomic`].
     #[must_use]
     pub fn saving(mut self, saving: Saving) -> Self {
         self.saving = saving;
         self
     }
 
-    /// Up to so many recoveries, with what was saved.
+    /// Allows up to `max` recoveries. A process recovers with its saved state.
     #[must_use]
-    pub fn recovering(self, most: u32) -> Self {
-        self.budget_of(Fault::Recovery, most)
+    pub fn recovering(self, max: u32) -> Self {
+        self.budget_of(Fault::Recovery, max)
     }
 
-    /// Detectors suspect a live peer up to so many times.
+    /// Allows failure detectors to suspect a live peer up to `max` times.
     #[must_use]
-    pub fn suspecting_falsely(self, most: u32) -> Self {
-        self.budget_of(Fault::FalseSuspicion, most)
+    pub fn suspecting_falsely(self, max: u32) -> Self {
+        self.budget_of(Fault::FalseSuspicion, max)
     }
 
-    /// Applications send each other up to so many messages, which carry causality.
+    /// Allows applications to exchange up to `max` messages, which carry causality.
     #[must_use]
-    pub fn application_messages(self, most: u32) -> Self {
-        self.budget_of(Fault::ApplicationMessage, most)
+    pub fn application_messages(self, max: u32) -> Self {
+        self.budget_of(Fault::ApplicationMessage, max)
     }
 
-    /// Once and at any moment the network falls into two, for ever: these on one side, the
-    /// others on the other. What is under way between them is lost, and all that follows. Where
-    /// there are detectors, each side comes to suspect the other.
+    /// Allows one partition, at any moment and for ever, with these processes on one side. All
+    /// messages in flight between the sides, and all later ones, are lost. If there are failure
+    /// detectors, each side eventually suspects the other.
     #[must_use]
     pub fn partitioning(mut self, side: impl IntoIterator<Item = ProcessId>) -> Self {
-        self.side = side.into_iter().collect();
+        self.partition_side = side.into_iter().collect();
         self.budget_of(Fault::Partition, 1)
     }
 
-    fn budget_of(mut self, fault: Fault, most: u32) -> Self {
-        assert!(most <= MOST_FAULTS, "a budget of faults is at most {MOST_FAULTS}");
-        self.budget = self.budget.with(fault, most);
+    fn budget_of(mut self, fault: Fault, max: u32) -> Self {
+        assert!(max <= MAX_FAULTS, "a budget of faults is at most {MAX_FAULTS}");
+        self.budget = self.budget.with(fault, max);
         self
     }
 
-    /// Every process has a detector that speaks of each crash, sooner or later, and of everybody
-    /// beyond a cut.
+    /// Gives every process a failure detector that eventually suspects each crashed process and
+    /// each process beyond a partition.
     #[must_use]
     pub fn detecting(mut self) -> Self {
-        self.detects = true;
+        self.has_detectors = true;
         self
     }
 
-    /// What the runtime does where a process has crashed and come back: everybody else who is up
-    /// meets it in a new session, sooner or later, and is told that it crashed and, before
-    /// anything else happens there, that it is alive. The detector is not asked, and may have
-    /// told of the crash before, or never.
+    /// Lets live processes detect the restart of a peer by its new session, as the runtime does.
+    ///
+    /// At any moment after the restart each live process receives a suspicion of that peer, and
+    /// trust again before any other input. This does not depend on its failure detector, which may
+    /// have reported the crash before, or never.
     #[must_use]
-    pub fn meeting_new_sessions(mut self) -> Self {
-        self.sessions = true;
+    pub fn detecting_restarts(mut self) -> Self {
+        self.detects_restarts = true;
         self
     }
 
-    /// Synchronous time: a step takes none, a message any whole number of units within
+    /// Makes time synchronous. A step takes no time, a message takes a whole number of units within
     /// `latency`, and a timer fires within its delay.
     #[must_use]
     pub fn synchronous(mut self, latency: RangeInclusive<u32>) -> Self {
         let latency = (*latency.start(), *latency.end());
-        assert!(latency.0 <= latency.1, "the least latency is at most the most");
+        assert!(latency.0 <= latency.1, "the least latency must not exceed the greatest");
         self.synchronous = Some(latency);
         self
     }
 
-    /// A declared bound: at most so many messages on a link. Where the channel may lose, a
-    /// message beyond is dropped; elsewhere worlds beyond are cut off.
+    /// Bounds the messages in flight per link to `max`. If messages may be lost, a link drops any
+    /// further message; otherwise the state is pruned, and the report lists the bound.
     #[must_use]
-    pub fn in_flight(mut self, most: usize) -> Self {
-        assert!(most > 0, "a link holds at least one message");
-        self.in_flight = most;
+    pub fn in_flight(mut self, max: usize) -> Self {
+        assert!(max > 0, "a link holds at least one message");
+        self.in_flight = max;
         self
     }
 
-    /// A message that finds its link full is no loss: worlds with it are cut off, though messages
-    /// may be lost. So only those are lost that the budget has, and fewer worlds are looked at.
+    /// Prunes states with a full link although messages may be lost. Only losses within the budget
+    /// are explored then, which leaves fewer states.
     #[must_use]
-    pub fn cutting_when_full(mut self) -> Self {
-        self.cuts_when_full = true;
+    pub fn pruning_full_links(mut self) -> Self {
+        self.prunes_full_links = true;
         self
     }
 
-    /// These steps are taken first, and no others; the search goes on from there. They count
-    /// towards all budgets.
+    /// Takes these steps before the search begins. They count towards all budgets.
     #[must_use]
     pub fn after(mut self, steps: impl IntoIterator<Item = Action>) -> Self {
-        self.after = steps.into_iter().collect();
+        self.prefix = steps.into_iter().collect();
         self
     }
 
-    /// A local clock reads anything below so many units.
+    /// Lets a local clock read any value below `units`.
     #[must_use]
     pub fn clock_readings(mut self, units: u32) -> Self {
         self.clock_readings = units;
         self
     }
 
-    /// Judges a monitor in every state.
+    /// Checks the monitor in every state.
     #[must_use]
     pub fn always<M>(mut self, monitor: M) -> Self
     where
         M: Monitor<P::Command, P::Event> + Send + Sync + 'static,
     {
         let property = monitor.property();
-        let place = self.judge(monitor, false);
-        self.selected.push(Selected { property, kind: Asked::Always(place) });
+        let index = self.judge(monitor, false);
+        self.selected.push(SelectedProperty { property, kind: CheckKind::Always(index) });
         self
     }
 
-    /// Judges a monitor in every state, and every way in which a run can end or go on for ever.
+    /// Checks the monitor in every state, and wherever a run can end or continue for ever.
     #[must_use]
-    pub fn in_the_end<M>(mut self, monitor: M) -> Self
+    pub fn always_and_at_end<M>(mut self, monitor: M) -> Self
     where
         M: Monitor<P::Command, P::Event> + Send + Sync + 'static,
     {
         let property = monitor.property();
-        let place = self.judge(monitor, true);
-        self.selected.push(Selected { property, kind: Asked::InTheEnd(place) });
+        let index = self.judge(monitor, true);
+        self.selected.push(SelectedProperty { property, kind: CheckKind::InTheEnd(index) });
         self
     }
 
-    /// Judges that messages go only to neighbours on a ring. It costs nothing while they do.
+    /// Checks that messages go only to neighbours on a ring. Costs nothing while they do.
     #[must_use]
-    pub fn round(mut self, ring: Topology) -> Self {
+    pub fn on_ring(mut self, ring: Topology) -> Self {
         self.ring = Some(ring);
-        let neighbours = Neighbours::of(ring, self.size);
+        let neighbours = NeighboursOnly::of(ring, self.size);
         self.always(neighbours)
     }
 
-    /// Judges that every process that waits for an answer, an outcome or a leader gets it, under
-    /// weak fairness. Of a lock see [`Check::starvation_free`] and [`Check::deadlock_free`].
+    /// Checks, under weak fairness, that every process that waits for an answer, an outcome or a
+    /// leader gets it. For a lock, see [`Check::starvation_free`] and [`Check::deadlock_free`].
     #[must_use]
     pub fn progress(self) -> Self {
-        self.select(Property::Progress, Asked::Progress)
+        self.select(Property::Progress, CheckKind::Progress)
     }
 
-    /// Judges starvation freedom of a lock (also called lockout freedom): under weak fairness, and
-    /// where whoever is inside leaves, every process that waits enters.
+    /// Checks starvation freedom of a lock (also called lockout freedom): under weak fairness, and
+    /// if every holder exits, every waiting process enters.
     #[must_use]
     pub fn starvation_free(self) -> Self {
-        self.select(Property::StarvationFreedom, Asked::StarvationFreedom)
+        self.select(Property::StarvationFreedom, CheckKind::StarvationFreedom)
     }
 
-    /// Judges deadlock freedom of a lock: under weak fairness, and where whoever is inside leaves,
-    /// some process enters again and again for as long as processes wait.
+    /// Checks deadlock freedom of a lock: under weak fairness, and if every holder exits, some
+    /// process enters again and again while processes wait.
     #[must_use]
     pub fn deadlock_free(self) -> Self {
-        self.select(Property::DeadlockFreedom, Asked::DeadlockFreedom)
+        self.select(Property::DeadlockFreedom, CheckKind::DeadlockFreedom)
     }
 
-    fn select(mut self, property: Property, kind: Asked) -> Self {
-        self.selected.push(Selected { property, kind });
+    fn select(mut self, property: Property, kind: CheckKind) -> Self {
+        self.selected.push(SelectedProperty { property, kind });
         self
     }
 
@@ -435,63 +440,67 @@ impl<P: Checkable> Check<P> {
     {
         let property = monitor.property();
         let counts_only = matches!(property, Property::MutualExclusion | Property::AtMost(_));
-        self.watches_names |= !counts_only;
-        self.causality |= property.needs() == Need::Clocks;
-        if property.needs() == Need::Messages {
-            self.watched = P::Command::SERVICE.layer();
-            self.counts |= property != Property::Topology;
+        self.has_name_dependent_monitor |= !counts_only;
+        self.causality |= property.requires() == Requirement::Clocks;
+        if property.requires() == Requirement::Messages {
+            self.observed_layer = P::Command::SERVICE.layer();
+            self.observes_all_messages |= property != Property::Topology;
         }
-        let place = self.judges.len();
-        self.judges.push(Box::new(Interning::new(monitor, place, ends)));
-        place
+        let index = self.monitors.len();
+        self.monitors.push(Box::new(InternedMonitor::new(monitor, index, ends)));
+        index
     }
 
-    /// Where every process sends to its successor only, over links that are first in, first out,
-    /// without faults and outside synchronous time: explores one delivery alone where all else
-    /// that can happen gives the same after it as before it. Verdicts never depend on it, nor do
-    /// counterexamples: what is violated is searched again, without. Elsewhere it does nothing.
+    /// Enables partial-order reduction by ample sets.
+    ///
+    /// It explores a single delivery wherever that delivery commutes with every other step. It
+    /// applies only if every process sends to its successor alone, links are FIFO, there are no
+    /// faults, and time is asynchronous; otherwise it has no effect. Judgements do not depend on
+    /// it. Neither do counterexamples, because the search is repeated without the reduction after a
+    /// violation.
     #[must_use]
     pub fn ample(mut self) -> Self {
         self.ample = true;
         self
     }
 
-    /// A declared bound: worlds in which a process has a higher term are cut off.
+    /// Bounds the term of every process. States beyond the bound are pruned, and the report lists
+    /// the bound.
     #[must_use]
-    pub fn term_max_by(mut self, term: fn(&P) -> u64, most: u64) -> Self {
-        self.term = Some((term, most));
+    pub fn term_max_by(mut self, term: fn(&P) -> u64, max: u64) -> Self {
+        self.term = Some((term, max));
         self
     }
 
-    /// Accepts endless requests of a protocol whose states do not grow with them.
+    /// Accepts an unbounded number of requests. The states of the protocol must not grow with them.
     #[must_use]
-    pub fn without_stamps(mut self) -> Self {
-        self.accepts_endless = true;
+    pub fn accepting_endless_requests(mut self) -> Self {
+        self.accepts_unbounded_entries = true;
         self
     }
 
-    /// Counts only the protocol's own messages as causality, and not the application's.
+    /// Excludes application messages from causality; only the protocol's own messages count.
     #[must_use]
     pub fn ignoring_application_causality(mut self) -> Self {
         self.application_causality = false;
         self
     }
 
-    /// Keeps whole states instead of fingerprints.
+    /// Stores whole states instead of fingerprints.
     #[must_use]
     pub fn exact(mut self) -> Self {
         self.exact = true;
         self
     }
 
-    /// How many threads search; the result does not depend on it.
+    /// Sets the number of threads. The result does not depend on it.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads.max(1);
         self
     }
 
-    /// Tells, every now and then, how far the search has come.
+    /// Sets a callback that receives the progress of the search at intervals.
     #[must_use]
     pub fn on_progress(mut self, watch: impl FnMut(&Progress) + Send + 'static) -> Self {
         self.on_progress = Some(Box::new(watch));
@@ -500,29 +509,31 @@ impl<P: Checkable> Check<P> {
 }
 
 impl<P: Algorithm + Checkable> Check<P> {
-    /// Takes worlds that differ only by a shift of every stamp for one, where the protocol says
-    /// how its stamps shift. Endless requests need it; verdicts never depend on it. Nothing is
-    /// shifted where processes come back: their clocks may begin at zero again.
+    /// Merges states that differ only by a shift of all timestamps, if the protocol defines such
+    /// shifts.
+    ///
+    /// An unbounded number of requests needs it. Judgements do not depend on it. Timestamps are not
+    /// shifted if processes may recover, because their clocks may restart at zero.
     #[must_use]
     pub fn rebasing(mut self) -> Self {
-        if P::rebases(&self.config) {
+        if P::can_shift_timestamps(&self.config) {
             self.shifts = Some(Shifts::new());
         }
         self
     }
 
-    /// A declared bound: worlds with a higher term are cut off. Where processes come back, there
-    /// may be no other end: whoever hears of a leader that its detector still suspects starts
-    /// again and again, under ever higher numbers.
+    /// Bounds the term of every process. States beyond the bound are pruned, and the report lists
+    /// the bound. If processes recover, the search may be infinite without it: a process that
+    /// learns of a leader that it suspects starts new elections with ever higher terms.
     #[must_use]
-    pub fn term_max(self, most: u64) -> Self {
-        self.term_max_by(P::highest_term, most)
+    pub fn term_max(self, max: u64) -> Self {
+        self.term_max_by(P::highest_term, max)
     }
 }
 
-impl<P: Stamped + Checkable> Check<P> {
-    /// Every message of the application carries its sender's logical clock, of which the
-    /// receiver's takes note. Nothing is shifted then.
+impl<P: Timestamped + Checkable> Check<P> {
+    /// Makes every application message carry its sender's logical clock, which the receiver
+    /// observes. Disables shifting of timestamps.
     #[must_use]
     pub fn stamping_application_messages(mut self) -> Self {
         self.stamping = Some(Stamping::new());
@@ -531,10 +542,10 @@ impl<P: Stamped + Checkable> Check<P> {
 }
 
 impl<P: Symmetric + Checkable> Check<P> {
-    /// Takes worlds that differ only by an exchange of these processes' names for one. Only
-    /// mutual exclusion is judged then.
+    /// Merges states that differ only by a permutation of the names of these processes. Only mutual
+    /// exclusion can be checked then.
     #[must_use]
-    pub fn exchanging(mut self, processes: impl IntoIterator<Item = ProcessId>) -> Self {
+    pub fn symmetric_in(mut self, processes: impl IntoIterator<Item = ProcessId>) -> Self {
         let exchanged: Vec<ProcessId> = processes.into_iter().collect();
         self.symmetry = Some(Symmetry::new(self.size, &exchanged));
         self.is_symmetric = true;
@@ -546,17 +557,17 @@ impl<P> Check<P>
 where
     P: Protocol<Command = mutex::Command, Event = mutex::Event>,
 {
-    /// Measures the exact bypass bound over all schedules: the most entries of one process
-    /// during one wait of another. Counting stops at `cap`, to stay finite.
+    /// Measures the exact bypass bound over all schedules: the greatest number of entries of one
+    /// process during one wait of another. Counts stop at `cap` to keep the search finite.
     #[must_use]
     pub fn measuring_bypass(mut self, cap: u32) -> Self {
-        let place = self.judge(Bypassed::new(self.size, cap), false);
-        self.bypass_cap = Some((place, cap));
+        let index = self.judge(BypassMonitor::new(self.size, cap), false);
+        self.bypass_cap = Some((index, cap));
         self
     }
 }
 
-/// The name of a type as the command line would spell it.
+/// Converts the name of a type to the command line's spelling.
 fn kebab(name: &str) -> String {
     let mut kebab = String::new();
     for letter in name.chars() {

@@ -1,4 +1,4 @@
-//! A report as people read it.
+//! Text output of reports and counterexamples.
 
 use std::fmt;
 
@@ -7,13 +7,13 @@ use tenure_trace::diagram::{Direction, Margin, View, lay_out};
 use crate::report::{Counterexample, Report};
 use tenure_core::Judgement;
 
-/// The assumption under which liveness is judged.
-const FAIRNESS: &str = "weak fairness: what stays possible for ever happens; requests and faults \
-    need not";
+/// Assumption of all liveness judgements.
+const FAIRNESS: &str = "weak fairness: a step that stays possible for ever is taken; \
+    requests and faults need not";
 
 impl Counterexample {
-    /// A space–time diagram in text, at most 100 columns wide, whose rows are numbered as the
-    /// story's steps are.
+    /// Returns a space–time diagram as text of at most 100 columns. Its row numbers are the step
+    /// numbers of the run description.
     pub fn diagram(&self) -> String {
         self.diagram_within(usize::MAX)
     }
@@ -24,7 +24,7 @@ impl Counterexample {
     }
 }
 
-/// Its diagrams are as wide as the precision says: `{:.60}`.
+/// The precision limits the width of the diagrams: `{:.60}`.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let many = if self.size == 1 { "process" } else { "processes" };
@@ -38,7 +38,7 @@ impl fmt::Display for Report {
         }
         if let Some(bypass) = &self.bypass {
             let at_least = if bypass.at_least { "at least " } else { "" };
-            writeln!(f, "  {:<24} {at_least}{}", "bypass", bypass.most)?;
+            writeln!(f, "  {:<24} {at_least}{}", "bypass", bypass.max)?;
         }
         write!(
             f,
@@ -53,11 +53,11 @@ impl fmt::Display for Report {
             write!(f, ", a state missed with probability {:.0e}", self.missed)?;
         }
         writeln!(f)?;
-        if self.properties.iter().any(|(property, _)| property.is_of_liveness()) {
+        if self.properties.iter().any(|(property, _)| property.is_liveness()) {
             writeln!(f, "  {FAIRNESS}")?;
         }
         if let Some(limit) = self.limit {
-            write!(f, "  stopped: {}", limit.says())?;
+            write!(f, "  stopped: {}", limit.description())?;
             if self.counterexamples.is_empty() {
                 write!(f, "; within depth {} no step violates anything", self.depth)?;
             }
@@ -73,22 +73,22 @@ impl fmt::Display for Report {
 
 impl Report {
     fn within(&self) -> String {
-        let in_flight = self.bounds.in_flight.map(|most| match most {
+        let in_flight = self.bounds.in_flight.map(|max| match max {
             1 => "1 message on a link".to_owned(),
-            most => format!("{most} messages on a link"),
+            max => format!("{max} messages on a link"),
         });
-        let term = self.bounds.term_max.map(|most| format!("terms up to {most}"));
+        let term = self.bounds.term_max.map(|max| format!("terms up to {max}"));
         let bounds: Vec<String> = in_flight.into_iter().chain(term).collect();
         bounds.join(" and ")
     }
 }
 
-/// Its diagram is as wide as the precision says: `{:.60}`.
+/// The precision limits the width of the diagram: `{:.60}`.
 impl fmt::Display for Counterexample {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (property, length, manner) = (&self.property, self.length(), self.manner.name());
-        writeln!(f, "{property} violated after {length} steps ({manner}): {}", self.says)?;
-        writeln!(f, "{}", self.story)?;
+        let (property, length, kind) = (&self.property, self.length(), self.kind.name());
+        writeln!(f, "{property} violated after {length} steps ({kind}): {}", self.explanation)?;
+        writeln!(f, "{}", self.run)?;
         f.write_str(&self.diagram_within(f.precision().unwrap_or(usize::MAX)))
     }
 }

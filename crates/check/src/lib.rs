@@ -1,38 +1,38 @@
-//! An exhaustive checker for the protocols of Tenure: every interleaving, loss, timer and crash
-//! within stated budgets, with shortest counterexamples.
+//! Exhaustive model checker for the protocols of Tenure. It explores all interleavings, losses,
+//! timers and crashes within stated budgets and returns shortest counterexamples.
 //!
-//! Begin with [`Check`]: it says what is explored, what is decided and where to stop, and gives
-//! a [`Report`]. The search knows no protocol; it walks rows of small numbers (worlds) whose
-//! parts are interned, so that a step of a protocol is computed once for each local state and
-//! input, and looked up from then on.
+//! Begin with [`Check`]: it configures the search and the properties, and returns a [`Report`]. A
+//! *world* is a global state, stored as a row of small integers whose parts are interned. A step of
+//! the protocol is computed once for each local state and input, and looked up afterwards.
+//!
 //!
 #![doc = include_str!("../README.md")]
 
 mod check;
 mod display;
+mod error;
+mod explain;
 mod explore;
 mod limits;
 mod liveness;
 mod model;
 mod reduce;
-mod refusal;
 mod report;
 mod run;
-mod tell;
 mod users;
 mod world;
 
 pub use check::Check;
-pub use limits::{Limit, Progress, ReadMemory};
+pub use error::CheckError;
+pub use explain::description::{RunDescription, StepDescription};
+pub use limits::{Limit, MemoryReader, Progress};
 pub use reduce::symmetry::{Renaming, Symmetric};
-pub use refusal::Refusal;
-pub use report::{Bounds, Bypassing, Counterexample, Manner, Report, SaveError};
-pub use tell::story::{Scene, Story};
+pub use report::{Bounds, BypassBound, Counterexample, Report, SaveError, ViolationKind};
 pub use tenure_core::Judgement;
-pub use users::crashing::{Moment, Saving};
-pub use users::entries::{Entries, EntriesOfAll};
-pub use users::user::{Checkable, Offer, Service, Standing, User, Workload};
+pub use users::crashes::{Saving, UserPhase};
+pub use users::entries::{Entries, EntryLimits};
+pub use users::user::{Checkable, EnabledCommand, Service, User, UserState, Workload};
 pub use users::{
-    AgreementUser, BothUser, ClockUser, CommitUser, DetectorUser, ElectionUser, MutexUser,
+    AgreementUser, ClockUser, CombinedUser, CommitUser, DetectorUser, ElectionUser, MutexUser,
     ReplicationUser, StreamUser, TreeUser,
 };

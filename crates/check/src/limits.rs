@@ -1,4 +1,4 @@
-//! Limits on a search, and how far it has come.
+//! Limits and progress of a search.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -11,120 +11,122 @@ use serde::Serialize;
 use crate::check::Check;
 use crate::users::user::Checkable;
 
-/// Worlds have names of 32 bits, and are spread over tables that are never quite equally full.
-const MOST_STATES: u64 = 7 << 29;
+/// Greatest number of states. Ids have 32 bits, and the tables are never filled quite equally.
+const MAX_STATES: u64 = 7 << 29;
 
-/// Reads how much memory the process holds, in bytes; `None` where that is not known.
-pub type ReadMemory = fn() -> Option<u64>;
+/// Function that returns the memory of the process in bytes, or `None` if it is unknown.
+pub type MemoryReader = fn() -> Option<u64>;
 
-/// Tells the threads of a check to end: only its search, or all of it, analysis of liveness
-/// included. It is raised by the caller's flag, or by the [`Watchdog`] at a limit.
+/// Signal that stops the threads of a check: the search alone, or also the analysis of liveness.
+/// The caller's flag raises it, or the [`Watchdog`] at a limit.
 ///
-/// Asked of each world and of each step of the analysis: it costs no more than a look at memory.
+/// It is read for each world and each step of the analysis, at the cost of a memory read.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Stop {
-    asked: Option<Arc<AtomicBool>>,
-    /// The highest [`Stage`] that was reached; 0 for none.
+pub(crate) struct StopSignal {
+    flag: Option<Arc<AtomicBool>>,
+    /// Highest [`StopStage`] reached; 0 for none.
     stage: Arc<AtomicU8>,
     #[cfg(test)]
     pub(crate) script: Option<Arc<tests::Script>>,
 }
 
-/// How much has to end, and at which limit, the least first.
+/// Extent of a stop and the limit behind it, in ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub(crate) enum Stage {
-    /// The search, so that the analysis has its share of the time.
+pub(crate) enum StopStage {
+    /// Stops the search, to leave the analysis its share of the time.
     SearchTime = 1,
-    /// Everything: the time is over.
+    /// Stops everything: the time limit is reached.
     Time,
-    /// Everything: the memory is taken.
+    /// Stops everything: the memory limit is reached.
     Memory,
 }
 
-impl Stop {
+impl StopSignal {
     pub(crate) fn when(flag: Arc<AtomicBool>) -> Self {
-        Stop { asked: Some(flag), ..Stop::default() }
+        StopSignal { flag: Some(flag), ..StopSignal::default() }
     }
 
-    pub(crate) fn raise(&self, stage: Stage) {
+    pub(crate) fn raise(&self, stage: StopStage) {
         self.stage.fetch_max(stage as u8, Ordering::Relaxed);
     }
 
-    /// The same flag of the caller, before any limit is reached.
-    pub(crate) fn renewed(&self) -> Self {
-        Stop { stage: Arc::default(), ..self.clone() }
+    /// Returns a signal with the same flag of the caller and no limit reached.
+    pub(crate) fn reset(&self) -> Self {
+        StopSignal { stage: Arc::default(), ..self.clone() }
     }
 
     #[inline]
-    fn is_asked(&self) -> bool {
-        self.asked.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
+    fn is_stopped_by_caller(&self) -> bool {
+        self.flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 
     #[inline]
-    fn is_past(&self, stage: Stage) -> bool {
+    fn is_past(&self, stage: StopStage) -> bool {
         #[cfg(test)]
         if let Some(script) = &self.script {
-            script.look(self);
+            script.read(self);
         }
-        self.is_asked() || self.stage.load(Ordering::Relaxed) >= stage as u8
+        self.is_stopped_by_caller() || self.stage.load(Ordering::Relaxed) >= stage as u8
     }
 
-    /// True if everything must end: what was seen is no evidence of liveness then.
+    /// Returns true if everything must stop. An unfinished analysis is no evidence about liveness.
     #[inline]
     pub(crate) fn is_raised(&self) -> bool {
-        self.is_past(Stage::Time)
+        self.is_past(StopStage::Time)
     }
 
-    /// True if the search must end; what it has seen may be analysed unless all must end.
+    /// Returns true if the search must stop. Its states may be analysed unless everything must
+    /// stop.
     #[inline]
     pub(crate) fn ends_search(&self) -> bool {
-        self.is_past(Stage::SearchTime)
+        self.is_past(StopStage::SearchTime)
     }
 
-    /// The limit at which the search, or everything, had to end.
+    /// Returns the limit that stopped the search or everything.
     pub(crate) fn limit(&self) -> Option<Limit> {
         let stage = self.stage.load(Ordering::Relaxed);
         match stage {
-            _ if self.is_asked() => Some(Limit::Stopped),
-            stage if stage == Stage::Memory as u8 => Some(Limit::Memory),
-            stage if stage >= Stage::SearchTime as u8 => Some(Limit::Time),
+            _ if self.is_stopped_by_caller() => Some(Limit::Stopped),
+            stage if stage == StopStage::Memory as u8 => Some(Limit::Memory),
+            stage if stage >= StopStage::SearchTime as u8 => Some(Limit::Time),
             _ => None,
         }
     }
 }
 
-/// A thread that looks at the clock, and at the memory where that can be read, while a check runs,
-/// and raises its [`Stop`]. Dropping it ends the thread.
+/// A thread that watches the time and the memory of a check and raises its [`StopSignal`]. Dropping
+/// the watchdog ends the thread.
 pub(crate) struct Watchdog {
     ended: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// How often the memory is read.
+/// Interval between two readings of the memory.
 const MEMORY_INTERVAL: Duration = Duration::from_millis(25);
 
 impl Watchdog {
-    /// Watches the limits of a check that began at `started`, if it has any to be watched.
+    /// Watches the limits of a check that began at `started`. Returns `None` if there are none.
     pub(crate) fn start(
         limits: Limits,
-        stop: &Stop,
+        stop: &StopSignal,
         started: Instant,
         analyses: bool,
     ) -> Option<Self> {
-        let memory = limits.bytes.zip(limits.read_memory);
+        let memory = limits.bytes.zip(limits.memory_reader);
         if memory.is_none() && limits.time.is_none() {
             return None;
         }
         let (ended, end) = channel();
         let stop = stop.clone();
-        let times = [(limits.search_time(analyses), Stage::SearchTime), (limits.time, Stage::Time)];
+        let times =
+            [(limits.search_time(analyses), StopStage::SearchTime), (limits.time, StopStage::Time)];
         let watch = move || {
             loop {
                 let elapsed = started.elapsed();
-                let taken = memory.is_some_and(|(most, read)| read().is_some_and(|it| it >= most));
+                let taken = memory.is_some_and(|(max, read)| read().is_some_and(|it| it >= max));
                 if taken {
-                    stop.raise(Stage::Memory);
+                    stop.raise(StopStage::Memory);
                 }
                 let mut next = memory.map(|_| MEMORY_INTERVAL);
                 for (time, stage) in times {
@@ -148,65 +150,65 @@ impl Watchdog {
 impl Drop for Watchdog {
     fn drop(&mut self) {
         drop(self.ended.take());
-        // The thread does nothing that could fail.
+        // The thread cannot fail.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
 
-/// What may end a search before everything was seen.
+/// Limits of a search.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Limits {
     pub(crate) states: Option<u64>,
     pub(crate) bytes: Option<u64>,
     pub(crate) time: Option<Duration>,
-    /// Reads the memory of the process, which counts as well as what the search knows of.
-    pub(crate) read_memory: Option<ReadMemory>,
+    /// Reads the memory of the process, which counts in addition to the search's own account.
+    pub(crate) memory_reader: Option<MemoryReader>,
 }
 
-/// The share of the time that a search has where liveness is analysed after it, in percent.
+/// Share of the time limit for the search if liveness is analysed after it, in percent.
 const SEARCH_SHARE: u32 = 60;
 
-/// What ended a search before everything was seen.
+/// Limit that stopped a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Limit {
-    /// As many states as allowed were seen.
+    /// Limit on the number of states.
     States,
-    /// As much memory as allowed was taken.
+    /// Limit on memory.
     Memory,
-    /// As much time as allowed has passed.
+    /// Limit on time.
     Time,
-    /// It was told to stop.
+    /// The caller stopped the check.
     Stopped,
 }
 
 impl Limit {
-    /// The same in words.
-    pub const fn says(self) -> &'static str {
+    /// Returns a description of the limit.
+    pub const fn description(self) -> &'static str {
         match self {
-            Limit::States => "as many states as allowed were seen",
-            Limit::Memory => "as much memory as allowed was taken",
-            Limit::Time => "as much time as allowed has passed",
-            Limit::Stopped => "it was told to",
+            Limit::States => "limit on states reached",
+            Limit::Memory => "limit on memory reached",
+            Limit::Time => "limit on time reached",
+            Limit::Stopped => "stopped by the caller",
         }
     }
 }
 
 impl Limits {
-    /// How long the search may take, if what follows it has to end in time.
+    /// Returns the time limit of the search, which leaves time for the analysis.
     pub(crate) fn search_time(self, analyses: bool) -> Option<Duration> {
         let share = if analyses { SEARCH_SHARE } else { 100 };
         self.time.map(|time| time * share / 100)
     }
 
-    /// The limit that a search has reached which holds so many states and bytes, and is about to
-    /// take so many bytes more.
+    /// Returns the limit reached by a search with so many states and bytes that is about to
+    /// allocate `more` bytes.
     pub(crate) fn reached(self, states: u64, bytes: usize, more: usize) -> Option<Limit> {
-        let held = self.read_memory.and_then(|read| read()).unwrap_or(0).max(bytes as u64);
+        let held = self.memory_reader.and_then(|read| read()).unwrap_or(0).max(bytes as u64);
         let held = held + more as u64;
-        if states >= self.states.map_or(MOST_STATES, |most| most.min(MOST_STATES)) {
+        if states >= self.states.map_or(MAX_STATES, |max| max.min(MAX_STATES)) {
             Some(Limit::States)
-        } else if self.bytes.is_some_and(|most| held >= most) {
+        } else if self.bytes.is_some_and(|max| held >= max) {
             Some(Limit::Memory)
         } else {
             None
@@ -215,61 +217,61 @@ impl Limits {
 }
 
 impl<P: Checkable> Check<P> {
-    /// Stops at about so many states.
+    /// Limits the number of states, approximately.
     #[must_use]
-    pub fn max_states(mut self, most: u64) -> Self {
-        self.limits.states = Some(most);
+    pub fn max_states(mut self, max: u64) -> Self {
+        self.limits.states = Some(max);
         self
     }
 
-    /// Reads how much memory the process holds, in bytes. That counts towards
-    /// [`Check::max_memory`] as well as what the search knows of, which is less than the allocator
-    /// takes. To be left out where other things in the process take memory.
+    /// Sets a function that returns the memory of the process in bytes. It counts towards
+    /// [`Check::max_memory`] in addition to the search's own account, which excludes the
+    /// allocator's overhead. Leave it out if other parts of the process allocate memory.
     #[must_use]
-    pub fn reading_memory_by(mut self, read: ReadMemory) -> Self {
-        self.limits.read_memory = Some(read);
+    pub fn memory_reader(mut self, read: MemoryReader) -> Self {
+        self.limits.memory_reader = Some(read);
         self
     }
 
-    /// Stops before the search and the analysis after it take so many bytes.
+    /// Limits the memory of the search and the analysis, in bytes.
     #[must_use]
     pub fn max_memory(mut self, bytes: u64) -> Self {
         self.limits.bytes = Some(bytes);
         self
     }
 
-    /// Stops after so long, search and analysis of liveness taken together.
+    /// Limits the total time of the search and the analysis of liveness.
     #[must_use]
-    pub fn max_time(mut self, most: Duration) -> Self {
-        self.limits.time = Some(most);
+    pub fn max_time(mut self, max: Duration) -> Self {
+        self.limits.time = Some(max);
         self
     }
 
-    /// Stops soon after the flag is raised.
+    /// Stops the check soon after the flag is set.
     #[must_use]
     pub fn stop_when(mut self, flag: Arc<AtomicBool>) -> Self {
-        self.stop = Stop::when(flag);
+        self.stop = StopSignal::when(flag);
         self
     }
 }
 
-/// How far a search has come: for a line that a person watches.
+/// Progress of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Different worlds seen.
+    /// Number of distinct states seen.
     pub states: u64,
-    /// The length of the runs that are being extended now.
+    /// Length of the runs under expansion.
     pub depth: u32,
-    /// How many worlds there are at this depth.
+    /// Number of states at this depth.
     pub waiting: u64,
-    /// Memory taken by worlds, visited set and caches.
+    /// Memory of the states, the visited set and the caches, in bytes.
     pub bytes: usize,
-    /// Since the start.
+    /// Time since the start of the search.
     pub elapsed: Duration,
 }
 
 impl Progress {
-    /// Different worlds seen in a second, so far.
+    /// Returns the average number of distinct states per second.
     pub fn states_per_second(&self) -> f64 {
         self.states as f64 / self.elapsed.as_secs_f64().max(1e-9)
     }
@@ -286,70 +288,70 @@ mod tests {
     use super::*;
     use crate::report::Report;
 
-    /// A clock that counts looks: at one of them a stage is reached.
+    /// A clock that counts readings of the signal and reaches a stage at one of them.
     #[derive(Debug)]
     pub(crate) struct Script {
-        looks: AtomicU64,
+        readings: AtomicU64,
         raise_at: u64,
-        stage: Stage,
+        stage: StopStage,
     }
 
     impl Script {
-        pub(super) fn look(&self, stop: &Stop) {
-            if self.looks.fetch_add(1, Ordering::Relaxed) >= self.raise_at {
+        pub(super) fn read(&self, stop: &StopSignal) {
+            if self.readings.fetch_add(1, Ordering::Relaxed) >= self.raise_at {
                 stop.raise(self.stage);
             }
         }
     }
 
-    /// The report of a check that a limit ends at the look of this number, and how many looks there
-    /// were in all.
-    fn limited_at(raise_at: u64, stage: Stage) -> (Report, u64) {
-        let script = Arc::new(Script { looks: AtomicU64::new(0), raise_at, stage });
+    /// Runs a check that a limit stops at the given reading. Returns the report and the total
+    /// number of readings.
+    fn limited_at(raise_at: u64, stage: StopStage) -> (Report, u64) {
+        let script = Arc::new(Script { readings: AtomicU64::new(0), raise_at, stage });
         let mut check = Check::<RicartAgrawala>::of(2).entries(2).threads(2);
         check.stop.script = Some(Arc::clone(&script));
         let check = check.always(MutualExclusion::new()).deadlock_free().starvation_free();
-        (check.run(), script.looks.load(Ordering::Relaxed))
+        (check.run(), script.readings.load(Ordering::Relaxed))
     }
 
-    /// Work between two looks is bounded: there is a look for each world of the search, and one for
-    /// each of the analysis. So a limit is met a few looks late, wherever it falls.
+    /// Each world of the search and of the analysis reads the signal, so a limit takes effect
+    /// within a few readings.
     #[test]
-    fn a_time_limit_ends_search_and_analysis_within_a_few_looks() {
+    fn time_limit_stops_search_and_analysis_promptly() {
         const LATE: u64 = 40;
-        let (whole, looks) = limited_at(u64::MAX, Stage::Time);
+        let (whole, readings) = limited_at(u64::MAX, StopStage::Time);
         whole.assert_holds();
-        assert!(looks >= 3 * whole.states, "{looks} looks at {} worlds", whole.states);
-        for raise_at in (0..looks).step_by(7) {
-            let (report, seen) = limited_at(raise_at, Stage::Time);
-            assert!(seen <= raise_at + LATE, "raised at {raise_at}, {seen} looks");
+        assert!(readings >= 3 * whole.states, "{readings} readings for {} worlds", whole.states);
+        for raise_at in (0..readings).step_by(7) {
+            let (report, seen) = limited_at(raise_at, StopStage::Time);
+            assert!(seen <= raise_at + LATE, "raised at {raise_at}, {seen} readings");
             assert_ne!(report.judgement(), Judgement::Violated, "{report}");
             let is_whole = report.judgement() == Judgement::Holds;
             assert!(is_whole || report.limit == Some(Limit::Time), "{report}");
-            assert!(!is_whole || raise_at + LATE >= looks, "{raise_at} of {looks}: {report}");
+            assert!(!is_whole || raise_at + LATE >= readings, "{raise_at} of {readings}: {report}");
         }
     }
 
-    /// What was seen until the share of the search was over is analysed, and no evidence is made of
-    /// what was not.
+    /// The states found within the search's share of the time are analysed. Unexplored states are
+    /// no evidence.
     #[test]
-    fn a_search_that_ends_early_is_analysed_and_never_violated_by_that() {
-        let (_, looks) = limited_at(u64::MAX, Stage::SearchTime);
-        for raise_at in (0..looks).step_by(7) {
-            let (report, seen) = limited_at(raise_at, Stage::SearchTime);
+    fn early_stop_never_reports_a_violation() {
+        let (_, readings) = limited_at(u64::MAX, StopStage::SearchTime);
+        for raise_at in (0..readings).step_by(7) {
+            let (report, seen) = limited_at(raise_at, StopStage::SearchTime);
             assert_ne!(report.judgement(), Judgement::Violated, "{report}");
             let is_whole = report.judgement() == Judgement::Holds;
             assert!(is_whole || report.limit == Some(Limit::Time), "{report}");
-            assert!(seen <= looks + 40);
+            assert!(seen <= readings + 40);
         }
     }
 
     #[test]
-    fn memory_counts_what_the_process_holds_and_what_follows_the_search() {
+    fn memory_limit_counts_process_memory_and_analysis() {
         let limits = Limits { bytes: Some(100), ..Limits::default() };
         assert_eq!(limits.reached(1, 60, 39), None);
         assert_eq!(limits.reached(1, 60, 40), Some(Limit::Memory));
-        let limits = Limits { read_memory: Some(|| Some(90)), ..limits };
+        let limits = Limits { memory_reader: Some(|| Some(90)), ..limits };
         assert_eq!(limits.reached(1, 60, 9), None);
         assert_eq!(limits.reached(1, 60, 10), Some(Limit::Memory));
     }

@@ -1,4 +1,4 @@
-//! What a check found.
+//! Results of a check.
 
 use std::path::Path;
 
@@ -7,70 +7,69 @@ use serde::{Serialize, Serializer};
 
 use tenure_core::{Judgement, Property};
 
+use crate::explain::description::RunDescription;
 use crate::limits::Limit;
-use crate::tell::story::Story;
 use tenure_trace::{CreateError, Trace, WriteError, Writer};
 
-/// What a check found.
+/// Result of a check.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// The name of the algorithm.
+    /// Name of the algorithm.
     pub algorithm: String,
-    /// How many processes.
+    /// Number of processes.
     pub size: u32,
-    /// What is known of each property, in the order in which they were asked for.
+    /// Judgement of each property, in the order of selection.
     pub properties: Vec<(Property, Judgement)>,
-    /// Different worlds seen, the first included.
+    /// Number of distinct states, including the initial ones.
     pub states: u64,
-    /// Successors generated, and the first world.
+    /// Number of successors generated, plus the initial states.
     pub transitions: u64,
-    /// The length of the longest run without a detour.
+    /// Greatest distance of a state from an initial state.
     pub depth: u32,
-    /// Whether states were brought into a canonical form.
+    /// True if a reduction was in effect.
     pub reduced: bool,
-    /// How long it took.
+    /// Duration in seconds.
     pub seconds: f64,
-    /// One shortest counterexample for each violated property.
+    /// A shortest counterexample for each violated property.
     pub counterexamples: Vec<Counterexample>,
-    /// The declared bounds that cut something off.
+    /// Declared bounds that pruned states.
     pub bounds: Bounds,
-    /// Whether any process was ever in a term: where none is, no bound on terms cuts anything.
+    /// True if any process was ever in a term. Otherwise a bound on terms prunes nothing.
     pub has_terms: bool,
-    /// The limit that cut the search, if one did.
+    /// Limit that stopped the search, if any.
     pub limit: Option<Limit>,
-    /// The probability that a world was missed because it was taken for another; 0 in exact
-    /// mode.
+    /// Probability that a state was missed because of equal fingerprints; 0 in exact mode.
     pub missed: f64,
-    /// The most entries of one process during one wait of another, where it was measured.
-    pub bypass: Option<Bypassing>,
-    /// The most memory that worlds, visited set and caches took.
+    /// Exact bypass bound, if it was measured.
+    pub bypass: Option<BypassBound>,
+    /// Peak memory of the states, the visited set and the caches, in bytes.
     pub bytes: usize,
 }
 
-/// The exact bypass bound.
+/// Exact bypass bound of a lock.
 #[derive(Clone, Debug)]
-pub struct Bypassing {
-    /// The most entries of one process during one wait of another.
-    pub most: u32,
-    /// Whether counting stopped there: the true bound is at least this.
+pub struct BypassBound {
+    /// Greatest number of entries of one process during one wait of another.
+    pub max: u32,
+    /// True if counting stopped at the cap: the true bound is at least `max`.
     pub at_least: bool,
-    /// A shortest run that shows it.
-    pub story: Story,
+    /// A shortest run that reaches the bound.
+    pub run: RunDescription,
 }
 
-/// The declared bounds that cut something off; none where nothing was.
+/// Declared bounds that pruned states; `None` for those that did not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Bounds {
-    /// The most messages on a link.
+    /// Messages in flight per link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_flight: Option<usize>,
-    /// The highest term.
+    /// Highest term.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub term_max: Option<u64>,
 }
 
 impl Bounds {
-    /// Whether nothing was cut off.
+    /// Returns true if no bound pruned states.
     pub fn is_empty(self) -> bool {
         self == Bounds::default()
     }
@@ -79,66 +78,66 @@ impl Bounds {
 /// A shortest run that violates a property.
 #[derive(Clone, Debug)]
 pub struct Counterexample {
-    /// The property.
+    /// The violated property.
     pub property: Property,
-    /// How it is violated.
-    pub manner: Manner,
-    /// What is wrong, in a sentence.
-    pub says: String,
-    /// The run.
-    pub story: Story,
+    /// How the property is violated.
+    pub kind: ViolationKind,
+    /// Explanation in one sentence.
+    pub explanation: String,
+    /// The run in words.
+    pub run: RunDescription,
     /// The run as a trace.
     pub trace: Trace,
 }
 
 /// How a property is violated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Manner {
-    /// The last step does what must not be done.
+pub enum ViolationKind {
+    /// The last step violates the property.
     Step,
-    /// From here two or more that wait can never be served.
+    /// After the run, two or more waiting processes can never be served.
     Deadlock,
-    /// From here one that waits can never be served.
+    /// After the run, one waiting process can never be served.
     Blocked,
-    /// One can wait for ever although it could be served: the end of the run repeats.
+    /// A process may wait for ever although it could be served: the end of the run repeats.
     Starvation,
-    /// Processes can wait for ever, and none enters, although one could: the end of the run
+    /// Processes may wait for ever while none enters, although one could: the end of the run
     /// repeats.
     Livelock,
-    /// The run can end, or go on for ever, in a way that must not last.
+    /// The run may end, or continue for ever, in a state that must not last.
     End,
 }
 
-impl Manner {
-    /// The name in reports.
+impl ViolationKind {
+    /// Returns the name used in reports.
     pub const fn name(self) -> &'static str {
         match self {
-            Manner::Step => "step",
-            Manner::Deadlock => "deadlock",
-            Manner::Blocked => "blocked",
-            Manner::Starvation => "starvation",
-            Manner::Livelock => "livelock",
-            Manner::End => "end",
+            ViolationKind::Step => "step",
+            ViolationKind::Deadlock => "deadlock",
+            ViolationKind::Blocked => "blocked",
+            ViolationKind::Starvation => "starvation",
+            ViolationKind::Livelock => "livelock",
+            ViolationKind::End => "end",
         }
     }
 }
 
 impl Counterexample {
-    /// How many steps it takes.
+    /// Returns the number of steps.
     pub fn length(&self) -> usize {
-        self.story.length()
+        self.run.length()
     }
 
-    /// The steps in words.
+    /// Returns the steps as text.
     pub fn steps(&self) -> Vec<String> {
-        self.story.steps()
+        self.run.steps()
     }
 
     /// Writes the run as a trace.
     ///
     /// # Errors
     ///
-    /// [`SaveError`]; the file may exist by then, with a part of the trace.
+    /// Returns a [`SaveError`]. The file may exist then, with a part of the trace.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), SaveError> {
         let mut writer = Writer::create(path, &self.trace.header)?;
         for record in &self.trace.records {
@@ -148,7 +147,7 @@ impl Counterexample {
     }
 }
 
-/// A trace could not be saved.
+/// Error while saving a trace.
 #[derive(Debug, thiserror::Error)]
 pub enum SaveError {
     /// The file could not be created.
@@ -160,7 +159,7 @@ pub enum SaveError {
 }
 
 impl Report {
-    /// What is known on the whole: violated if anything is, else incomplete if anything is.
+    /// Returns the overall judgement: violated if any property is, else incomplete if any is.
     pub fn judgement(&self) -> Judgement {
         let any = |wanted| self.properties.iter().any(|(_, judgement)| *judgement == wanted);
         if any(Judgement::Violated) {
@@ -172,7 +171,8 @@ impl Report {
         }
     }
 
-    /// This report and another of the same group, whose properties follow these.
+    /// Combines this report with another of the same group. The properties of the other follow
+    /// these.
     #[must_use]
     pub fn and(mut self, other: Report) -> Self {
         self.properties.extend(other.properties);
@@ -192,41 +192,41 @@ impl Report {
         self
     }
 
-    /// Whether every property holds.
+    /// Returns true if every property holds.
     pub fn holds(&self) -> bool {
         self.judgement() == Judgement::Holds
     }
 
-    /// What is known of one property.
+    /// Returns the judgement of a property.
     ///
     /// # Panics
     ///
-    /// When it was not asked for.
+    /// Panics if the property was not selected.
     pub fn of(&self, property: &str) -> Judgement {
-        let found = self.properties.iter().find(|(asked, _)| asked.name() == property);
-        found.unwrap_or_else(|| panic!("the property {property} was not asked for")).1
+        let found = self.properties.iter().find(|(selected, _)| selected.name() == property);
+        found.unwrap_or_else(|| panic!("property {property} was not selected")).1
     }
 
-    /// The counterexample to one property, if it is violated.
+    /// Returns the counterexample to a property, if it is violated.
     pub fn counterexample(&self, property: &str) -> Option<&Counterexample> {
         self.counterexamples.iter().find(|found| found.property.name() == property)
     }
 
-    /// The shortest counterexample of all.
+    /// Returns the shortest counterexample.
     pub fn shortest(&self) -> Option<&Counterexample> {
         self.counterexamples.iter().min_by_key(|found| found.length())
     }
 
-    /// Fails a test, with the whole story, unless every property holds.
+    /// Fails a test, with the report as its message, unless every property holds.
     ///
     /// # Panics
     ///
-    /// When a property is violated or undecided.
+    /// Panics if a property is violated or undecided.
     pub fn assert_holds(&self) {
         assert!(self.holds(), "{self}");
     }
 
-    /// Memory per world at the peak.
+    /// Returns the peak memory per state, in bytes.
     pub fn bytes_per_state(&self) -> f64 {
         self.bytes as f64 / self.states.max(1) as f64
     }
@@ -257,7 +257,7 @@ impl Serialize for Report {
         fields.serialize_field("n", &self.size)?;
         fields.serialize_field("verdict", &self.judgement())?;
         fields.serialize_field("properties", &Properties(&self.properties))?;
-        if self.properties.iter().any(|(property, _)| property.is_of_liveness()) {
+        if self.properties.iter().any(|(property, _)| property.is_liveness()) {
             fields.serialize_field("fairness", "weak")?;
         }
         fields.serialize_field("states", &self.states)?;
@@ -272,7 +272,7 @@ impl Serialize for Report {
             fields.serialize_field("limit", limit)?;
         }
         if let Some(bypass) = &self.bypass {
-            fields.serialize_field("bypass_max", &bypass.most)?;
+            fields.serialize_field("bypass_max", &bypass.max)?;
         }
         fields.serialize_field("counterexample", &self.shortest())?;
         fields.serialize_field("counterexamples", &self.counterexamples)?;

@@ -1,4 +1,4 @@
-//! From a check to its report: assemble, explore, judge, tell.
+//! Execution of a check, from its configuration to the report.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,47 +7,47 @@ use std::time::Instant;
 
 use tenure_core::{ProcessId, Service};
 
-use crate::check::{Asked, Check};
-use crate::explore::{Ended, Explored, Search};
+use crate::check::{Check, CheckKind};
+use crate::error::CheckError;
+use crate::explain::description::RunDescription;
+use crate::explain::findings::FinishedSearch;
+use crate::explain::replay::path_to;
+use crate::explain::schedule::ScheduleRunner;
+use crate::explore::{Explored, Search, SearchEnd};
 use crate::limits::Watchdog;
 use crate::liveness::graph::Graph;
 use crate::model::Model;
-use crate::model::fingerprint::probability_of_a_missed_state;
-use crate::model::processes::{Processes, Setting};
-use crate::refusal::Refusal;
-use crate::report::{Bounds, Bypassing, Report};
-use crate::tell::follow::Follower;
-use crate::tell::replay::way_to;
-use crate::tell::story::Story;
-use crate::tell::told::Told;
-use crate::users::crashing::Saving;
+use crate::model::fingerprint::missed_state_probability;
+use crate::model::processes::{ModelConfig, Processes};
+use crate::report::{Bounds, BypassBound, Report};
+use crate::users::crashes::Saving;
 use crate::users::entries::Entries;
-use crate::users::entries::EntriesOfAll;
+use crate::users::entries::EntryLimits;
 use crate::users::user::{Checkable, Workload};
-use crate::world::parcel::Freight;
+use crate::world::initial::initial_worlds;
+use crate::world::network::Network;
 use crate::world::rules::Rules;
-use crate::world::start::first_worlds;
-use crate::world::{Fault, Layout, MOST_PROCESSES};
+use crate::world::{Fault, Layout, MAX_PROCESSES};
 use tenure_core::Judgement;
-use tenure_trace::Theatre;
+use tenure_trace::ScriptRunner;
 
 impl<P: Checkable> Check<P> {
-    /// Explores, and reports.
+    /// Runs the check.
     ///
     /// # Panics
     ///
-    /// When the check makes no sense, and when a handler panics: [`Check::try_run`] says why
-    /// instead.
+    /// Panics if the configuration is invalid or a handler panics. [`Check::try_run`] returns an
+    /// error instead.
     pub fn run(self) -> Report {
         self.try_run().unwrap_or_else(|refusal| panic!("{refusal}"))
     }
 
-    /// Explores, and reports.
+    /// Runs the check.
     ///
     /// # Errors
     ///
-    /// A [`Refusal`] when the check makes no sense, and when a handler panics.
-    pub fn try_run(mut self) -> Result<Report, Refusal> {
+    /// Returns a [`CheckError`] if the configuration is invalid or a handler panics.
+    pub fn try_run(mut self) -> Result<Report, CheckError> {
         let started = Instant::now();
         let (processes, rules) = self.assemble()?;
         let mut report = match self.reduced(&processes, &rules) {
@@ -58,8 +58,8 @@ impl<P: Checkable> Check<P> {
         Ok(report)
     }
 
-    /// The report of a search in which one delivery stands for many steps. `None` where that is
-    /// not possible, and where something is found, for there may be a shorter way to it.
+    /// Runs the check with the ample-set reduction. Returns `None` if the reduction does not apply,
+    /// and after a violation, because there may be a shorter run without it.
     fn reduced(&mut self, processes: &Processes<P>, rules: &Arc<Rules>) -> Option<Report> {
         if !self.ample || !rules.allow_ample() || self.bypass_cap.is_some() {
             return None;
@@ -67,66 +67,72 @@ impl<P: Checkable> Check<P> {
         let started = Instant::now();
         let reduced = Arc::new(Rules { ample: true, ..Rules::clone(rules) });
         let report = self.explored(processes, reduced).ok()?;
-        if let Some(most) = &mut self.limits.time {
-            *most = most.saturating_sub(started.elapsed());
+        if let Some(max) = &mut self.limits.time {
+            *max = max.saturating_sub(started.elapsed());
         }
         (report.reduced && report.counterexamples.is_empty()).then_some(report)
     }
 
-    /// Explores under these rules, and reports.
-    fn explored(&mut self, processes: &Processes<P>, rules: Arc<Rules>) -> Result<Report, Refusal> {
-        let first = first_worlds(processes, &rules, &self.down);
-        let rules = self.steered(processes, rules, &first)?;
-        self.stop = self.stop.renewed();
+    /// Searches under these rules and returns the report.
+    fn explored(
+        &mut self,
+        processes: &Processes<P>,
+        rules: Arc<Rules>,
+    ) -> Result<Report, CheckError> {
+        let first = initial_worlds(processes, &rules, &self.down);
+        let rules = self.forced_steps(processes, rules, &first)?;
+        self.stop = self.stop.reset();
         let analyses = self.analyses_liveness();
         let _watchdog = Watchdog::start(self.limits, &self.stop, Instant::now(), analyses);
         let explored = self.search(&rules).run(first);
         let (algorithm, service) = (self.name.clone(), self.service);
-        let mut told = Told { algorithm, service, processes, rules, explored };
-        if let Some(panicked) = told.explored.panicked.take() {
-            let story = told.breakdown(&panicked);
-            return Err(Refusal::Panicked { says: panicked.says, story });
+        let mut finished = FinishedSearch { algorithm, service, processes, rules, explored };
+        if let Some(panicked) = finished.explored.panicked.take() {
+            let run = finished.run_to_panic(&panicked);
+            return Err(CheckError::Panicked { message: panicked.message, run });
         }
-        Ok(self.report(&mut told))
+        Ok(self.report(&mut finished))
     }
 
-    /// The same rules, where nothing else happens at first than what was asked for.
-    fn steered(
+    /// Returns the rules with the steps before the search.
+    fn forced_steps(
         &self,
         processes: &Processes<P>,
         rules: Arc<Rules>,
         first: &[(Vec<u32>, u64)],
-    ) -> Result<Arc<Rules>, Refusal> {
-        let Some((world, fingerprint)) = first.first().filter(|_| !self.after.is_empty()) else {
+    ) -> Result<Arc<Rules>, CheckError> {
+        let Some((world, fingerprint)) = first.first().filter(|_| !self.prefix.is_empty()) else {
             return Ok(rules);
         };
-        let mut follower = Follower::beginning(processes, &rules, (world, *fingerprint));
-        for action in &self.after {
+        let mut follower = ScheduleRunner::starting_at(processes, &rules, (world, *fingerprint));
+        for action in &self.prefix {
             let performed = follower.perform(action);
-            performed.map_err(|impossible| Refusal::After { says: impossible.to_string() })?;
+            performed.map_err(|impossible| CheckError::InvalidPrefix {
+                reason: impossible.to_string(),
+            })?;
         }
-        let steered = follower.steps.into_iter().collect();
-        Ok(Arc::new(Rules { steered, ..Rules::clone(&rules) }))
+        let forced_steps = follower.steps.into_iter().collect();
+        Ok(Arc::new(Rules { forced_steps, ..Rules::clone(&rules) }))
     }
 
-    /// The processes and the rules of this check.
-    pub(crate) fn assemble(&mut self) -> Result<(Arc<Processes<P>>, Arc<Rules>), Refusal> {
+    /// Builds the processes and the rules of the check.
+    pub(crate) fn assemble(&mut self) -> Result<(Arc<Processes<P>>, Arc<Rules>), CheckError> {
         let workload = self.workload()?;
         self.check_assumptions()?;
-        if self.never_shifts() {
+        if self.has_fixed_stamps() {
             self.shifts = None;
         }
         let layout = Layout {
             size: self.size as usize,
             application: self.budget.of(Fault::ApplicationMessage) > 0,
-            monitors: self.judges.len(),
-            sessions: self.sessions,
-            elects_too: self.service == Service::Office,
+            monitors: self.monitors.len(),
+            sessions: self.detects_restarts,
+            has_election: self.service == Service::Office,
         };
         has_marks_for_all(&layout)?;
         let timed = self.synchronous.is_some();
-        let freight = Arc::new(Freight::new(self.order, timed, self.in_flight));
-        let setting = Setting {
+        let network = Arc::new(Network::new(self.order, timed, self.in_flight));
+        let setting = ModelConfig {
             size: self.size,
             config: self.config.clone(),
             workload,
@@ -135,8 +141,8 @@ impl<P: Checkable> Check<P> {
             synchronous: self.synchronous,
             causality: self.causality,
             application_causality: self.application_causality,
-            watched: self.watched,
-            counts: self.counts,
+            observed_layer: self.observed_layer,
+            observes_all_messages: self.observes_all_messages,
             ring: self.ring,
             stamping: self.stamping,
             clock_readings: self.clock_readings,
@@ -145,87 +151,92 @@ impl<P: Checkable> Check<P> {
             symmetry: self.symmetry.take(),
         };
         let renamings = setting.symmetry.as_ref().map_or(1, |names| names.renamings.len());
-        let judges = std::mem::take(&mut self.judges);
-        let processes = Arc::new(Processes::new(setting, judges, Arc::clone(&freight)));
-        let somebody_may_be_down = !self.down.is_empty() || self.budget.of(Fault::Crash) > 0;
+        let monitors = std::mem::take(&mut self.monitors);
+        let processes = Arc::new(Processes::new(setting, monitors, Arc::clone(&network)));
+        let can_be_down = !self.down.is_empty() || self.budget.of(Fault::Crash) > 0;
         let rules = Arc::new(Rules {
             layout,
             order: self.order,
             timed,
             budget: self.budget,
-            side: self.side.iter().fold(0, |side, process| side | 1 << process.0),
-            mutes: self.saving == Saving::Apart,
-            detects: self.detects,
-            somebody_may_be_down,
-            has_consequences: somebody_may_be_down || self.term.is_some(),
-            rebases: self.shifts.is_some(),
+            partition_side: self
+                .partition_side
+                .iter()
+                .fold(0, |side, process| side | 1 << process.0),
+            has_mute_crashes: self.saving == Saving::BeforeRelease,
+            has_detectors: self.has_detectors,
+            can_be_down,
+            has_consequences: can_be_down || self.term.is_some(),
+            can_shift_timestamps: self.shifts.is_some(),
             ample: false,
             renamings,
-            bounds_terms: self.term.is_some(),
+            has_term_bound: self.term.is_some(),
             stamped: self.shifts.is_some(),
-            drops: self.drops_when_full(),
-            steered: HashMap::new(),
+            drops_when_full: self.drops_when_full(),
+            forced_steps: HashMap::new(),
             model: Arc::clone(&processes) as Arc<dyn Model>,
-            freight,
+            network,
         });
         Ok((processes, rules))
     }
 
-    /// Whether stamps stay as they are in this check, although the protocol could shift them.
-    fn never_shifts(&self) -> bool {
+    /// Returns true if timestamps are not shifted although the protocol defines shifts.
+    fn has_fixed_stamps(&self) -> bool {
         self.budget.of(Fault::Recovery) > 0 || self.stamping.is_some()
     }
 
-    fn workload(&self) -> Result<Workload, Refusal> {
-        if self.size == 0 || self.size > MOST_PROCESSES {
-            return Err(Refusal::Size { size: self.size, most: MOST_PROCESSES });
+    fn workload(&self) -> Result<Workload, CheckError> {
+        if self.size == 0 || self.size > MAX_PROCESSES {
+            return Err(CheckError::Size { size: self.size, max: MAX_PROCESSES });
         }
         let crashes_at = self.crashes.at.iter().flatten();
-        let named = !self.side.is_empty() || self.crashes.at.is_some() || self.sessions;
-        let distinct = self.watches_names || named;
+        let named =
+            !self.partition_side.is_empty() || self.crashes.at.is_some() || self.detects_restarts;
+        let distinct = self.has_name_dependent_monitor || named;
         if self.is_symmetric && (distinct || self.analyses_liveness()) {
-            return Err(Refusal::Symmetric);
+            return Err(CheckError::AsymmetricProperty);
         }
-        let named = self.down.iter().chain(self.initiators.iter().flatten()).chain(&self.side);
+        let named =
+            self.down.iter().chain(self.initiators.iter().flatten()).chain(&self.partition_side);
         let mut named = named.chain(crashes_at);
         if let Some(stranger) = named.find(|process| process.0 >= self.size) {
-            return Err(Refusal::Stranger { process: *stranger, size: self.size });
+            return Err(CheckError::UnknownProcess { process: *stranger, size: self.size });
         }
         let entries = match &self.entries {
-            EntriesOfAll::Each(each) => vec![*each; self.size as usize],
-            EntriesOfAll::OneByOne(list) if list.len() == self.size as usize => list.clone(),
-            EntriesOfAll::OneByOne(list) => {
-                return Err(Refusal::Entries { given: list.len(), size: self.size });
+            EntryLimits::Same(each) => vec![*each; self.size as usize],
+            EntryLimits::PerProcess(list) if list.len() == self.size as usize => list.clone(),
+            EntryLimits::PerProcess(list) => {
+                return Err(CheckError::Entries { given: list.len(), size: self.size });
             }
         };
         if entries.contains(&Entries::Unbounded) {
-            if self.shifts.is_none() && !self.accepts_endless {
-                return Err(Refusal::Endless { algorithm: self.name.clone() });
+            if self.shifts.is_none() && !self.accepts_unbounded_entries {
+                return Err(CheckError::UnboundedEntries { algorithm: self.name.clone() });
             }
-            if self.never_shifts() && !self.accepts_endless {
-                return Err(Refusal::Unshifted);
+            if self.has_fixed_stamps() && !self.accepts_unbounded_entries {
+                return Err(CheckError::UnshiftedTimestamps);
             }
             if self.causality {
-                return Err(Refusal::EndlessOrder);
+                return Err(CheckError::UnboundedOrder);
             }
         }
-        let everybody = || (0..self.size).map(ProcessId).collect();
-        let initiators = self.initiators.clone().unwrap_or_else(everybody);
+        let all_processes = || (0..self.size).map(ProcessId).collect();
+        let initiators = self.initiators.clone().unwrap_or_else(all_processes);
         let workload = Workload::new(self.size, entries, initiators, self.service);
-        Ok(workload.along(self.course.clone()))
+        Ok(workload.with_schedule(self.schedule.clone()))
     }
 
-    /// True if the graph of a search is analysed after it.
+    /// Returns true if the graph is analysed after the search.
     fn analyses_liveness(&self) -> bool {
-        self.selected.iter().any(|selected| !matches!(selected.kind, Asked::Always(_)))
+        self.selected.iter().any(|selected| !matches!(selected.kind, CheckKind::Always(_)))
     }
 
     fn search(&mut self, rules: &Arc<Rules>) -> Search<'_> {
         let keeps_edges = self.analyses_liveness();
         let mut wanted = 0;
         for selected in &self.selected {
-            if let Asked::Always(place) | Asked::InTheEnd(place) = selected.kind {
-                wanted |= 1 << place;
+            if let CheckKind::Always(index) | CheckKind::InTheEnd(index) = selected.kind {
+                wanted |= 1 << index;
             }
         }
         let on_progress = self.on_progress.as_mut();
@@ -236,42 +247,42 @@ impl<P: Checkable> Check<P> {
             exact: self.exact,
             keeps_edges,
             wanted,
-            measuring: self.bypass_cap.map(|(place, _)| place),
+            measuring: self.bypass_cap.map(|(index, _)| index),
             threads: self.threads,
             on_progress: on_progress.map(|watch| &mut **watch as &mut dyn FnMut(&_)),
         }
     }
 
-    fn report(&self, told: &mut Told<'_, P>) -> Report {
-        let states = told.explored.states();
-        let limit = match told.explored.ended {
-            Ended::Limited(limit) => Some(limit),
-            Ended::Complete | Ended::Decided => None,
+    fn report(&self, finished: &mut FinishedSearch<'_, P>) -> Report {
+        let states = finished.explored.states();
+        let limit = match finished.explored.ended {
+            SearchEnd::Limited(limit) => Some(limit),
+            SearchEnd::Complete | SearchEnd::Decided => None,
         };
         let mut report = Report {
             algorithm: self.name.clone(),
             size: self.size,
             properties: Vec::new(),
             states,
-            transitions: told.explored.transitions,
-            depth: told.explored.depth,
-            reduced: self.shifts.is_some() || self.is_symmetric || told.is_ample(),
+            transitions: finished.explored.transitions,
+            depth: finished.explored.depth,
+            reduced: self.shifts.is_some() || self.is_symmetric || finished.is_ample(),
             seconds: 0.0,
             counterexamples: Vec::new(),
-            bounds: self.bounds(&told.explored),
-            has_terms: told.processes.has_terms.load(Ordering::Relaxed),
+            bounds: self.bounds(&finished.explored),
+            has_terms: finished.processes.has_terms.load(Ordering::Relaxed),
             limit,
-            missed: if self.exact { 0.0 } else { probability_of_a_missed_state(states) },
-            bypass: self.bypassing(told),
-            bytes: told.explored.bytes_peak,
+            missed: if self.exact { 0.0 } else { missed_state_probability(states) },
+            bypass: self.bypass_bound(finished),
+            bytes: finished.explored.bytes_peak,
         };
         let graph = self.analyses_liveness() && !self.stop.is_raised();
-        let graph = graph.then(|| Graph::of(&mut told.explored, self.stop.clone()));
+        let graph = graph.then(|| Graph::of(&mut finished.explored, self.stop.clone()));
         for selected in &self.selected {
-            let mut found = told.judge(selected, graph.as_ref());
+            let mut found = finished.judge(selected, graph.as_ref());
             if graph.as_ref().is_some_and(Graph::is_stopped) {
-                // What was seen of a part of it is no evidence.
-                found = told.judge(selected, None);
+                // A partial graph is no evidence.
+                found = finished.judge(selected, None);
                 report.limit = self.stop.limit();
             }
             let judgement = match (&found, report.limit) {
@@ -286,30 +297,30 @@ impl<P: Checkable> Check<P> {
     }
 
     fn bounds(&self, explored: &Explored) -> Bounds {
-        let [in_flight, term] = explored.cuts;
+        let [in_flight, term] = explored.exceeded;
         Bounds {
             in_flight: in_flight.then_some(self.in_flight),
-            term_max: self.term.filter(|_| term).map(|(_, most)| most),
+            term_max: self.term.filter(|_| term).map(|(_, max)| max),
         }
     }
 
-    fn bypassing(&self, told: &mut Told<'_, P>) -> Option<Bypassing> {
+    fn bypass_bound(&self, finished: &mut FinishedSearch<'_, P>) -> Option<BypassBound> {
         let (_, cap) = self.bypass_cap?;
-        let (most, id) = told.explored.measured?;
-        let way = way_to(&told.explored, id);
-        let most = u32::try_from(most).unwrap_or(u32::MAX);
-        let story = Story::of(&told.trace(&way, false));
-        Some(Bypassing { most, at_least: most >= cap, story })
+        let (max, id) = finished.explored.measured?;
+        let path = path_to(&finished.explored, id);
+        let max = u32::try_from(max).unwrap_or(u32::MAX);
+        let run = RunDescription::of(&finished.trace(&path, false));
+        Some(BypassBound { max, at_least: max >= cap, run })
     }
 }
 
-/// Rejects more monitors than a world has marks for.
-fn has_marks_for_all(layout: &Layout) -> Result<(), Refusal> {
+/// Returns an error if a world has too few marks for all monitors.
+fn has_marks_for_all(layout: &Layout) -> Result<(), CheckError> {
     const MARKS: usize = u32::BITS as usize;
     let of_processes = layout.marks_of_processes();
     if of_processes + layout.monitors > MARKS {
-        let most = MARKS - of_processes.min(MARKS);
-        return Err(Refusal::Monitors { monitors: layout.monitors, most });
+        let max = MARKS - of_processes.min(MARKS);
+        return Err(CheckError::Monitors { monitors: layout.monitors, max });
     }
     Ok(())
 }

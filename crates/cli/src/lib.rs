@@ -1,68 +1,68 @@
 //! Leader election and distributed mutual exclusion that you can check, watch and run.
 //!
-//! An algorithm is written once, as a pure state machine, and the very same code is simulated,
-//! exhaustively checked, and run for real over TCP. Here three processes of Ricart and Agrawala's
-//! lock are driven by hand; a network is whatever carries their messages:
+//! An algorithm is written once, as a pure state machine. The same code is simulated, exhaustively
+//! checked, and run over TCP. The following example drives three processes of Ricart and Agrawala's
+//! lock by hand; the queue of inputs is the network:
 //!
 //! ```
 //! use std::collections::VecDeque;
 //!
 //! use tenure::algorithms::mutex::{RicartAgrawala, ricart_agrawala};
 //! use tenure::core::service::mutex::{Command, Event};
-//! use tenure::core::{Group, Input, Node, ProcessId, Still};
+//! use tenure::core::{ConstantEnvironment, Group, Input, Node, ProcessId};
 //!
 //! let config = ricart_agrawala::Config::default();
 //! let groups = (0..3).map(|me| Group::new(ProcessId(me), 3));
-//! let boot = |group| Node::<RicartAgrawala>::boot(group, &config, None, Still);
+//! let boot = |group| Node::<RicartAgrawala>::boot(group, &config, None, ConstantEnvironment);
 //! let mut nodes: Vec<_> = groups.map(boot).collect();
 //!
-//! // P1 and P2 both ask to enter; messages are delivered in the order in which they were sent.
-//! let asks = [0, 1].map(|at| (ProcessId(at), Input::Command(Command::Enter)));
-//! let mut inputs = VecDeque::from(asks);
+//! // P1 and P2 both request the critical section; messages are delivered in the order of sending.
+//! let requests = [0, 1].map(|at| (ProcessId(at), Input::Command(Command::Enter)));
+//! let mut inputs = VecDeque::from(requests);
 //! let mut entered = Vec::new();
 //! while let Some((at, input)) = inputs.pop_front() {
-//!     let released = nodes[at.index()].step(input).saved();
+//!     let released = nodes[at.index()].step(input).mark_saved();
 //!     for (to, message) in released.messages {
 //!         inputs.push_back((to, Input::Message { from: at, message }));
 //!     }
 //!     entered.extend(released.events.map(|event| (at, event)));
 //! }
-//! // Only P1, whose request comes first, got everybody's permission.
+//! // Only P1, whose request is the earliest, has the permission of all processes.
 //! assert!(matches!(entered[..], [(ProcessId(0), Event::Entered { .. })]));
 //! ```
 //!
-//! | crate | what for |
+//! | crate | purpose |
 //! |---|---|
-//! | [`core`] | the vocabulary: protocols, effects, services, monitors, cards |
-//! | [`algorithms`] | one file for each published algorithm, and how they are put together |
-//! | [`trace`] | what happened: written, merged, shown and judged |
-//! | [`sim`] | seeded runs in virtual time, with faults, monitors and metrics |
-//! | [`check`] | every schedule of a small group, with shortest counterexamples |
-//! | [`runtime`] | a protocol over TCP, with what it saves on disk |
-//! | [`daemon`] | a node as a process |
+//! | [`core`] | the common types: protocols, effects, services, monitors, cards |
+//! | [`algorithms`] | one file for each published algorithm, and their compositions |
+//! | [`trace`] | recorded runs: writing, merging, drawing and judging them |
+//! | [`sim`] | simulation in virtual time from a seed, with faults, monitors and metrics |
+//! | [`check`] | model checking of small groups, with shortest counterexamples |
+//! | [`runtime`] | running a protocol over TCP, with its state on disk |
+//! | [`daemon`] | a node as an operating-system process |
 //!
-//! A service that wants a lock of its own starts with [`daemon`], and needs none of the features
-//! that are on by default; beyond one machine it needs `keys`.
+//! To embed a lock in a service, start with [`daemon`]. It needs none of the features that are on
+//! by default; nodes on more than one machine need `keys`.
 //!
-//! | feature | what for |
+//! | feature | purpose |
 //! |---|---|
-//! | `keys` | nodes beyond this machine: they know each other by keys, and seal what they say |
-//! | `file` | configurations that are files |
-//! | `page` | a page on which a browser shows what a node does |
-//! | `sim`, `check` | the engines of these names |
-//! | `command` | all of them, and the command `tenure`, as a program and as a function |
+//! | `keys` | nodes on several machines: authentication and encryption by keys |
+//! | `file` | configuration files |
+//! | `page` | the status page of a node, for a browser |
+//! | `sim`, `check` | the simulator and the checker |
+//! | `command` | all of these, and the command `tenure` as a program and as a function |
 //! | `service` (default) | `command`, and the lock service: `tenure serve`, `run --service` |
-//! | `tls` | the same for clients who speak TLS |
+//! | `tls` | the lock service and its clients over TLS |
 //!
-//! A program whose `main` is
-//! `tenure::main(tenure::catalogue![MyLock])` is that command, with an algorithm of its own in it.
+//! A program whose `main` is `tenure::main(tenure::catalogue![MyLock])` is that command with an
+//! additional algorithm.
 //!
 #![doc = include_str!("../README.md")]
 
 #[cfg(feature = "command")]
 mod cmd;
 
-/// What the front page shows is compiled.
+/// Compiles the README examples as doctests.
 #[cfg(all(doctest, feature = "command"))]
 #[doc = include_str!("../../../README.md")]
 struct FrontPage;

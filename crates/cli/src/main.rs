@@ -1,4 +1,4 @@
-//! The command `tenure`; `tenure --help` says what it can do.
+//! The command `tenure`; see `tenure --help`.
 
 fn main() -> std::process::ExitCode {
     tenure::main(tenure::catalogue![])

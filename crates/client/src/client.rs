@@ -1,90 +1,90 @@
-//! Who uses a service.
+//! The client.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::access::Access;
-use crate::changes::Changes;
-use crate::endpoint::Endpoint;
+use crate::election::observer::Observer;
 use crate::error::ClientError;
-use crate::line::Line;
-use crate::observer::Observer;
+use crate::options::ConnectOptions;
 use crate::session::Session;
+use crate::transport::channel::Channel;
+use crate::transport::endpoint::Endpoint;
+use crate::watch::queue_changes::QueueChanges;
 
-/// How long a request may take, whoever answers it.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+/// Time to establish the first connection.
+const INITIAL_CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// How long nobody may accept a connection at the beginning.
-const AT_FIRST: Duration = Duration::from_secs(3);
-
-/// A client of a lock service, `tenure serve` or an etcd of 3.4 or later. Clones share one
-/// connection: to whichever member answers, and to the one that leads as soon as that is known to a
-/// session ([`Access::any_member`] is for who wants it otherwise).
+/// A client of a lock service, `tenure serve` or an etcd of 3.4 or later.
+///
+/// Clones share one connection. It is to any member that responds; once there is a session, it
+/// moves to the leader, unless [`ConnectOptions::any_member`] turns this off.
 #[derive(Clone, Debug)]
 pub struct Client {
-    pub(crate) line: Arc<Line>,
+    pub(crate) channel: Arc<Channel>,
 }
 
 impl Client {
     /// Connects to a service with members at these endpoints, such as `http://127.0.0.1:2379`.
     ///
-    /// One that accepts the connection is enough. They are tried in turn, from any of them on.
+    /// One member that accepts the connection is enough. They are tried in turn, beginning with a
+    /// random one.
     ///
     /// # Errors
     ///
-    /// [`ClientError::Endpoint`] for what is none, and [`ClientError::Silence`] if nobody accepts
-    /// a connection for three seconds.
+    /// [`ClientError::InvalidEndpoint`], and [`ClientError::Unavailable`] if no member accepts a
+    /// connection within three seconds.
     pub async fn connect<I>(endpoints: I) -> Result<Client, ClientError>
     where
         I: IntoIterator,
         I::Item: AsRef<str>,
     {
-        Client::connect_as(endpoints, Access::default()).await
+        Client::connect_as(endpoints, ConnectOptions::default()).await
     }
 
-    /// The same as a user, or to members that speak TLS: with a [`User`](crate::User), with
-    /// [`Certificates`](crate::Certificates), or with an [`Access`] that has both.
+    /// Connects with options: a [`User`](crate::User), [`Certificates`](crate::Certificates), or
+    /// [`ConnectOptions`] with both.
     ///
     /// # Errors
     ///
-    /// As [`Client::connect`], [`ClientError::Unvouched`] for an `https` endpoint without
-    /// certificates, and [`ClientError::Refused`] if the password is another.
+    /// As [`Client::connect`], [`ClientError::MissingCertificates`] for an `https` endpoint without
+    /// certificates, and [`ClientError::Rejected`] if the password is wrong.
     pub async fn connect_as<I>(
         endpoints: I,
-        access: impl Into<Access>,
+        options: impl Into<ConnectOptions>,
     ) -> Result<Client, ClientError>
     where
         I: IntoIterator,
         I::Item: AsRef<str>,
     {
-        let access = access.into();
-        let endpoints = Endpoint::parse_all(endpoints, &access)?;
-        let line = Arc::new(Line::new(endpoints, access));
-        line.connection(Instant::now() + AT_FIRST).await?;
-        Ok(Client { line })
+        let options = options.into();
+        let endpoints = Endpoint::parse_all(endpoints, &options)?;
+        let channel = Arc::new(Channel::new(endpoints, options));
+        channel.connection(Instant::now() + INITIAL_CONNECT_TIMEOUT).await?;
+        Ok(Client { channel })
     }
 
-    /// Begins a session: whatever is held in it is given up when it ends. It is renewed in the
-    /// background, and ends `ttl` after the last renewal at the latest; in whole seconds, and the
-    /// service may choose longer.
+    /// Starts a session. All locks and leaderships in it end with it.
+    ///
+    /// The session is renewed in the background and ends `ttl` after the last renewal at the
+    /// latest. `ttl` is rounded down to whole seconds, and the service may choose a longer one.
     ///
     /// # Errors
     ///
     /// [`ClientError`]
     pub async fn session(&self, ttl: Duration) -> Result<Session, ClientError> {
-        Session::begin(self, ttl).await
+        Session::start(self.channel.clone(), ttl).await
     }
 
-    /// Sees who enters and who leaves the queue of a lock or an election, from a revision of the
-    /// service on; 1 is the first.
-    pub fn changes(&self, name: &str, from: u64) -> Changes {
-        Changes::new(self, name, from)
+    /// Watches the queue of a lock or an election from a revision of the service on. The first
+    /// revision is 1.
+    pub fn changes(&self, name: &str, from: u64) -> QueueChanges {
+        QueueChanges::new(self.channel.clone(), name, from)
     }
 
-    /// Sees who leads an election, now and whenever that changes.
+    /// Observes the leader of an election.
     pub fn observe(&self, name: &str) -> Observer {
-        Observer::new(self.clone(), name)
+        Observer::new(self.channel.clone(), name)
     }
 }

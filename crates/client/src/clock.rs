@@ -1,4 +1,4 @@
-//! The clock by which leases end, which goes on while the machine sleeps.
+//! The clock for leases, which includes time in which the machine was suspended.
 
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
@@ -6,35 +6,36 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
-/// How often it is seen whether the machine has slept.
-const OFTEN: Duration = Duration::from_secs(1);
+/// Interval at which the clocks are compared to detect a suspension.
+const SUSPEND_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// What is no sleep, but a clock that was read a little later than another.
-const SLIGHT: Duration = Duration::from_millis(10);
+/// Difference of the clocks that is no suspension: they are not read at the same moment.
+const CLOCK_READ_TOLERANCE: Duration = Duration::from_millis(10);
 
-/// This moment. It is that of `Instant` but for the time in which the machine was asleep, which
-/// that one does not count.
+/// Returns the current time. In contrast to [`Instant::now`] it includes time in which the machine
+/// was suspended.
 pub(crate) fn now() -> Instant {
-    static BEGUN: OnceLock<(Instant, Duration)> = OnceLock::new();
-    let (begun, then) = BEGUN.get_or_init(|| (Instant::now(), since_boot()));
-    *begun + since_boot().saturating_sub(*then)
+    static ORIGIN: OnceLock<(Instant, Duration)> = OnceLock::new();
+    let (origin, then) = ORIGIN.get_or_init(|| (Instant::now(), since_boot()));
+    *origin + since_boot().saturating_sub(*then)
 }
 
-/// Tells whoever waits that the machine has slept, so that they look how late it is.
+/// Wakes sleeping tasks after the machine was suspended, so that they check the time again.
 #[derive(Debug, Default)]
-pub(crate) struct Waking(watch::Sender<()>);
+pub(crate) struct SuspendWatch(watch::Sender<()>);
 
-impl Waking {
-    /// Looks for it as long as anybody else has this. Must be called inside a tokio runtime.
-    pub(crate) fn start() -> Arc<Waking> {
-        let waking = Arc::new(Waking::default());
-        tokio::spawn(tell(Arc::downgrade(&waking)));
-        waking
+impl SuspendWatch {
+    /// Starts a task that detects suspensions until all other references are dropped. Must be
+    /// called in a tokio runtime.
+    pub(crate) fn start() -> Arc<SuspendWatch> {
+        let watch = Arc::new(SuspendWatch::default());
+        tokio::spawn(detect_suspensions(Arc::downgrade(&watch)));
+        watch
     }
 
-    /// Waits until then.
-    pub(crate) async fn reached(&self, deadline: Instant) {
-        let mut told = self.0.subscribe();
+    /// Sleeps until a deadline on the clock of [`now`].
+    pub(crate) async fn sleep_until(&self, deadline: Instant) {
+        let mut resumed = self.0.subscribe();
         loop {
             let left = deadline.saturating_duration_since(now());
             if left.is_zero() {
@@ -42,48 +43,48 @@ impl Waking {
             }
             tokio::select! {
                 () = sleep(left) => {}
-                // The sender is as old as this.
-                _ = told.changed() => {}
+                // `self` owns the sender, so this does not fail.
+                _ = resumed.changed() => {}
             }
         }
     }
 }
 
-async fn tell(waking: Weak<Waking>) {
-    let asleep = || now().saturating_duration_since(Instant::now());
-    let mut known = asleep();
+async fn detect_suspensions(watch: Weak<SuspendWatch>) {
+    let suspended = || now().saturating_duration_since(Instant::now());
+    let mut before = suspended();
     loop {
-        sleep(OFTEN).await;
-        let Some(waking) = waking.upgrade() else { return };
-        let slept = asleep();
-        if slept > known + SLIGHT {
-            waking.0.send_replace(());
+        sleep(SUSPEND_CHECK_INTERVAL).await;
+        let Some(watch) = watch.upgrade() else { return };
+        let total = suspended();
+        if total > before + CLOCK_READ_TOLERANCE {
+            watch.0.send_replace(());
         }
-        known = slept;
+        before = total;
     }
 }
 
 #[cfg(all(target_os = "linux", not(test)))]
 fn since_boot() -> Duration {
-    system()
+    boot_time()
 }
 
-/// What is not known to go on on other systems is taken to stand still on all of them.
+/// The clock of other systems may or may not include suspensions, so none are assumed.
 #[cfg(not(target_os = "linux"))]
 fn since_boot() -> Duration {
-    static BEGUN: OnceLock<Instant> = OnceLock::new();
-    BEGUN.get_or_init(Instant::now).elapsed()
+    static ORIGIN: OnceLock<Instant> = OnceLock::new();
+    ORIGIN.get_or_init(Instant::now).elapsed()
 }
 
 #[cfg(target_os = "linux")]
-fn system() -> Duration {
+fn boot_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
     Duration::try_from(time).unwrap_or_default()
 }
 
 #[cfg(all(target_os = "linux", test))]
 fn since_boot() -> Duration {
-    system() + tests::SLEPT.get()
+    boot_time() + tests::SUSPENDED.get()
 }
 
 #[cfg(all(target_os = "linux", test))]
@@ -93,48 +94,49 @@ mod tests {
     use tokio::time::timeout;
 
     use super::*;
-    use crate::client::{Client, PATIENCE};
-    use crate::error::Lost;
-    use crate::member::member;
+    use crate::client::Client;
+    use crate::error::LossReason;
+    use crate::test_member::start_member;
+    use crate::transport::REQUEST_TIMEOUT;
 
     thread_local! {
-        /// How long the machine has slept, as this thread's tests have it.
-        pub(super) static SLEPT: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+        /// Simulated duration of suspensions, per test thread.
+        pub(super) static SUSPENDED: Cell<Duration> = const { Cell::new(Duration::ZERO) };
     }
 
     #[tokio::test]
-    async fn whoever_waits_is_told_when_the_machine_wakes_up() {
-        let waking = Waking::start();
+    async fn sleepers_wake_after_a_suspension() {
+        let watch = SuspendWatch::start();
         let late = now() + Duration::from_secs(3600);
-        let mut reached = std::pin::pin!(waking.reached(late));
+        let mut reached = std::pin::pin!(watch.sleep_until(late));
         tokio::select! {
             biased;
             () = &mut reached => panic!("an hour has not passed"),
             () = tokio::task::yield_now() => {}
         }
-        SLEPT.set(Duration::from_secs(3601));
-        assert!(now() >= late, "it counts at once");
-        timeout(PATIENCE, reached).await.expect("nobody waits for the hour");
+        SUSPENDED.set(Duration::from_secs(3601));
+        assert!(now() >= late, "the clock advances at once");
+        timeout(REQUEST_TIMEOUT, reached).await.expect("the sleeper does not wait for an hour");
     }
 
     #[tokio::test]
-    async fn a_lease_that_ran_out_while_the_machine_slept_is_claimed_no_more() {
-        let (_folder, address) = member().await;
+    async fn session_ends_if_lease_expires_during_suspension() {
+        let (_folder, address) = start_member().await;
         let client = Client::connect([&address]).await.expect("a connection");
         let session = client.session(Duration::from_secs(60)).await.expect("a session");
         let guard = session.lock("jobs").await.expect("the lock");
-        let until = guard.deadline().expect("it is held");
+        let until = guard.deadline().expect("a deadline");
 
-        SLEPT.set(SLEPT.get() + Duration::from_secs(30));
-        assert_eq!(session.ended(), None);
-        let sooner = guard.deadline().expect("it is held still");
-        assert!(sooner < until - Duration::from_secs(29), "half of it is over");
+        SUSPENDED.set(SUSPENDED.get() + Duration::from_secs(30));
+        assert_eq!(session.end_reason(), None);
+        let sooner = guard.deadline().expect("a deadline");
+        assert!(sooner < until - Duration::from_secs(29), "half of the TTL has passed");
 
-        SLEPT.set(SLEPT.get() + Duration::from_secs(31));
-        // Nobody has been told yet, and nothing was renewed.
-        assert_eq!(session.ended(), Some(Lost::Silence));
+        SUSPENDED.set(SUSPENDED.get() + Duration::from_secs(31));
+        // No task has been notified yet, and no renewal was sent.
+        assert_eq!(session.end_reason(), Some(LossReason::NotRenewed));
         assert_eq!(guard.deadline(), None);
-        assert_eq!(guard.lost().await, Lost::Silence);
-        assert!(std::time::Instant::now() < until, "nobody waited for it to run out here");
+        assert_eq!(guard.lost().await, LossReason::NotRenewed);
+        assert!(std::time::Instant::now() < until, "the TTL has not passed on the ordinary clock");
     }
 }

@@ -1,72 +1,71 @@
-//! What can go wrong, and what became of what was asked.
+//! Errors, and the effect that a failed request may have had.
 
 use thiserror::Error;
 use tonic::Code;
 
-/// Why something was not done.
+/// Error of a request to a service.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ClientError {
-    /// No address of a service: nothing was asked.
-    #[error("`{endpoint}` is no endpoint such as http://127.0.0.1:2379")]
-    Endpoint {
-        /// What was given.
+    /// An endpoint is invalid. No request was sent.
+    #[error("invalid endpoint '{endpoint}': expected a URL such as http://127.0.0.1:2379")]
+    InvalidEndpoint {
+        /// The endpoint as it was given.
         endpoint: String,
     },
-    /// An address where TLS is spoken, and nothing is known of whom to believe there: nothing was
-    /// asked.
-    #[error("`{endpoint}` speaks TLS, and there is no certificate of who vouches for it")]
-    Unvouched {
-        /// What was given.
+    /// An endpoint uses TLS, and no certificates of authorities were given. No request was sent.
+    #[error("endpoint '{endpoint}' uses TLS and requires the certificate of its authority")]
+    MissingCertificates {
+        /// The endpoint as it was given.
         endpoint: String,
     },
-    /// Nobody answered in time. What was asked may have been done, or may yet be.
-    #[error("no answer from {endpoints}: {why}")]
-    Silence {
-        /// Who was asked.
+    /// No member responded in time. The request may have taken effect, or may still do so.
+    #[error("no answer from {endpoints}: {reason}")]
+    Unavailable {
+        /// Endpoints that were tried.
         endpoints: String,
-        /// What was the matter the last time.
-        why: String,
+        /// Failure of the last attempt.
+        reason: String,
     },
-    /// The service says no: nothing was done.
+    /// The service rejected the request, which had no effect.
     #[error("refused: {message}")]
-    Refused {
-        /// The code of gRPC.
+    Rejected {
+        /// Status code of gRPC.
         code: Code,
-        /// The words of the service.
+        /// Message of the service.
         message: String,
     },
-    /// The session is over, or the claim is.
+    /// The session or the claim has ended.
     #[error("{0}")]
-    Lost(#[from] Lost),
+    Lost(#[from] LossReason),
 }
 
-/// Why a session, a lock or an office is over.
+/// Reason why a session, a lock or a leadership has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum Lost {
-    /// No renewal was answered in time, so nothing is claimed any more. The service may not have
-    /// ended the lease yet.
+pub enum LossReason {
+    /// No renewal succeeded in time, so the client must assume that the lease has expired. The
+    /// service may still have it.
     #[error("no renewal was answered in time")]
-    Silence,
-    /// The service has ended the lease.
+    NotRenewed,
+    /// The service ended the lease.
     #[error("the service has ended the lease")]
-    Gone,
-    /// Somebody has deleted the key of the claim. The session goes on.
+    LeaseEnded,
+    /// Another client deleted the key of the claim. The session continues.
     #[error("its key was deleted")]
-    Deleted,
-    /// The service does not show its key any more: nobody would learn that it was deleted.
-    #[error("its key may not be seen any more")]
-    Denied,
-    /// Its owner has ended the session.
+    KeyDeleted,
+    /// The user may not read the key of the claim any more, so a deletion would go unnoticed.
+    #[error("its key may not be read any more")]
+    AccessDenied,
+    /// The owner closed the session.
     #[error("the session was closed")]
     Closed,
 }
 
-impl From<tenure_session::Lost> for Lost {
-    fn from(lost: tenure_session::Lost) -> Self {
-        match lost {
-            tenure_session::Lost::Silence => Lost::Silence,
-            tenure_session::Lost::Gone => Lost::Gone,
-            tenure_session::Lost::Closed => Lost::Closed,
+impl From<tenure_session::LossReason> for LossReason {
+    fn from(reason: tenure_session::LossReason) -> Self {
+        match reason {
+            tenure_session::LossReason::NotRenewed => LossReason::NotRenewed,
+            tenure_session::LossReason::LeaseEnded => LossReason::LeaseEnded,
+            tenure_session::LossReason::Closed => LossReason::Closed,
         }
     }
 }

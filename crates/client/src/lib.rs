@@ -2,46 +2,33 @@
 //!
 #![doc = include_str!("../README.md")]
 
-mod access;
 mod admin;
-mod admin_calls;
-mod calls;
-mod certificates;
-mod changes;
-mod claim;
+mod byte_stream;
 mod client;
 mod clock;
-mod connection;
-mod endpoint;
+mod election;
 mod error;
-mod guard;
-mod keeper;
-mod leader;
-mod leading;
-mod leaving;
-mod line;
-#[cfg(test)]
-mod member;
-mod observer;
+mod lock;
+mod options;
+mod requests;
 mod session;
-#[cfg_attr(not(feature = "tls"), path = "tls_none.rs")]
+#[cfg(test)]
+mod test_member;
 mod tls;
-mod txn;
-mod txns;
+mod transport;
 mod user;
-mod watching;
-mod wire;
+mod watch;
 
-pub use access::Access;
+pub use admin::calls::{Key, Member, MemberStatus, Page, Query};
 pub use admin::{Admin, Snapshot};
-pub use admin_calls::{Key, Member, MemberStatus, Page, Query};
-pub use certificates::{CertificateError, Certificates};
-pub use changes::{Change, Changes};
 pub use client::Client;
-pub use error::{ClientError, Lost};
-pub use guard::Guard;
-pub use leading::Leading;
-pub use observer::{Observer, Office};
+pub use election::leadership::Leadership;
+pub use election::observer::{ElectionState, Observer};
+pub use error::{ClientError, LossReason};
+pub use lock::guard::Guard;
+pub use options::ConnectOptions;
 pub use session::{Deadlines, Session};
+pub use tls::{CertificateError, Certificates};
 pub use tonic::Code;
 pub use user::User;
+pub use watch::queue_changes::{QueueChange, QueueChanges};

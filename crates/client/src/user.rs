@@ -1,8 +1,8 @@
-//! Who a client is.
+//! Credentials of a client.
 
 use std::fmt;
 
-/// Who a client is, where the service wants to know.
+/// Name and password of a user, for services that require authentication.
 #[derive(Clone, PartialEq, Eq)]
 pub struct User {
     pub(crate) name: String,
@@ -10,13 +10,13 @@ pub struct User {
 }
 
 impl User {
-    /// The user of this name, who has this password.
+    /// Creates credentials from name and password.
     pub fn new(name: impl Into<String>, password: impl Into<String>) -> Self {
         User { name: name.into(), password: password.into() }
     }
 }
 
-/// Without the password.
+/// Omits the password.
 impl fmt::Debug for User {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("User").field("name", &self.name).finish_non_exhaustive()

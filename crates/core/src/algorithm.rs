@@ -1,85 +1,86 @@
-//! What an algorithm says of itself, beside what it does.
+//! The declarations of an algorithm, beside its behaviour.
 
 use alloc::sync::Arc;
 
 use crate::card::Card;
 use crate::protocol::Protocol;
 use crate::rank::Rank;
-use crate::theory::{Expected, Scene};
+use crate::theory::{Prediction, WorkloadKind};
 
-/// A protocol that says what it needs, and which of its numbers grow without end.
+/// A protocol that declares its assumptions, and how to shift its unbounded numbers.
 ///
-/// # Stamps
+/// # Timestamps
 ///
-/// The behaviour of many algorithms does not change when all their stamps are shifted alike. A
-/// checker that subtracts the smallest stamp in the world from all of them makes endlessly
-/// repeated requests a finite graph. Where there is nothing to say, nothing is said: a checker may
-/// as well leave states as they are, and correctness never depends on it. Who says something keeps
-/// to this:
+/// Many algorithms behave the same when all their timestamps are shifted by the same amount. A
+/// checker that subtracts the smallest timestamp in the world from all of them turns endlessly
+/// repeated requests into a finite graph. The default implementations declare nothing. A checker
+/// may leave states as they are, so correctness never depends on shifting. An implementation obeys
+/// these rules:
 ///
-/// - Shifting by `by` all processes, all messages under way and all that was saved gives a world
-///   that does the same, shifted: stamps are compared with stamps and with nothing else.
-/// - [`Algorithm::smallest_stamp`] looks at every stamp that [`Algorithm::shift_stamps`] changes;
-///   a field that means nothing in a phase is reset to one value, and left out of both.
-/// - The first half of every [`Fence`](crate::Fence) is a stamp, and shifts with the rest.
+/// - Shifting all processes, all messages in flight and all saved state by `by` yields a world with
+///   the same behaviour, shifted. Timestamps are compared with timestamps and with nothing else.
+/// - [`Algorithm::smallest_timestamp`] reads every timestamp that [`Algorithm::shift_timestamps`]
+///   changes. A field without meaning in some phase is reset to one value there, and both methods
+///   ignore it.
+/// - The first half of every [`Fence`](crate::Fence) is a timestamp and shifts with the rest.
 pub trait Algorithm: Protocol {
-    /// The card of this algorithm under `config` in a group of `size` processes.
+    /// Returns the card of this algorithm under `config` in a group of `size` processes.
     fn card(config: &Self::Config, size: u32) -> Card;
 
-    /// How many messages theory expects under `config` in a group of `size`, where nothing goes
-    /// wrong and no variant is switched on; nothing where it has no formula.
-    fn expected(config: &Self::Config, size: u32, scene: Scene) -> Option<Expected> {
+    /// Returns the number of messages that theory predicts under `config` in a group of `size`,
+    /// without faults and without variants. Returns `None` if there is no formula.
+    fn expected(config: &Self::Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
         let _ = (config, size, scene);
         None
     }
 
-    /// The same configuration with other ranks, by process, for an election that the largest rank
-    /// wins.
+    /// Returns the configuration with other ranks, by process, for an election that the largest
+    /// rank wins.
     fn ranked(config: &Self::Config, ranks: Arc<[Rank]>) -> Self::Config {
         let _ = ranks;
         config.clone()
     }
 
-    /// The number of the highest term that the state knows of, 0 where there are none: terms
-    /// cannot be shifted, but a checker can stop at a declared one.
+    /// Returns the highest term number in the state, or 0 if there are none. Terms cannot be
+    /// shifted, but a checker can stop at a declared one.
     fn highest_term(&self) -> u64 {
         0
     }
 
-    /// Whether stamps can be shifted at all.
-    fn rebases(config: &Self::Config) -> bool {
+    /// Returns true if timestamps can be shifted.
+    fn can_shift_timestamps(config: &Self::Config) -> bool {
         let _ = config;
         false
     }
 
-    /// The smallest stamp in the state, if it has one.
-    fn smallest_stamp(&self) -> Option<u64> {
+    /// Returns the smallest timestamp in the state, if it has one.
+    fn smallest_timestamp(&self) -> Option<u64> {
         None
     }
 
-    /// Makes every stamp in the state smaller by `by`, which is at most the smallest one.
-    fn shift_stamps(&mut self, by: u64) {
+    /// Subtracts `by` from every timestamp in the state. `by` is at most the smallest one.
+    fn shift_timestamps(&mut self, by: u64) {
         let _ = by;
     }
 
-    /// The smallest stamp in a message, if it has one.
+    /// Returns the smallest timestamp in a message, if it has one.
     fn smallest_in_message(config: &Self::Config, message: &Self::Message) -> Option<u64> {
         let _ = (config, message);
         None
     }
 
-    /// Makes every stamp in a message smaller by `by`.
+    /// Subtracts `by` from every timestamp in a message.
     fn shift_message(config: &Self::Config, message: &mut Self::Message, by: u64) {
         let _ = (config, message, by);
     }
 
-    /// The smallest stamp in what was saved, if it has one.
+    /// Returns the smallest timestamp in saved state, if it has one.
     fn smallest_in_stable(config: &Self::Config, stable: &Self::Stable) -> Option<u64> {
         let _ = (config, stable);
         None
     }
 
-    /// Makes every stamp in what was saved smaller by `by`.
+    /// Subtracts `by` from every timestamp in saved state.
     fn shift_stable(config: &Self::Config, stable: &mut Self::Stable, by: u64) {
         let _ = (config, stable, by);
     }

@@ -1,4 +1,4 @@
-//! The runner's side of [`Effects`]: what one step asked for, in order.
+//! The runner's side of [`Effects`]: the effects of one step, in order.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -7,22 +7,22 @@ use crate::process::ProcessId;
 use crate::protocol::{Effects, Protocol};
 use crate::time::{Delay, LocalTime};
 
-/// Where choices and clocks come from. Each engine has its own.
+/// Source of choices and clock readings. Each engine has its own.
 pub trait Environment {
-    /// Some number below `bound`, which is at least 1.
+    /// Returns a number below `bound`, which is at least 1.
     fn choose(&mut self, bound: u32) -> u32;
 
-    /// The clock of the process that is being stepped.
+    /// Returns the clock of the process that takes the step.
     fn local_clock(&mut self) -> LocalTime;
 }
 
-/// An environment in which nothing varies: every choice is 0, the clock stands at 0.
+/// An environment without variation: every choice is 0, and the clock stays at 0.
 ///
-/// Enough for the many algorithms that neither choose nor read a clock.
+/// It suffices for the many algorithms that neither choose nor read a clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Still;
+pub struct ConstantEnvironment;
 
-impl Environment for Still {
+impl Environment for ConstantEnvironment {
     fn choose(&mut self, _bound: u32) -> u32 {
         0
     }
@@ -32,44 +32,44 @@ impl Environment for Still {
     }
 }
 
-/// One change to the set of armed timers.
+/// A change to the set of armed timers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TimerChange<T> {
-    /// Arm it, replacing an armed one of the same name.
+    /// Arms the timer and replaces an armed one of the same name.
     Set(T, Delay),
-    /// Disarm it.
+    /// Disarms the timer.
     Cancel(T),
 }
 
-/// What a step asked for, collected in buffers that are reused from step to step.
+/// Effects of a step, collected in buffers that are reused for each step.
 ///
-/// One batch serves any number of processes, one step at a time: this is how the simulator
-/// keeps a million of them. Whoever does real I/O uses [`Node`](crate::Node) instead, which
-/// does not let effects out before the stable state is saved.
+/// One batch serves any number of processes, one step at a time. This lets the simulator keep a
+/// million processes. For real I/O use [`Node`](crate::Node) instead, which releases no effects
+/// before the stable state is saved.
 #[derive(Debug)]
-pub struct Batch<P: Protocol, E = Still> {
+pub struct Batch<P: Protocol, E = ConstantEnvironment> {
     /// Messages to send, in order.
     pub messages: Vec<(ProcessId, P::Message)>,
-    /// Changes to timers, in order.
+    /// Timer changes, in order.
     pub timers: Vec<TimerChange<P::Timer>>,
-    /// What to tell the local user, in order.
+    /// Events to report to the local user, in order.
     pub events: Vec<P::Event>,
-    /// Where choices and clocks come from.
+    /// Source of choices and clock readings.
     pub environment: E,
 }
 
 impl<P: Protocol, E> Batch<P, E> {
-    /// An empty batch.
+    /// Creates an empty batch.
     pub const fn new(environment: E) -> Self {
         Batch { messages: Vec::new(), timers: Vec::new(), events: Vec::new(), environment }
     }
 
-    /// Whether nothing was asked for since the batch was last cleared or drained.
+    /// Returns true if the batch contains no effects.
     pub fn is_empty(&self) -> bool {
         self.messages.is_empty() && self.timers.is_empty() && self.events.is_empty()
     }
 
-    /// Forgets what was asked for; keeps the memory.
+    /// Removes all effects and keeps the memory.
     pub fn clear(&mut self) {
         self.messages.clear();
         self.timers.clear();
@@ -84,29 +84,29 @@ impl<P: Protocol, E: Default> Default for Batch<P, E> {
 }
 
 impl<P: Protocol, E: Environment> Batch<P, E> {
-    /// What a step is given to write to. It is the same type in every engine, so that an algorithm
-    /// is compiled once however many of them step it.
-    pub fn effects(&mut self) -> Stepping<'_, P> {
+    /// Returns the sink that a step writes to. It has the same type in every engine, so an
+    /// algorithm is compiled once however many engines step it.
+    pub fn effects(&mut self) -> StepEffects<'_, P> {
         let Batch { messages, timers, events, environment } = self;
-        Stepping { messages, timers, events, environment }
+        StepEffects { messages, timers, events, environment }
     }
 }
 
-/// One step that is being taken: it writes to a [`Batch`] and asks an [`Environment`].
-pub struct Stepping<'a, P: Protocol> {
+/// Sink of one step: writes to a [`Batch`] and queries an [`Environment`].
+pub struct StepEffects<'a, P: Protocol> {
     messages: &'a mut Vec<(ProcessId, P::Message)>,
     timers: &'a mut Vec<TimerChange<P::Timer>>,
     events: &'a mut Vec<P::Event>,
     environment: &'a mut dyn Environment,
 }
 
-impl<P: Protocol> fmt::Debug for Stepping<'_, P> {
+impl<P: Protocol> fmt::Debug for StepEffects<'_, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Stepping").field("messages", &self.messages).finish_non_exhaustive()
+        f.debug_struct("StepEffects").field("messages", &self.messages).finish_non_exhaustive()
     }
 }
 
-impl<P: Protocol> Effects<P> for Stepping<'_, P> {
+impl<P: Protocol> Effects<P> for StepEffects<'_, P> {
     #[inline]
     fn send(&mut self, to: ProcessId, message: P::Message) {
         self.messages.push((to, message));
@@ -139,7 +139,7 @@ impl<P: Protocol> Effects<P> for Stepping<'_, P> {
     }
 }
 
-/// For a test or an example that steps one algorithm by hand. An engine steps [`Batch::effects`].
+/// For tests and examples that step one algorithm by hand. Engines use [`Batch::effects`].
 impl<P: Protocol, E: Environment> Effects<P> for Batch<P, E> {
     #[inline]
     fn send(&mut self, to: ProcessId, message: P::Message) {

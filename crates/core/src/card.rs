@@ -1,4 +1,4 @@
-//! What an algorithm assumes, tolerates, costs and promises, as data.
+//! The assumptions, tolerated faults, costs and promises of an algorithm, as data.
 
 use alloc::format;
 use alloc::string::String;
@@ -12,58 +12,58 @@ use crate::property::Property;
 use crate::theory::Theory;
 use crate::time::Delay;
 
-/// What an algorithm assumes, tolerates, costs and promises.
+/// Assumptions, tolerated faults, costs and promises of an algorithm.
 ///
-/// Engines refuse an environment weaker than the card; the tables of the documentation and of
-/// `tenure list`, and the matrix of tests, derive from it.
+/// Engines reject an environment weaker than the card. The tables of the documentation and of
+/// `tenure list`, and the matrix of tests, are derived from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Card {
-    /// The name on the command line.
+    /// Name on the command line.
     pub name: String,
-    /// What it is in one line.
+    /// Description in one line.
     pub title: String,
-    /// What it offers.
+    /// Service that the algorithm implements.
     pub service: Service,
-    /// Where it was published.
+    /// Publication that describes the algorithm.
     pub paper: &'static str,
-    /// How it goes about it.
+    /// Approach of the algorithm.
     pub strategy: Strategy,
-    /// The weakest model of time that it needs.
+    /// Weakest timing model that the algorithm needs.
     pub timing: Timing,
-    /// The weakest order of a channel that it needs.
+    /// Weakest channel order that the algorithm needs.
     pub order: Order,
-    /// The faults that it survives.
+    /// Faults that the algorithm survives.
     pub faults: Faults,
-    /// Who must be able to reach whom.
+    /// Links that the algorithm needs.
     pub topology: Topology,
-    /// The failure detector that it needs.
+    /// Failure detector that the algorithm needs.
     pub detection: Detection,
-    /// What processes know of their group.
+    /// Knowledge that processes have of their group.
     pub knows: Knowledge,
-    /// What it costs in messages.
+    /// Cost in messages.
     pub messages: Cost,
-    /// What the books say of its delays.
+    /// Delays according to the literature.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub theory: Option<Theory>,
-    /// What it promises while its assumptions hold.
+    /// Properties promised while the assumptions hold.
     pub promises: Vec<Property>,
-    /// What it promises besides while timers keep time: clocks differ by no more than its timeouts
-    /// allow for, and nobody is stopped. Where timers fire at any time it is not promised.
+    /// Additional properties promised while timers keep time: clock rates differ by no more than
+    /// `drift_ppm`, and no process is paused. They are not promised where timers fire at any time.
     pub clocked: Vec<Property>,
-    /// How far the rates of clocks may be off there, in parts in a million.
+    /// Tolerated drift of clock rates for `clocked`, in parts per million.
     pub drift_ppm: u32,
-    /// The waiting times that a user may set.
+    /// Timeouts that a user may configure.
     pub timeouts: Vec<Timeout>,
-    /// The switches that it declares.
+    /// Variants that the algorithm declares.
     pub variants: Vec<Variant>,
 }
 
 impl Card {
-    /// The card of a lock, with what most locks have in common: channels without order, time
-    /// without bounds, everybody reaches everybody, the others' permissions decide, nothing may
-    /// fail, nobody is suspected, and entries exclude each other, come about and are fenced. What
-    /// an algorithm has otherwise, and its cost, it says beside this.
+    /// Creates the card of a lock with the defaults that most locks share. Channels reorder, timing
+    /// is asynchronous, and links are complete. Permissions decide, nothing may fail, and there is
+    /// no failure detector. Entries exclude each other, every request is served, and entries carry
+    /// fences. An algorithm overrides the fields that differ, and the cost.
     pub fn mutex(name: &str, title: impl Into<String>, paper: &'static str) -> Self {
         Card {
             name: name.into(),
@@ -91,8 +91,8 @@ impl Card {
         }
     }
 
-    /// The card of an election, with what most elections have in common: as [`Card::mutex`], but
-    /// ranks are compared, and in the end all agree on the largest.
+    /// Creates the card of an election with the defaults that most elections share: as
+    /// [`Card::mutex`], but ranks are compared, and in the end all processes agree on the largest.
     pub fn election(name: &str, title: impl Into<String>, paper: &'static str) -> Self {
         Card {
             service: Service::Election,
@@ -103,8 +103,8 @@ impl Card {
         }
     }
 
-    /// The card of an algorithm of agreement, with what most of them have in common: as
-    /// [`Card::mutex`], but a majority decides, and only that whoever waits is served is promised.
+    /// Creates the card of an agreement algorithm with common defaults: as [`Card::mutex`], but a
+    /// quorum decides, and only progress is promised.
     pub fn agreement(
         service: Service,
         name: &str,
@@ -120,24 +120,24 @@ impl Card {
         }
     }
 
-    /// Promises this as well.
+    /// Adds promises to the card.
     pub fn promising(mut self, more: impl IntoIterator<Item = Property>) -> Self {
         self.promises.extend(more);
         self
     }
 
-    /// All that it promises, its cost as well where that is bounded, and who sends to whom where
-    /// that is a ring, where the rates of clocks are off by so many parts in a million, or,
-    /// where nothing is said, timers fire at any time.
+    /// Returns all promises, including the cost if it is bounded and the topology if it is a ring.
+    /// `drift_ppm` is the drift of clock rates in parts per million; `None` if timers may fire at
+    /// any time.
     pub fn promised(&self, drift_ppm: Option<u32>) -> impl Iterator<Item = Property> + '_ {
         let keep_time = drift_ppm.is_some_and(|drift| drift <= self.drift_ppm);
         let clocked = self.clocked.iter().filter(move |_| keep_time);
-        let cost = self.messages.is_promise().then_some(Property::Cost);
+        let cost = self.messages.is_checkable().then_some(Property::Cost);
         let ring = self.topology.is_ring().then_some(Property::Topology);
         self.promises.iter().chain(clocked).copied().chain(cost).chain(ring)
     }
 
-    /// How many may be inside at once: 1, or the *k* of a k-mutex.
+    /// Returns the number of processes that may be inside at once: 1, or the *k* of a k-mutex.
     pub fn most_inside(&self) -> u32 {
         let most = self.promises.iter().find_map(|promise| match promise {
             Property::AtMost(most) => Some(*most),
@@ -146,12 +146,12 @@ impl Card {
         most.unwrap_or(1)
     }
 
-    /// Whether entries carry fences.
+    /// Returns true if entries carry fences.
     pub fn fenced(&self) -> bool {
         self.promises.iter().chain(&self.clocked).any(|promise| *promise == Property::Fencing)
     }
 
-    /// The bound on bypass that is promised, if one is.
+    /// Returns the promised bound on bypass, if there is one.
     pub fn most_bypass(&self) -> Option<u32> {
         self.promises.iter().find_map(|promise| match promise {
             Property::Bypass(most) => *most,
@@ -159,7 +159,7 @@ impl Card {
         })
     }
 
-    /// The property as it is meant here: at most *k* inside with this card's *k*.
+    /// Returns the property with this card's *k*, if it has a *k*.
     pub fn meant(&self, property: Property) -> Property {
         match property {
             Property::AtMost(_) => Property::AtMost(self.most_inside()),
@@ -168,7 +168,7 @@ impl Card {
     }
 }
 
-/// What a protocol offers to its local user, which decides what its traces are judged by.
+/// Service of a protocol for its local user. It selects the monitors for its traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
@@ -177,33 +177,33 @@ pub enum Service {
     Mutex,
     /// Leader election.
     Election,
-    /// Both of them.
+    /// Mutual exclusion and leader election.
     Office,
-    /// Numbered items from process to process.
+    /// Numbered items between pairs of processes.
     Stream,
-    /// One value for all.
+    /// Consensus on one value.
     Consensus,
-    /// Items from one to all.
+    /// Broadcast of items to all processes.
     Broadcast,
-    /// Pictures of a whole group.
+    /// Consistent snapshots of a group.
     Snapshot,
-    /// A place that nobody leaves before all have come.
+    /// A barrier that no process leaves before all have arrived.
     Barrier,
-    /// Work, and the news that it is done.
+    /// Computation with detection of its termination.
     Termination,
-    /// Who belongs to a group.
+    /// Group membership.
     Membership,
-    /// Small names for large ones.
+    /// Renaming from a large to a small name space.
     Renaming,
-    /// One list of entries, which grows at its end.
+    /// A replicated log.
     Log,
-    /// Anything else.
+    /// Any other service.
     #[cfg_attr(feature = "serde", serde(other))]
     Other,
 }
 
 impl Service {
-    /// The word in tables and traces.
+    /// Returns the word used in tables and traces.
     pub const fn name(self) -> &'static str {
         match self {
             Service::Mutex => "mutex",
@@ -222,7 +222,7 @@ impl Service {
         }
     }
 
-    /// The layer whose messages are its cost.
+    /// Returns the layer whose messages make up the cost.
     pub const fn layer(self) -> Option<Layer> {
         match self {
             Service::Mutex | Service::Office => Some(Layer::Mutex),
@@ -232,76 +232,77 @@ impl Service {
     }
 }
 
-/// How an algorithm goes about it.
+/// Approach of an algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Strategy {
     /// One process decides.
     Centralised,
-    /// Whoever has the token may.
+    /// The holder of the token may enter.
     Token,
-    /// Whoever has everybody's permission may.
+    /// A process with the permission of all others may enter.
     Permission,
-    /// Whoever has a quorum's permission may.
+    /// A process with the permission of a quorum may enter.
     Quorum,
-    /// The largest survives comparison.
+    /// The largest candidate wins by comparison.
     Comparison,
-    /// Everybody tells everybody.
+    /// Every process sends to every other.
     Flooding,
-    /// Made of other protocols.
+    /// A composition of other protocols.
     Composition,
 }
 
-/// Models of time, the weakest first.
+/// Timing models, weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Timing {
     /// No bound on delay, step or drift; every message arrives eventually.
     Asynchronous,
-    /// Bounds hold from some moment on.
+    /// Bounds hold from some time on.
     Partial,
     /// Known bounds on delay, step and drift.
     Synchronous,
 }
 
-/// In which order a channel delivers, the weakest first.
+/// Orders in which a channel delivers, weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Order {
-    /// Any order.
+    /// Messages may arrive in any order.
     Reordered,
-    /// Each link first in, first out.
+    /// Each link is first in, first out.
     Fifo,
 }
 
-/// The faults that an algorithm survives with its promises kept.
+/// Faults that an algorithm survives with its promises intact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Faults {
-    /// Messages may be lost, any number of them.
+    /// True if any number of messages may be lost.
     pub loss: bool,
     /// Number of messages that may be lost in a run where `loss` is false.
     pub max_lost: u32,
-    /// Messages may be duplicated.
+    /// True if messages may be duplicated.
     pub duplication: bool,
-    /// Processes may have failed before it begins, which the others know.
+    /// True if processes may be down from the start, and the others know it.
     pub absence: bool,
-    /// Processes may crash.
+    /// Ways in which processes may crash.
     pub crashes: Crashes,
     /// Number of processes that may crash; `None` if there is no such bound.
     pub max_crashed: Option<u32>,
-    /// Whoever is left has to be a majority, or else waits.
+    /// True if only a majority of processes makes progress, and a minority waits.
     pub majority: bool,
-    /// The same in a sentence that a refusal can quote.
-    pub says: &'static str,
+    /// The same in one sentence, for error messages.
+    #[cfg_attr(feature = "serde", serde(rename = "says"))]
+    pub description: &'static str,
 }
 
 impl Faults {
-    /// None of them.
-    pub const fn none(says: &'static str) -> Self {
+    /// Creates the description of no faults.
+    pub const fn none(description: &'static str) -> Self {
         Faults {
             loss: false,
             max_lost: 0,
@@ -310,74 +311,75 @@ impl Faults {
             crashes: Crashes::None,
             max_crashed: None,
             majority: false,
-            says,
+            description,
         }
     }
 
-    /// Only that messages are duplicated.
-    pub const fn duplication(says: &'static str) -> Self {
-        Faults { duplication: true, ..Faults::none(says) }
+    /// Only duplicated messages.
+    pub const fn duplication(description: &'static str) -> Self {
+        Faults { duplication: true, ..Faults::none(description) }
     }
 
-    /// The same, and so many messages may be lost in a run.
-    pub const fn and_losses(self, max_lost: u32) -> Self {
+    /// Adds up to `max_lost` lost messages in a run.
+    pub const fn with_losses(self, max_lost: u32) -> Self {
         Faults { max_lost, ..self }
     }
 
-    /// The same, and so many processes may crash and stay down.
-    pub const fn and_crashes(self, max_crashed: u32) -> Self {
+    /// Adds up to `max_crashed` processes that crash and stay down.
+    pub const fn with_crashes(self, max_crashed: u32) -> Self {
         let crashes = if max_crashed > 0 { Crashes::Stop } else { Crashes::None };
         Faults { crashes, max_crashed: Some(max_crashed), ..self }
     }
 
-    /// The same, while a majority is up.
-    pub const fn of_majority(self) -> Self {
+    /// Requires that a majority is up.
+    pub const fn with_majority(self) -> Self {
         Faults { majority: true, ..self }
     }
 
-    /// The same, and processes may have failed before it begins.
-    pub const fn and_absence(self) -> Self {
+    /// Adds processes that are down from the start.
+    pub const fn with_initial_crashes(self) -> Self {
         Faults { absence: true, ..self }
     }
 }
 
-/// How processes may fail.
+/// Ways in which processes may fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Crashes {
-    /// Nobody may crash.
+    /// No process crashes.
     None,
     /// Processes may crash and stay down.
     Stop,
-    /// Processes may crash and come back with what they saved.
+    /// Processes may crash and recover with their saved state.
     Recovery,
 }
 
-/// Who must be able to reach whom.
+/// Links that an algorithm needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Topology {
-    /// Everybody everybody.
+    /// Between all pairs of processes.
     Complete,
-    /// Everybody the coordinator.
+    /// Between the coordinator and every other process.
     Star,
-    /// Everybody the next on the ring.
+    /// From each process to the next on the ring.
     UnidirectionalRing,
-    /// Everybody both neighbours on the ring.
+    /// Between neighbours on the ring.
     BidirectionalRing,
-    /// Neighbours in a tree.
+    /// Between neighbours in a tree.
     Tree,
 }
 
 impl Topology {
-    /// Whether it says by their numbers alone who are neighbours.
+    /// Returns true if process numbers alone determine the links.
     pub const fn is_ring(self) -> bool {
         matches!(self, Topology::UnidirectionalRing | Topology::BidirectionalRing)
     }
 
-    /// Whether the one may send to the other in a group of `size`, as far as numbers say.
+    /// Returns true if `from` may send to `to` in a group of `size`. For other topologies than
+    /// rings the numbers do not tell, and the result is true.
     pub fn joins(self, size: u32, from: ProcessId, to: ProcessId) -> bool {
         let follows = |one: ProcessId, other: ProcessId| (one.0 + 1) % size == other.0;
         match self {
@@ -388,83 +390,87 @@ impl Topology {
     }
 }
 
-/// The failure detector that an algorithm needs.
+/// Failure detector that an algorithm needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Detection {
-    /// None at all.
+    /// None.
     None,
-    /// One that is wrong only finitely often.
+    /// A detector that makes only finitely many mistakes.
     EventuallyPerfect,
-    /// One that is never wrong.
+    /// A detector without mistakes.
     Perfect,
 }
 
-/// What processes know of their group.
+/// Knowledge that processes have of their group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Knowledge {
-    /// How many they are: the algorithm is *non-uniform*; where they do not, it is *uniform*.
+    /// True if processes know the group size: the algorithm is *non-uniform*, otherwise *uniform*.
     pub size: bool,
-    /// Who they are: a name or rank of their own; where they have none, they are *anonymous*.
+    /// True if processes have names or ranks; otherwise they are *anonymous*.
     pub names: bool,
 }
 
 impl Knowledge {
-    /// Processes have names, and know how many they are.
+    /// Processes have names and know the group size.
     pub const NON_UNIFORM: Knowledge = Knowledge { size: true, names: true };
-    /// Processes have names, and do the same however many they are.
+    /// Processes have names and do not use the group size.
     pub const UNIFORM: Knowledge = Knowledge { size: false, names: true };
-    /// Processes have no names, and know how many they are.
+    /// Processes have no names and know the group size.
     pub const ANONYMOUS: Knowledge = Knowledge { size: true, names: false };
 
-    /// The words that apply, as people say them.
+    /// Returns the usual terms that apply.
     pub fn words(self) -> impl Iterator<Item = &'static str> {
         let size = if self.size { "non-uniform" } else { "uniform" };
         [Some(size), (!self.names).then_some("anonymous")].into_iter().flatten()
     }
 }
 
-/// A waiting time of an algorithm, which a user may set.
+/// A timeout of an algorithm that a user may configure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Timeout {
-    /// The name on the command line.
+    /// Name on the command line.
     pub name: &'static str,
-    /// What it limits.
-    pub says: &'static str,
-    /// Its value in this configuration, by the process's own clock.
+    /// Description of the limit.
+    #[cfg_attr(feature = "serde", serde(rename = "says"))]
+    pub description: &'static str,
+    /// Value in this configuration, by the process's own clock.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub delay: Delay,
 }
 
 impl Timeout {
-    /// A timeout of this name and value.
-    pub const fn new(name: &'static str, says: &'static str, delay: Delay) -> Self {
-        Timeout { name, says, delay }
+    /// Creates a timeout.
+    pub const fn new(name: &'static str, description: &'static str, delay: Delay) -> Self {
+        Timeout { name, description, delay }
     }
 }
 
-/// A switch of an algorithm: another rule in one place.
+/// A variant of an algorithm: another rule in one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Variant {
-    /// The name on the command line.
+    /// Name on the command line.
     pub name: &'static str,
-    /// What is different.
-    pub says: &'static str,
-    /// Whether the promises still hold; `false` for a mistake kept to be shown.
+    /// Description of the difference.
+    #[cfg_attr(feature = "serde", serde(rename = "says"))]
+    pub description: &'static str,
+    /// True if the promises still hold; false for a mistake that is kept as a demonstration.
     pub sound: bool,
-    /// Which verdict of the project's checklist it shows, such as 7-L2; empty for none.
+    /// Verdict of the project's checklist that the variant demonstrates, such as 7-L2; empty if
+    /// none.
     pub verdict: &'static str,
-    /// The options with which `tenure check` shows it, or, behind the word `simulate`, those with
-    /// which `tenure simulate` does; empty where neither shows anything.
+    /// Options with which `tenure check` demonstrates the variant. After the word `simulate` they
+    /// are options of `tenure simulate`. Empty if there is no demonstration.
     pub shown_by: &'static str,
 }
 
 impl Variant {
-    /// The words behind `tenure` that show it in an algorithm; nothing where none do.
+    /// Returns the arguments of `tenure` that demonstrate the variant of an algorithm, if there are
+    /// any.
     pub fn command(&self, algorithm: &str) -> Option<String> {
         let (verb, options) = match self.shown_by.strip_prefix("simulate ") {
             Some(options) => ("simulate", options),

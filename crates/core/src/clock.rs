@@ -1,4 +1,4 @@
-//! Logical clocks.
+//! Logical clocks: Lamport clocks and vector clocks.
 
 use core::cmp::Ordering;
 use core::fmt;
@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use crate::process::ProcessId;
 
-/// A Lamport clock: a counter that never runs behind anything it has heard of.
+/// A Lamport clock: a counter that is never behind a clock value that it has received.
 ///
 /// Lamport, *Time, clocks, and the ordering of events in a distributed system*, CACM 1978.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -15,68 +15,68 @@ use crate::process::ProcessId;
 pub struct LamportClock(pub u64);
 
 impl LamportClock {
-    /// Advances the clock by one, before a local event, and reads it.
+    /// Advances the clock by one before a local event, and returns it.
     pub fn tick(&mut self) -> u64 {
         self.0 += 1;
         self.0
     }
 
-    /// Takes note of a clock that was received: never behind it again.
+    /// Advances the clock to a received value, unless it is ahead already.
     pub fn observe(&mut self, received: u64) {
         self.0 = self.0.max(received);
     }
 
-    /// Reads the clock.
+    /// Returns the current value.
     pub const fn now(self) -> u64 {
         self.0
     }
 }
 
-/// A request's place in the total order: (logical clock, process), compared in this order.
+/// Position of a request in the total order: (logical clock, process), compared in this order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Stamp {
-    /// The Lamport clock when the request was made.
+pub struct Timestamp {
+    /// Lamport clock at the time of the request.
     pub clock: u64,
-    /// Who made it; breaks ties.
+    /// Process that made the request; breaks ties.
     pub process: ProcessId,
 }
 
-impl fmt::Display for Stamp {
+impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "({}, {})", self.clock, self.process)
     }
 }
 
-impl fmt::Debug for Stamp {
+impl fmt::Debug for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
 
-/// How one event stands to another in the happened-before relation.
+/// Relation of two events under happened-before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Causality {
-    /// The same event.
+    /// The events are the same.
     Same,
-    /// It happened before the other.
+    /// The event happened before the other.
     Before,
-    /// It happened after the other.
+    /// The event happened after the other.
     After,
-    /// Neither could know of the other.
+    /// Neither event happened before the other.
     Concurrent,
 }
 
-/// A vector clock: how many events of each process lie in one's past.
+/// A vector clock: the number of events of each process in the causal past.
 ///
-/// Kept by engines and traces, never by an algorithm.
+/// Engines and traces keep vector clocks; algorithms do not.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(transparent))]
 pub struct VectorClock(Vec<u64>);
 
 impl VectorClock {
-    /// The clock of a group of `size` processes before anything happened.
+    /// Creates the clock of a group of `size` processes before the first event.
     pub fn new(size: u32) -> Self {
         VectorClock(alloc::vec![0; size as usize])
     }
@@ -87,7 +87,7 @@ impl VectorClock {
         self.0[process.index()] += 1;
     }
 
-    /// Takes in everything that `other` knows.
+    /// Merges the causal past of `other` into this one.
     pub fn merge(&mut self, other: &VectorClock) {
         self.grow(other.0.len());
         for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
@@ -95,17 +95,17 @@ impl VectorClock {
         }
     }
 
-    /// How many events of `process` are known.
+    /// Returns the number of events of `process` in the past.
     pub fn of(&self, process: ProcessId) -> u64 {
         self.0.get(process.index()).copied().unwrap_or(0)
     }
 
-    /// The counts, by process.
+    /// Returns the counts, by process.
     pub fn counts(&self) -> &[u64] {
         &self.0
     }
 
-    /// How the event with this clock stands to the one with `other`.
+    /// Returns the relation of the event with this clock to the event with `other`.
     pub fn causality(&self, other: &VectorClock) -> Causality {
         let places = self.0.len().max(other.0.len());
         let at = |clock: &VectorClock, i: usize| clock.0.get(i).copied().unwrap_or(0);
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_receiver_knows_what_the_sender_knew() {
+    fn merge_orders_sender_before_receiver() {
         let (one, two) = (ProcessId(0), ProcessId(1));
         let mut sender = VectorClock::new(2);
         sender.tick(one);
@@ -157,8 +157,8 @@ mod tests {
     }
 
     #[test]
-    fn stamps_are_ordered_by_clock_and_then_by_process() {
-        let stamp = |clock, process| Stamp { clock, process: ProcessId(process) };
+    fn timestamps_order_by_clock_then_process() {
+        let stamp = |clock, process| Timestamp { clock, process: ProcessId(process) };
         assert!(stamp(1, 2) < stamp(2, 0));
         assert!(stamp(2, 0) < stamp(2, 1));
     }

@@ -1,12 +1,12 @@
-//! What an algorithm costs in messages, and whether a run kept to it.
+//! The message cost of an algorithm, and the check of a run against it.
 
 use alloc::format;
 use alloc::string::String;
 
 use crate::label::Layer;
-use crate::theory::{Expected, Figure, Precision};
+use crate::theory::{Precision, Prediction, Quantity};
 
-/// What the messages of [`Cost`] are counted per.
+/// Unit that messages of a [`Cost`] are counted per.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
@@ -15,16 +15,16 @@ pub enum Per {
     Entry,
     /// One election.
     Election,
-    /// One agreement: a decision, an item that all deliver.
+    /// One agreement: a decision, or an item that all processes deliver.
     Agreement,
-    /// One message of the protocol inside.
+    /// One message of the inner protocol.
     Message,
     /// One period of a timer.
     Period,
 }
 
 impl Per {
-    /// The layer whose messages are counted; nothing where a run has no number of such things.
+    /// Returns the layer whose messages are counted; `None` if a run does not count such units.
     pub const fn layer(self) -> Option<Layer> {
         match self {
             Per::Entry => Some(Layer::Mutex),
@@ -33,7 +33,7 @@ impl Per {
         }
     }
 
-    /// So many of them, in words.
+    /// Returns the number of units in words.
     fn times(self, times: u64) -> String {
         match (self, times) {
             (Per::Election, 1) => "an election".into(),
@@ -44,72 +44,72 @@ impl Per {
     }
 }
 
-/// The messages that an algorithm sends, not counting those to oneself.
+/// Message cost of an algorithm, without messages of a process to itself.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Cost {
-    /// Per what.
+    /// Unit of the cost.
     pub per: Per,
-    /// The formula as people write it.
+    /// Formula for people.
     pub formula: &'static str,
-    /// The fewest.
+    /// Lower bound of the number.
     pub least: u64,
-    /// The most; `None` when there is no bound.
+    /// Upper bound; `None` if there is no bound.
     pub most: Option<u64>,
-    /// Whether these bound all that is sent: the formula of some goes on behind a comma.
+    /// True if the bounds cover all messages. Some formulas continue after a comma.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub whole: bool,
 }
 
 impl Cost {
-    /// So many for one entry.
+    /// Creates a cost per entry.
     pub const fn per_entry(formula: &'static str, least: u64, most: Option<u64>) -> Self {
         Cost { per: Per::Entry, formula, least, most, whole: true }
     }
 
-    /// So many for one election.
+    /// Creates a cost per election.
     pub const fn per_election(formula: &'static str, least: u64, most: Option<u64>) -> Self {
         Cost { per: Per::Election, formula, least, most, whole: true }
     }
 
-    /// So many for one agreement.
+    /// Creates a cost per agreement.
     pub const fn per_agreement(formula: &'static str, least: u64, most: Option<u64>) -> Self {
         Cost { per: Per::Agreement, formula, least, most, whole: true }
     }
 
-    /// The same, and more of which the bounds do not speak.
+    /// Marks the cost as incomplete: there are more messages than the bounds cover.
     pub const fn in_part(self) -> Self {
         Cost { whole: false, ..self }
     }
 
-    /// Whether a run can be held to it: it speaks of all that is sent, and bounds it.
-    pub const fn is_promise(&self) -> bool {
+    /// Returns true if a run can be checked against the cost: it is complete and has a bound.
+    pub const fn is_checkable(&self) -> bool {
         self.whole && self.per.layer().is_some() && (self.least > 0 || self.most.is_some())
     }
 
-    /// The number of messages, where it is always the same.
+    /// Returns the number of messages, if it is constant.
     pub fn exactly(&self) -> Option<u64> {
         self.most.filter(|most| *most == self.least)
     }
 
-    /// The same, but none in a group of one.
-    pub const fn none_alone(self, size: u32) -> Self {
+    /// Sets the cost to 0 in a group of one process.
+    pub const fn zero_if_alone(self, size: u32) -> Self {
         if size == 1 { Cost { least: 0, most: Some(0), ..self } } else { self }
     }
 }
 
-/// What a run may cost: what the card says, and what the books say of such a run besides.
+/// Upper and lower limits for the cost of a run: the card's cost and the prediction of theory.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Price {
-    /// Of the card.
+pub struct CostBound {
+    /// Cost according to the card.
     pub cost: Cost,
-    /// Of the books.
-    pub expected: Option<Expected>,
+    /// Prediction of theory for such a run.
+    pub expected: Option<Prediction>,
 }
 
-impl Price {
-    /// What is wrong, if anything is, with so many messages for so many entries or elections that
-    /// are over; `begun` of them there were, those included that are not.
+impl CostBound {
+    /// Returns an error message if `sent` messages contradict the limits. `times` entries or
+    /// elections are complete, and `begun` of them have begun in total.
     pub fn objection(&self, sent: u64, times: u64, begun: u64) -> Option<String> {
         let Cost { per, formula, least, most, .. } = self.cost;
         let each = match per {
@@ -128,23 +128,23 @@ impl Price {
             return Some(format!("{said}: the card says {formula}, at least {least} {each}"));
         }
         let expected = self.expected.filter(|expected| expected.excludes(sent, times))?;
-        let Figure { sum, shared_by, .. } = expected.messages;
+        let Quantity { numerator, denominator, .. } = expected.messages;
         let words = expected.precision.words();
-        let figure = match shared_by {
-            1 => format!("{sum}"),
-            _ => format!("{sum}/{shared_by}"),
+        let figure = match denominator {
+            1 => format!("{numerator}"),
+            _ => format!("{numerator}/{denominator}"),
         };
         Some(format!("{said}: the books say {words} {figure} {each}"))
     }
 }
 
-impl Expected {
-    /// Whether so many messages for so many entries or elections cannot be. A mean excludes
-    /// nothing.
+impl Prediction {
+    /// Returns true if `sent` messages for `times` entries or elections are impossible. A mean
+    /// excludes nothing.
     pub fn excludes(&self, sent: u64, times: u64) -> bool {
-        let Figure { sum, shared_by, .. } = self.messages;
-        let sent = u128::from(sent) * u128::from(shared_by);
-        let said = u128::from(sum) * u128::from(times);
+        let Quantity { numerator, denominator, .. } = self.messages;
+        let sent = u128::from(sent) * u128::from(denominator);
+        let said = u128::from(numerator) * u128::from(times);
         match self.precision {
             Precision::Exact => sent != said,
             Precision::Most => sent > said,
@@ -159,9 +159,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_is_held_to_the_card_and_to_the_books() {
+    fn checks_run_against_card_and_theory() {
         let cost = Cost::per_entry("2(N−1)", 4, Some(8));
-        let price = Price { cost, expected: Some(Expected::new(Precision::Exact, 6)) };
+        let price = CostBound { cost, expected: Some(Prediction::new(Precision::Exact, 6)) };
         assert_eq!(price.objection(12, 2, 2), None);
         let says = |sent, times, begun| price.objection(sent, times, begun).unwrap_or_default();
         assert_eq!(
@@ -173,16 +173,16 @@ mod tests {
             says(7, 1, 1),
             "7 messages for one entry: the books say exactly 6 for each entry"
         );
-        // Whoever still waits may be what was paid for.
+        // Messages beyond the complete entries may belong to the request that still waits.
         assert_eq!(price.objection(13, 1, 2), None);
         assert_ne!(price.objection(17, 1, 2), None);
     }
 
     #[test]
-    fn a_share_is_compared_without_fractions_and_a_mean_excludes_nothing() {
-        let shared = Expected::shared(Precision::Exact, 12, 5);
+    fn compares_fractions_exactly_and_ignores_means() {
+        let shared = Prediction::shared(Precision::Exact, 12, 5);
         assert!(!shared.excludes(24, 10) && shared.excludes(23, 10) && shared.excludes(25, 10));
-        assert!(!Expected::harmonic(5, 5, 5).excludes(1000, 1));
-        assert!(Expected::new(Precision::Least, 5).excludes(4, 1));
+        assert!(!Prediction::harmonic(5, 5, 5).excludes(1000, 1));
+        assert!(Prediction::new(Precision::Least, 5).excludes(4, 1));
     }
 }

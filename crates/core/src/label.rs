@@ -1,6 +1,6 @@
-//! What a message is called, and which layer of a composition it belongs to.
+//! Message names, and the layers of a composition.
 
-/// The layer of a composition that a message serves; messages per entry count one layer only.
+/// Layer of a composition that a message belongs to. Messages per entry count one layer only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
@@ -11,37 +11,37 @@ pub enum Layer {
     Election,
     /// Consensus and commitment.
     Agreement,
-    /// Heartbeats.
+    /// Heartbeats of failure detectors.
     Detector,
     /// Acknowledgements and retransmissions.
     Channel,
-    /// Everything that users of the services send each other.
+    /// All messages between users of the services.
     Application,
 }
 
-/// The name under which a message is counted and drawn.
+/// Name under which a message is counted and drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Label {
-    /// Which layer it serves.
+    /// Layer of the message.
     pub layer: Layer,
-    /// The variant's name in kebab-case.
+    /// Name of the variant in kebab-case.
     pub kind: &'static str,
 }
 
 impl Label {
-    /// Whether this is a heartbeat, of whatever layer. It says that its sender is there, and what
-    /// its next one says as well: of several that wait for a peer, only the last counts.
+    /// Returns true if this is a heartbeat of any layer. A heartbeat only shows that its sender is
+    /// alive, as the next one does. Therefore only the last of several queued heartbeats is needed.
     pub fn is_heartbeat(self) -> bool {
         matches!(self.kind, "heartbeat" | "heartbeat-response")
     }
 }
 
-/// A message that can say what it is called.
+/// A message with a name.
 ///
-/// Most messages get it from [`labelled!`](crate::labelled); an adapter passes on the label of
-/// what it carries.
+/// Most messages implement it with [`labelled!`](crate::labelled). An adapter returns the label of
+/// the message that it carries.
 pub trait Labelled {
-    /// The name of this message.
+    /// Returns the name of this message.
     fn label(&self) -> Label;
 }
 

@@ -1,13 +1,12 @@
-//! The vocabulary of Tenure: protocols, effects, nodes, process sets, clocks, quorums,
-//! services and monitors.
+//! The vocabulary of Tenure: protocols, effects, nodes, process sets, clocks, quorums, services and
+//! monitors.
 //!
-//! Read [`Protocol`] first. An algorithm is a pure state machine: it is told an [`Input`],
-//! and it answers through [`Effects`]. It opens no socket, reads no clock and draws no
-//! random number, so the same value can be simulated, checked exhaustively and run over TCP.
+//! Read [`Protocol`] first. An algorithm is a pure state machine: it receives an [`Input`] and
+//! responds through [`Effects`]. It opens no socket, reads no clock and draws no random number.
+//! Therefore the same value can be simulated, checked exhaustively and run over TCP.
 //!
-//! This crate is `no_std` (with `alloc`) and depends on nothing; the feature `serde` derives
-//! serialization for everything that travels or is stored.
-//!
+//! This crate is `no_std` (with `alloc`) and has no dependencies. The feature `serde` derives
+//! serialization for everything that is sent or stored.
 #![doc = include_str!("../README.md")]
 #![no_std]
 
@@ -20,16 +19,15 @@ mod batch;
 mod card;
 mod clock;
 mod cost;
-mod erased;
-mod fixed;
-mod jury;
+mod dyn_effects;
 mod label;
 mod lift;
+mod lock_name;
 #[cfg(feature = "serde")]
 pub mod mark;
 mod monitor;
+mod monitor_set;
 pub mod monitors;
-mod name;
 mod never;
 mod node;
 mod process;
@@ -39,39 +37,41 @@ mod protocol;
 pub mod quorum;
 mod rank;
 pub mod service;
-mod stamped;
-mod surroundings;
+mod shared_config;
+mod system_model;
 pub mod theory;
 mod time;
+mod timestamped;
 pub mod tree;
 mod wrap;
 
 pub use algorithm::Algorithm;
-pub use batch::{Batch, Environment, Stepping, Still, TimerChange};
+pub use batch::{Batch, ConstantEnvironment, Environment, StepEffects, TimerChange};
 pub use card::{
     Card, Crashes, Detection, Faults, Knowledge, Order, Service, Strategy, Timeout, Timing,
     Topology, Variant,
 };
-pub use clock::{Causality, LamportClock, Stamp, VectorClock};
-pub use cost::{Cost, Per, Price};
-pub use erased::Erased;
-pub use fixed::Fixed;
-pub use jury::{
-    AgreementJury, Charge, ElectionJury, Finding, FirstViolation, Judgement, Juror, MutexJury,
-};
+pub use clock::{Causality, LamportClock, Timestamp, VectorClock};
+pub use cost::{Cost, CostBound, Per};
+pub use dyn_effects::DynEffects;
 pub use label::{Label, Labelled, Layer};
 pub use lift::Lift;
-pub use monitor::{Monitor, Observed, OfElection, OfMutex, Violation};
-pub use name::{Name, NameError};
+pub use lock_name::{LockName, LockNameError};
+pub use monitor::{ElectionObservation, Monitor, MutexObservation, Observation, Violation};
+pub use monitor_set::{
+    AgreementMonitorSet, ElectionMonitorSet, Finding, FirstViolation, Judgement, MonitorConfig,
+    MonitorRun, MutexMonitorSet,
+};
 pub use never::Never;
-pub use node::{Node, Released, Saving, Step};
+pub use node::{Node, PendingSave, ReleasedEffects, Step};
 pub use process::{Group, ProcessId};
 pub use process_set::ProcessSet;
-pub use property::{Need, Notice, Property};
+pub use property::{Property, Reporting, Requirement};
 pub use protocol::{Effects, Input, Protocol, TimerRole, Verdict, Wire};
 pub use rank::Rank;
-pub use service::{Agreement, Detector, Election, Facts, Fence, Mutex, Of, Office, Term};
-pub use stamped::Stamped;
-pub use surroundings::{Bound, Surroundings, Weakness};
+pub use service::{Agreement, Detector, Election, EventViews, Fence, Mutex, Office, Tagged, Term};
+pub use shared_config::SharedConfig;
+pub use system_model::{Bound, SystemModel, UnmetAssumption};
 pub use time::{Delay, LocalTime, TICKS_PER_UNIT};
+pub use timestamped::Timestamped;
 pub use wrap::Wrap;

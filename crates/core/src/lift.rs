@@ -1,4 +1,4 @@
-//! A sink around a sink: how one protocol runs inside another.
+//! An effects sink for one protocol that runs inside another.
 
 use core::marker::PhantomData;
 
@@ -10,8 +10,8 @@ use crate::time::{Delay, LocalTime};
 
 /// The [`Effects`] that a child protocol `Q` sees while it runs inside `P`.
 ///
-/// Made by [`Effects::lift`]. Messages and timers of the child are wrapped and passed to the
-/// parent's effects at once, in order; its events are kept for the parent to act upon.
+/// Created by [`Effects::lift`]. It wraps the child's messages and timers and passes them to the
+/// parent's effects at once, in order. It collects the child's events for the parent to handle.
 pub struct Lift<'a, F, P, Q: Protocol, M, T> {
     outer: &'a mut F,
     message: M,

@@ -1,31 +1,31 @@
-//! What a number or a list in a message is, for whoever looks at values of any type.
+//! Marks for the fields of messages, for code that inspects values of any type.
 //!
-//! A runner that takes messages off a wire knows nothing of their types, and yet must not believe
-//! everything: the number of a term has to fit a fence, a list by process has one element for
-//! each. Fields say so by `#[serde(serialize_with = …)]`. Formats see nothing of it, since a new
-//! type is written as what it contains; a [`serde::Serializer`] that asks for its name sees all.
+//! A runner that receives messages does not know their types, and yet must not trust every value.
+//! The number of a term must fit a fence, and a list by process has one element for each process.
+//! Fields declare this with `#[serde(serialize_with = …)]`. Formats do not see a mark, because a
+//! newtype is written as its content. A [`serde::Serializer`] that reads the newtype's name sees
+//! it.
 //!
-//! Numbers without a mark only ever grow by counting: clocks, requests, entries.
+//! Numbers without a mark grow only by counting: clocks, requests, entries.
 
 use serde::{Serialize, Serializer};
 
-/// The number of a term, which is packed into fences: below
-/// [`Term::NUMBERS`](crate::Term::NUMBERS).
+/// A term number, which is packed into fences: below [`Term::NUMBERS`](crate::Term::NUMBERS).
 pub const TERM_NUMBER: &str = "TermNumber";
 
 /// A term that is packed into one number.
 pub const PACKED: &str = "Packed";
 
-/// Of which any value is as good as another: data of users, and what decides an election.
+/// A value without constraints: user data, and ranks of an election.
 pub const ANY: &str = "Any";
 
 /// A list with one element for each process of the group.
 pub const BY_PROCESS: &str = "ByProcess";
 
-/// A list of any length, such as entries of a log; what is in it is looked at as everything else.
+/// A list of any length, such as the entries of a log. Its elements are checked as usual.
 pub const OF_ANY_LENGTH: &str = "OfAnyLength";
 
-/// Marks the [`TERM_NUMBER`].
+/// Marks a [`TERM_NUMBER`].
 ///
 /// # Errors
 ///
@@ -34,7 +34,7 @@ pub fn term_number<S: Serializer>(number: &u64, to: S) -> Result<S::Ok, S::Error
     to.serialize_newtype_struct(TERM_NUMBER, number)
 }
 
-/// Marks what is [`PACKED`].
+/// Marks a [`PACKED`] term.
 ///
 /// # Errors
 ///
@@ -43,7 +43,7 @@ pub fn packed<S: Serializer>(number: &u64, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_newtype_struct(PACKED, number)
 }
 
-/// Marks what may be [`ANY`].
+/// Marks a value as [`ANY`].
 ///
 /// # Errors
 ///
@@ -52,7 +52,7 @@ pub fn any<T: Serialize + ?Sized, S: Serializer>(value: &T, to: S) -> Result<S::
     to.serialize_newtype_struct(ANY, value)
 }
 
-/// Marks a list [`BY_PROCESS`].
+/// Marks a list as [`BY_PROCESS`].
 ///
 /// # Errors
 ///
@@ -61,7 +61,7 @@ pub fn by_process<T: Serialize, S: Serializer>(list: &T, to: S) -> Result<S::Ok,
     to.serialize_newtype_struct(BY_PROCESS, list)
 }
 
-/// Marks a list [`OF_ANY_LENGTH`].
+/// Marks a list as [`OF_ANY_LENGTH`].
 ///
 /// # Errors
 ///

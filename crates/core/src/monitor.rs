@@ -1,4 +1,4 @@
-//! Specifications as automata over what happens.
+//! Specifications as automata over commands and events.
 
 use core::fmt;
 use core::hash::Hash;
@@ -10,93 +10,95 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::{election, mutex};
 
-/// A property of runs: an automaton that reads what users ask and are told, never the
+/// A property of runs: an automaton over the commands and events of users. It never reads the
 /// private state of an algorithm.
 ///
-/// The same monitor therefore judges a simulation, every state of the checker, and a trace
-/// that real nodes wrote. `C` and `E` are the commands and events of a service.
+/// Therefore the same monitor judges a simulation, every state of the checker, and a trace of real
+/// nodes. `C` and `E` are the commands and events of a service.
 pub trait Monitor<C, E>: Clone + Eq + Hash {
-    /// What it judges.
+    /// Returns the property that the monitor judges.
     fn property(&self) -> Property;
 
-    /// Reads one thing that happened at a process. After an error the monitor's state is
+    /// Processes one observation at a process. After an error the state of the monitor is
     /// unspecified.
-    fn observe(&mut self, at: ProcessId, seen: Observed<'_, C, E>) -> Result<(), Violation>;
+    fn observe(&mut self, at: ProcessId, seen: Observation<'_, C, E>) -> Result<(), Violation>;
 
-    /// Judges the run when it has ended. Most properties are decided before.
+    /// Judges the run after its end. Most properties are decided earlier.
     fn at_end(&self) -> Result<(), Violation> {
         Ok(())
     }
 
-    /// What it measures, to be maximised over all runs.
+    /// Returns a measurement to be maximised over all runs.
     fn measure(&self) -> u64 {
         0
     }
 
-    /// The smallest stamp that it remembers: the first half of a [`Fence`](crate::Fence).
-    fn smallest(&self) -> Option<u64> {
+    /// Returns the smallest timestamp that the monitor remembers: the first half of a
+    /// [`Fence`](crate::Fence).
+    fn smallest_timestamp(&self) -> Option<u64> {
         None
     }
 
-    /// Makes every stamp that it remembers smaller, as [`Algorithm`](crate::Algorithm) makes
-    /// those of the protocol.
-    fn shift(&mut self, by: u64) {
+    /// Subtracts `by` from every timestamp that the monitor remembers, as
+    /// [`Algorithm`](crate::Algorithm) does for those of the protocol.
+    fn shift_timestamps(&mut self, by: u64) {
         let _ = by;
     }
 }
 
-/// Something that happened at a process.
+/// An observation at a process.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Observed<'a, C, E> {
-    /// The local user asked.
+pub enum Observation<'a, C, E> {
+    /// The local user issued a command.
     Command {
-        /// For what.
+        /// Command of the user.
         command: &'a C,
-        /// The harness's vector clock of this moment, where it keeps one.
+        /// Vector clock of the harness at this moment, if it keeps one.
         clock: Option<&'a VectorClock>,
     },
-    /// The local user was told.
+    /// The local user received an event.
     Event(&'a E),
     /// The process crashed.
     Crashed,
     /// The process booted again.
     Recovered,
-    /// The process sent a message of the service's layer to another; shown where somebody
-    /// [needs](Property::needs) it.
+    /// The process sent a message of the service's layer to another. Shown only to monitors that
+    /// [require](Property::requires) messages.
     Sent {
-        /// To whom.
+        /// Receiver of the message.
         to: ProcessId,
     },
 }
 
-// They only refer to what is asked and told, whether or not that can be copied.
-impl<C, E> Copy for Observed<'_, C, E> {}
+// The variants hold references, so they can be copied even if `C` and `E` cannot.
+impl<C, E> Copy for Observation<'_, C, E> {}
 
-impl<C, E> Clone for Observed<'_, C, E> {
+impl<C, E> Clone for Observation<'_, C, E> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-/// Something that happened to the user of a lock.
-pub type OfMutex<'a> = Observed<'a, mutex::Command, mutex::Event>;
+/// An observation at a user of a lock.
+pub type MutexObservation<'a> = Observation<'a, mutex::Command, mutex::Event>;
 
-/// Something that happened to the user of an election.
-pub type OfElection<'a> = Observed<'a, election::Command, election::Event>;
+/// An observation at a user of an election.
+pub type ElectionObservation<'a> = Observation<'a, election::Command, election::Event>;
 
-/// A property was violated.
+/// Violation of a property.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Violation {
-    /// Where the last straw fell.
+    /// Process at which the violation became certain.
     pub at: ProcessId,
-    /// What happened, in a sentence.
-    pub says: String,
+    /// Description of the violation, one sentence.
+    #[cfg_attr(feature = "serde", serde(rename = "says"))]
+    pub message: String,
 }
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.says)
+        f.write_str(&self.message)
     }
 }
 

@@ -1,9 +1,9 @@
-//! What does not happen.
+//! The uninhabited type.
 
 use crate::label::{Label, Labelled};
 
-/// No value at all: the timers of a protocol that arms none, the messages of one that sends none,
-/// or the commands of one that is asked nothing.
+/// An uninhabited type: the timers of a protocol without timers, the messages of one that sends
+/// none, or the commands of one that accepts none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Never {}

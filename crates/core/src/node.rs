@@ -3,11 +3,11 @@
 use alloc::collections::VecDeque;
 use alloc::vec::{Drain, Vec};
 
-use crate::batch::{Batch, Environment, Still, TimerChange};
+use crate::batch::{Batch, ConstantEnvironment, Environment, TimerChange};
 use crate::process::{Group, ProcessId};
 use crate::protocol::{Input, Protocol};
 
-/// A driver of one process that keeps the order *step, save, release*.
+/// A driver of one process that enforces the order *step, save, release*.
 ///
 /// ```
 /// # use tenure_core::{Node, Input, Protocol};
@@ -16,25 +16,25 @@ use crate::protocol::{Input, Protocol};
 /// if let Some(change) = step.unsaved() {
 ///     // write `change` to disk and fsync, here
 /// }
-/// let released = step.saved();
+/// let released = step.mark_saved();
 /// for (to, message) in released.messages { /* send */ }
 /// for change in released.timers { /* arm or disarm */ }
-/// for event in released.events { /* tell the user */ }
+/// for event in released.events { /* report to the user */ }
 /// # }
 /// ```
 ///
-/// Stepping again before the effects are drained does not compile:
+/// A second step before the effects are drained does not compile:
 ///
 /// ```compile_fail,E0499
 /// # use tenure_core::{Node, Input, Protocol};
 /// # fn demo<P: Protocol>(node: &mut Node<P>, first: Input<P>, second: Input<P>) {
 /// let one = node.step(first);
 /// let two = node.step(second);
-/// one.saved();
+/// one.mark_saved();
 /// # }
 /// ```
 ///
-/// Nor does reaching the messages of a step that was not declared saved:
+/// Access to the messages of a step that is not marked as saved does not compile either:
 ///
 /// ```compile_fail,E0609
 /// # use tenure_core::{Node, Input, Protocol};
@@ -43,81 +43,83 @@ use crate::protocol::{Input, Protocol};
 /// # }
 /// ```
 ///
-/// # While the disk works
+/// # Steps during a save
 ///
-/// Whoever does not want to wait for the disk keeps effects back. One save covers all steps that
-/// are kept back when it begins; more may be taken until it is done. Effects leave in the order of
-/// their steps, and none before the save that covers its step: a [`Saving`] is handed out by
-/// [`Node::save`] alone, and [`Node::saved`] takes it away.
+/// A runner that does not want to wait for the disk queues effects. One save covers all steps that
+/// are queued when it begins, and the runner may take more steps until it completes. Effects leave
+/// in the order of their steps, and none before the save that covers its step completes. The types
+/// enforce this: only [`Node::begin_save`] returns a [`PendingSave`], and [`Node::finish_save`]
+/// consumes it.
 ///
 /// ```
 /// # use tenure_core::{Node, Input, Protocol};
 /// # fn demo<P: Protocol>(node: &mut Node<P>, inputs: Vec<Input<P>>) {
 /// for input in inputs {
-///     node.step(input).keep_back();
+///     node.step(input).queue_effects();
 /// }
-/// while let Some(saving) = node.save() {
-///     // write `saving.change()` to disk and fsync; steps may be taken and kept back meanwhile
-///     node.saved(saving);
+/// while let Some(saving) = node.begin_save() {
+///     // write `saving.change()` to disk and fsync; steps may be taken and queued meanwhile
+///     node.finish_save(saving);
 /// }
-/// while let Some(released) = node.release() { /* send, arm, tell */ }
+/// while let Some(released) = node.release() { /* send, arm, report */ }
 /// # }
 /// ```
 ///
-/// # Beside that
+/// # Rewriting
 ///
-/// [`Node::rewrite`] gives all there is as one, to be written beside the changes that come from
-/// then on, however long it takes; after [`Node::rewritten`] those before are not needed any more.
+/// [`Node::begin_rewrite`] returns the complete stable state. A runner writes it beside the changes
+/// that follow, however long that takes. After [`Node::finish_rewrite`] the earlier changes are not
+/// needed any more.
 #[derive(Debug)]
-pub struct Node<P: Protocol, E = Still> {
+pub struct Node<P: Protocol, E = ConstantEnvironment> {
     process: P,
-    /// What is durable, or on its way to the disk.
+    /// Stable state that is durable, or is being written.
     written: Option<P::Stable>,
-    /// What is being written as one, with the changes that came since.
+    /// Complete state that is being rewritten, with the changes since.
     rewriting: Option<P::Stable>,
-    /// By what it must be changed before the effects of the step just taken may leave.
+    /// Change that must be saved before the effects of the last step may leave.
     unsaved: Option<P::Stable>,
     batch: Batch<P, E>,
-    /// The effects that were kept back, by step.
-    kept: VecDeque<Kept<P>>,
-    /// Of how many of these steps the save is done.
-    free: usize,
-    /// How many of them the save under way covers; nothing while none is.
+    /// Queued effects, by step.
+    queued: VecDeque<QueuedEffects<P>>,
+    /// Number of queued steps whose save is complete.
+    releasable: usize,
+    /// Number of queued steps that the current save covers; `None` if no save is in progress.
     saving: Option<usize>,
-    /// Buffers that nothing is kept in.
-    spare: Vec<Kept<P>>,
+    /// Empty buffers for reuse.
+    free_buffers: Vec<QueuedEffects<P>>,
 }
 
-/// What one step asked for.
+/// Effects of one step.
 #[derive(Debug)]
-struct Kept<P: Protocol> {
+struct QueuedEffects<P: Protocol> {
     messages: Vec<(ProcessId, P::Message)>,
     timers: Vec<TimerChange<P::Timer>>,
     events: Vec<P::Event>,
 }
 
-/// A save that has begun. It comes from [`Node::save`], and there is one at a time.
+/// A save in progress, returned by [`Node::begin_save`]. At most one exists at a time.
 #[must_use = "what a save covers leaves only when it is declared done"]
 #[derive(Debug, PartialEq, Eq)]
-pub struct Saving<S> {
+pub struct PendingSave<S> {
     change: S,
     whole: bool,
 }
 
-impl<S> Saving<S> {
-    /// What is to be made durable.
+impl<S> PendingSave<S> {
+    /// Returns the change to make durable.
     pub fn change(&self) -> &S {
         &self.change
     }
 
-    /// Whether nothing was saved before, so that this is all there is.
+    /// Returns true if nothing was saved before, so that the change is the complete state.
     pub fn is_whole(&self) -> bool {
         self.whole
     }
 }
 
 impl<P: Protocol, E: Environment> Node<P, E> {
-    /// Boots a process with what was saved of its last life, if it had one.
+    /// Boots a process with the state that its previous life saved, if there was one.
     ///
     /// Booting has effects too (a timer, a greeting). They are pending: the first call must be
     /// [`Node::pending`].
@@ -130,23 +132,23 @@ impl<P: Protocol, E: Environment> Node<P, E> {
         let mut batch = Batch::new(environment);
         let written = stable.clone();
         let process = P::boot(group, config, stable, &mut batch.effects());
-        let (kept, spare) = (VecDeque::new(), Vec::new());
+        let (queued, free_buffers) = (VecDeque::new(), Vec::new());
         let mut node = Node {
             process,
             written,
             rewriting: None,
             unsaved: None,
             batch,
-            kept,
-            free: 0,
+            queued,
+            releasable: 0,
             saving: None,
-            spare,
+            free_buffers,
         };
         node.unsaved = node.change();
         node
     }
 
-    /// The effects that are waiting to be released: those of booting.
+    /// Returns the effects of booting, which wait to be released.
     pub fn pending(&mut self) -> Step<'_, P, E> {
         Step { node: self }
     }
@@ -155,68 +157,69 @@ impl<P: Protocol, E: Environment> Node<P, E> {
     ///
     /// # Panics
     ///
-    /// When an earlier step was dropped without [`Step::saved`] or [`Step::keep_back`]: its effects
-    /// would be lost.
+    /// If an earlier step was dropped without [`Step::mark_saved`] or [`Step::queue_effects`]: its
+    /// effects would be lost.
     pub fn step(&mut self, input: Input<P>) -> Step<'_, P, E> {
         assert!(
             self.unsaved.is_none() && self.batch.is_empty(),
             "a node is stepped only after the effects of its last step were released"
         );
         self.process.step(input, &mut self.batch.effects());
-        // The save that lets the steps before it go covers this one, or the one after that.
-        if self.kept.is_empty() {
+        // The save that releases the earlier steps covers this one, or the save after that does.
+        if self.queued.is_empty() {
             self.unsaved = self.change();
         }
         Step { node: self }
     }
 
-    /// The state of the process, to look at.
+    /// Returns the state of the process, for inspection.
     pub fn process(&self) -> &P {
         &self.process
     }
 
-    /// All that is durable, or will be when the save under way is done.
+    /// Returns the stable state as it is after the current save, if one is in progress.
     pub fn written(&self) -> Option<&P::Stable> {
         self.written.as_ref()
     }
 
-    /// What may be written in the place of all that was saved so far; nothing while
-    /// [`Node::rewrite`] goes on. Changes that come then are changes to that whole as well, and may
-    /// leave out what only it says.
+    /// Returns a state that may replace everything saved so far; `None` between
+    /// [`Node::begin_rewrite`] and [`Node::finish_rewrite`]. Changes in that time apply to the
+    /// rewritten state as well, and may omit parts that only it contains.
     pub fn replacement(&self) -> Option<&P::Stable> {
         self.written.as_ref().filter(|_| self.rewriting.is_none())
     }
 
-    /// Where choices and clocks come from.
+    /// Returns the source of choices and clock readings.
     pub fn environment(&mut self) -> &mut E {
         &mut self.batch.environment
     }
 
-    /// Begins a save of all that is kept back and not covered yet; nothing where there is nothing
-    /// to write, or another save is under way. What needs no save may leave then.
-    pub fn save(&mut self) -> Option<Saving<P::Stable>> {
-        if self.saving.is_some() || self.free == self.kept.len() {
+    /// Begins a save of all queued steps that no save covers yet. Returns `None` if there is
+    /// nothing to write or another save is in progress. Steps that need no save are releasable
+    /// then.
+    pub fn begin_save(&mut self) -> Option<PendingSave<P::Stable>> {
+        if self.saving.is_some() || self.releasable == self.queued.len() {
             return None;
         }
         let Some(change) = self.change() else {
-            self.free = self.kept.len();
+            self.releasable = self.queued.len();
             return None;
         };
-        self.saving = Some(self.kept.len());
+        self.saving = Some(self.queued.len());
         let whole = self.written.is_none();
         self.write(change.clone());
-        Some(Saving { change, whole })
+        Some(PendingSave { change, whole })
     }
 
-    /// Whether what was saved says more than it needs to: [`Node::rewrite`] makes it shorter.
-    pub fn is_long(&self) -> bool {
+    /// Returns true if a rewrite with [`Node::begin_rewrite`] makes the saved state shorter.
+    pub fn needs_rewrite(&self) -> bool {
         let unsaved = |written| self.process.unsaved(written).is_some();
-        P::DEFERS && self.rewriting.is_none() && self.written.as_ref().is_some_and(unsaved)
+        P::DEFERS_SAVES && self.rewriting.is_none() && self.written.as_ref().is_some_and(unsaved)
     }
 
-    /// All there is, to be written as one beside the changes that are saved from now on; nothing
-    /// where another is being written, or a change has to be saved first.
-    pub fn rewrite(&mut self) -> Option<P::Stable> {
+    /// Returns the complete stable state, to be written beside the changes that follow. Returns
+    /// `None` if a rewrite is in progress, or if a change has to be saved first.
+    pub fn begin_rewrite(&mut self) -> Option<P::Stable> {
         if self.rewriting.is_some() || self.change().is_some() {
             return None;
         }
@@ -225,34 +228,34 @@ impl<P: Protocol, E: Environment> Node<P, E> {
         Some(whole)
     }
 
-    /// Declares that what was rewritten is durable, in the place of what was saved before.
-    pub fn rewritten(&mut self) {
+    /// Declares that the rewritten state is durable and replaces everything saved before.
+    pub fn finish_rewrite(&mut self) {
         self.written = Some(self.rewriting.take().expect("something was being written"));
     }
 
-    /// Declares that a save is durable: what it covers may leave.
-    pub fn saved(&mut self, _: Saving<P::Stable>) {
+    /// Declares that a save is durable, so that the steps that it covers become releasable.
+    pub fn finish_save(&mut self, _: PendingSave<P::Stable>) {
         let covered = self.saving.take().expect("a save that has begun");
-        self.free = self.free.max(covered);
+        self.releasable = self.releasable.max(covered);
     }
 
-    /// The effects of the next step that was kept back, if they may leave.
-    pub fn release(&mut self) -> Option<Released<'_, P>> {
-        self.free = self.free.checked_sub(1)?;
+    /// Returns the effects of the next queued step, if they may leave.
+    pub fn release(&mut self) -> Option<ReleasedEffects<'_, P>> {
+        self.releasable = self.releasable.checked_sub(1)?;
         self.saving = self.saving.map(|covered| covered - 1);
-        let kept = self.kept.pop_front().expect("whatever is free was kept back");
-        self.spare.push(kept);
-        let Kept { messages, timers, events } = self.spare.last_mut()?;
-        Some(Released {
+        let queued = self.queued.pop_front().expect("whatever is releasable was queued back");
+        self.free_buffers.push(queued);
+        let QueuedEffects { messages, timers, events } = self.free_buffers.last_mut()?;
+        Some(ReleasedEffects {
             messages: messages.drain(..),
             timers: timers.drain(..),
             events: events.drain(..),
         })
     }
 
-    /// Whether effects are kept back, or a save is under way.
+    /// Returns true if effects are queued or a save is in progress.
     pub fn is_waiting(&self) -> bool {
-        !self.kept.is_empty() || self.saving.is_some()
+        !self.queued.is_empty() || self.saving.is_some()
     }
 
     fn change(&self) -> Option<P::Stable> {
@@ -260,7 +263,7 @@ impl<P: Protocol, E: Environment> Node<P, E> {
             return None;
         }
         match &self.written {
-            Some(written) if P::DEFERS => self.process.urgent(written),
+            Some(written) if P::DEFERS_SAVES => self.process.urgent(written),
             Some(written) => self.process.unsaved(written),
             None => Some(self.process.stable()),
         }
@@ -268,13 +271,13 @@ impl<P: Protocol, E: Environment> Node<P, E> {
 }
 
 impl<P: Protocol, E> Node<P, E> {
-    /// Takes note of a change that is durable, or on its way to the disk.
+    /// Records a change that is durable, or is being written.
     fn write(&mut self, change: P::Stable) {
         if let Some(rewriting) = &mut self.rewriting {
-            P::amend(rewriting, change.clone());
+            P::apply_change(rewriting, change.clone());
         }
         match &mut self.written {
-            Some(written) => P::amend(written, change),
+            Some(written) => P::apply_change(written, change),
             None => self.written = Some(change),
         }
         debug_assert!(
@@ -286,108 +289,108 @@ impl<P: Protocol, E> Node<P, E> {
         );
     }
 
-    /// What was saved, together with what need not be.
+    /// Returns the saved state with all changes that need not be saved.
     fn whole(&self, saved: &P::Stable) -> P::Stable {
         let mut whole = saved.clone();
         if let Some(rest) = self.process.unsaved(saved) {
-            P::amend(&mut whole, rest);
+            P::apply_change(&mut whole, rest);
         }
         whole
     }
 }
 
-/// One step, taken but not yet released.
-#[must_use = "a step's effects are lost unless it is declared saved and drained, or kept back"]
+/// A step that was taken and not released yet.
+#[must_use = "a step's effects are lost unless it is declared saved and drained, or queued back"]
 #[derive(Debug)]
-pub struct Step<'a, P: Protocol, E = Still> {
+pub struct Step<'a, P: Protocol, E = ConstantEnvironment> {
     node: &'a mut Node<P, E>,
 }
 
 impl<'a, P: Protocol, E> Step<'a, P, E> {
-    /// What must be durable before the effects may leave; `None` when nothing changed. The first
-    /// is the whole of the stable state, and each after it a change to it.
+    /// Returns the change that must be durable before the effects may leave; `None` if nothing
+    /// changed. The first one is the complete stable state, and each later one is a change to it.
     pub fn unsaved(&self) -> Option<&P::Stable> {
         self.node.unsaved.as_ref()
     }
 
-    /// Whether nothing keeps the effects from leaving: nothing is to be saved, and no step before
-    /// it is kept back.
-    pub fn may_leave(&self) -> bool {
-        self.node.unsaved.is_none() && self.node.kept.is_empty() && self.node.saving.is_none()
+    /// Returns true if the effects may leave at once: there is nothing to save, and no earlier step
+    /// is queued.
+    pub fn can_release(&self) -> bool {
+        self.node.unsaved.is_none() && self.node.queued.is_empty() && self.node.saving.is_none()
     }
 
-    /// The state after the step.
+    /// Returns the state after the step.
     pub fn process(&self) -> &P {
         &self.node.process
     }
 
-    /// Where choices and clocks come from.
+    /// Returns the source of choices and clock readings.
     pub fn environment(&mut self) -> &mut E {
         &mut self.node.batch.environment
     }
 
-    /// Declares that [`Step::unsaved`] is durable, and hands out the effects.
+    /// Declares that [`Step::unsaved`] is durable, and returns the effects.
     ///
     /// # Panics
     ///
-    /// When an earlier step is kept back: its effects come first.
-    pub fn saved(self) -> Released<'a, P> {
+    /// If an earlier step is queued: its effects come first.
+    pub fn mark_saved(self) -> ReleasedEffects<'a, P> {
         let node = self.node;
         assert!(
-            node.kept.is_empty() && node.saving.is_none(),
+            node.queued.is_empty() && node.saving.is_none(),
             "the effects of a step leave after those of the steps before it"
         );
         if let Some(change) = node.unsaved.take() {
             node.write(change);
         }
         let batch = &mut node.batch;
-        Released {
+        ReleasedEffects {
             messages: batch.messages.drain(..),
             timers: batch.timers.drain(..),
             events: batch.events.drain(..),
         }
     }
 
-    /// What the step does to timers, to look at.
+    /// Returns the timer changes of the step, for inspection.
     pub fn timers(&self) -> &[TimerChange<P::Timer>] {
         &self.node.batch.timers
     }
 
-    /// What the step tells the local user, to look at.
+    /// Returns the events of the step, for inspection.
     pub fn events(&self) -> &[P::Event] {
         &self.node.batch.events
     }
 
-    /// Takes out the messages that need not wait for a save, in order.
-    pub fn hurry(&mut self) -> impl Iterator<Item = (ProcessId, P::Message)> {
-        self.node.batch.messages.extract_if(.., |(_, message)| !P::rests_on_saves(message))
+    /// Removes and returns the messages that need not wait for a save, in order.
+    pub fn take_early_messages(&mut self) -> impl Iterator<Item = (ProcessId, P::Message)> {
+        self.node.batch.messages.extract_if(.., |(_, message)| !P::requires_save(message))
     }
 
-    /// Keeps the effects back, for [`Node::release`] to hand out after a save that covers them.
-    pub fn keep_back(self) {
+    /// Queues the effects. [`Node::release`] returns them after a save that covers them.
+    pub fn queue_effects(self) {
         let node = self.node;
         node.unsaved = None;
-        let mut kept = node.spare.pop().unwrap_or_else(|| Kept {
+        let mut queued = node.free_buffers.pop().unwrap_or_else(|| QueuedEffects {
             messages: Vec::new(),
             timers: Vec::new(),
             events: Vec::new(),
         });
-        core::mem::swap(&mut kept.messages, &mut node.batch.messages);
-        core::mem::swap(&mut kept.timers, &mut node.batch.timers);
-        core::mem::swap(&mut kept.events, &mut node.batch.events);
-        node.kept.push_back(kept);
+        core::mem::swap(&mut queued.messages, &mut node.batch.messages);
+        core::mem::swap(&mut queued.timers, &mut node.batch.timers);
+        core::mem::swap(&mut queued.events, &mut node.batch.events);
+        node.queued.push_back(queued);
     }
 }
 
-/// The effects of a step that may now leave.
+/// Effects of a step that may now leave.
 #[must_use = "effects that are not drained are dropped"]
 #[derive(Debug)]
-pub struct Released<'a, P: Protocol> {
+pub struct ReleasedEffects<'a, P: Protocol> {
     /// Messages to send, in order.
     pub messages: Drain<'a, (ProcessId, P::Message)>,
-    /// Changes to timers, in order.
+    /// Timer changes, in order.
     pub timers: Drain<'a, TimerChange<P::Timer>>,
-    /// What to tell the local user, in order.
+    /// Events to report to the local user, in order.
     pub events: Drain<'a, P::Event>,
 }
 

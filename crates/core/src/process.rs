@@ -1,30 +1,30 @@
-//! Processes and the group they form.
+//! Processes and the group that they form.
 
 use core::fmt;
 
 use crate::process_set::ProcessSet;
 
-/// A participant of an algorithm: dense, `0..n` inside, printed `P1 … Pn` for people.
+/// A participant of an algorithm: numbered from 0 internally, displayed as `P1 … Pn`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ProcessId(pub u32);
 
 impl ProcessId {
-    /// The place in a vector of processes.
+    /// Returns the index in a vector of processes.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// The process at a place in a vector.
+    /// Returns the process at an index in a vector.
     ///
     /// # Panics
     ///
-    /// When the place does not fit 32 bits.
+    /// If the index does not fit 32 bits.
     pub fn at(index: usize) -> Self {
         ProcessId(u32::try_from(index).expect("a group has fewer than 2^32 processes"))
     }
 
-    /// The number that people see: 1 for the first process.
+    /// Returns the displayed number: 1 for the first process.
     pub const fn number(self) -> u32 {
         self.0.saturating_add(1)
     }
@@ -42,7 +42,7 @@ impl fmt::Debug for ProcessId {
     }
 }
 
-/// The fixed set of processes of one instance of an algorithm, seen by one of them.
+/// The fixed set of processes of one instance of an algorithm, as one of them sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Group {
     me: ProcessId,
@@ -50,49 +50,49 @@ pub struct Group {
 }
 
 impl Group {
-    /// The group of `size` processes as `me` sees it.
+    /// Creates the group of `size` processes as seen by `me`.
     ///
     /// # Panics
     ///
-    /// When `me` is not one of them.
+    /// If `me` is not one of them.
     pub fn new(me: ProcessId, size: u32) -> Self {
         assert!(me.0 < size, "{me} is not a member of a group of {size}");
         Group { me, size }
     }
 
-    /// The process whose view this is.
+    /// Returns the process whose view this is.
     pub const fn me(self) -> ProcessId {
         self.me
     }
 
-    /// How many processes there are: the papers' *N*.
+    /// Returns the number of processes: the papers' *N*.
     pub const fn size(self) -> u32 {
         self.size
     }
 
-    /// Whether `process` belongs to the group.
+    /// Returns true if `process` belongs to the group.
     pub const fn contains(self, process: ProcessId) -> bool {
         process.0 < self.size
     }
 
-    /// All members, in order of their ids.
+    /// Returns all members, in ascending order.
     pub fn processes(self) -> impl ExactSizeIterator<Item = ProcessId> + Clone {
         (0..self.size).map(ProcessId)
     }
 
-    /// All members but me.
+    /// Returns all members except this process.
     pub fn peers(self) -> ProcessSet {
         let mut peers = ProcessSet::first(self.size);
         peers.remove(self.me);
         peers
     }
 
-    /// The next process clockwise on the ring of ids.
+    /// Returns the next process clockwise on the ring of ids.
     pub const fn successor(self) -> ProcessId {
         ProcessId(if self.me.0 + 1 == self.size { 0 } else { self.me.0 + 1 })
     }
 
-    /// The previous process on the ring of ids.
+    /// Returns the previous process on the ring of ids.
     pub const fn predecessor(self) -> ProcessId {
         ProcessId(if self.me.0 == 0 { self.size - 1 } else { self.me.0 - 1 })
     }

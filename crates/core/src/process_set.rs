@@ -10,13 +10,14 @@ use crate::process::ProcessId;
 const INLINE_WORDS: usize = 2;
 const BITS: usize = u64::BITS as usize;
 
-/// A set of processes: a bitset, inline up to 128 processes and on the heap beyond.
+/// A set of processes: a bitset, inline up to 128 processes and on the heap above.
 ///
-/// Canonical: equal sets are equal values with equal hashes, however they came about.
+/// The representation is canonical: equal sets are equal values with equal hashes, whatever
+/// operations produced them.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct ProcessSet(Words);
 
-/// `Heap` only when a member is at 128 or beyond, and its last word is never zero.
+/// `Heap` only if a member is at 128 or above. Its last word is never zero.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Words {
     Inline([u64; INLINE_WORDS]),
@@ -24,12 +25,12 @@ enum Words {
 }
 
 impl ProcessSet {
-    /// The empty set.
+    /// Creates the empty set.
     pub const fn new() -> Self {
         ProcessSet(Words::Inline([0; INLINE_WORDS]))
     }
 
-    /// The first `size` processes: a whole group.
+    /// Creates the set of the first `size` processes: a whole group.
     pub fn first(size: u32) -> Self {
         let mut set = ProcessSet::with_room(size);
         let words = set.words_mut();
@@ -41,7 +42,8 @@ impl ProcessSet {
         set
     }
 
-    /// An empty set with words for `size` processes: not canonical until the last one is used.
+    /// Creates an empty set with words for `size` processes. It is not canonical until the last
+    /// word is used.
     fn with_room(size: u32) -> Self {
         let words = (size as usize).div_ceil(BITS);
         if words <= INLINE_WORDS {
@@ -50,7 +52,7 @@ impl ProcessSet {
         ProcessSet(Words::Heap(alloc::vec![0; words].into_boxed_slice()))
     }
 
-    /// Adds a process; tells whether it is new.
+    /// Adds a process. Returns true if it is new.
     #[inline]
     pub fn insert(&mut self, process: ProcessId) -> bool {
         let (word, bit) = place(process);
@@ -63,7 +65,7 @@ impl ProcessSet {
         new
     }
 
-    /// Takes a process out; tells whether it was there.
+    /// Removes a process. Returns true if it was a member.
     #[inline]
     pub fn remove(&mut self, process: ProcessId) -> bool {
         if !self.contains(process) {
@@ -79,46 +81,46 @@ impl ProcessSet {
         true
     }
 
-    /// Whether a process is in the set.
+    /// Returns true if a process is a member.
     #[inline]
     pub fn contains(&self, process: ProcessId) -> bool {
         let (word, bit) = place(process);
         self.words().get(word).is_some_and(|w| w & bit != 0)
     }
 
-    /// How many processes are in the set.
+    /// Returns the number of members.
     #[inline]
     pub fn len(&self) -> u32 {
         self.words().iter().map(|word| word.count_ones()).sum()
     }
 
-    /// Whether nobody is in the set.
+    /// Returns true if the set has no members.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.words().iter().all(|word| *word == 0)
     }
 
-    /// Takes everybody out.
+    /// Removes all members.
     pub fn clear(&mut self) {
         *self = ProcessSet::new();
     }
 
-    /// Whether some process is in both sets.
+    /// Returns true if some process is in both sets.
     pub fn intersects(&self, other: &ProcessSet) -> bool {
         self.words().iter().zip(other.words()).any(|(a, b)| a & b != 0)
     }
 
-    /// Whether everybody in this set is in the other.
+    /// Returns true if every member of this set is in the other.
     pub fn is_subset(&self, other: &ProcessSet) -> bool {
         self.iter().all(|process| other.contains(process))
     }
 
-    /// The members, in ascending order.
+    /// Returns the members, in ascending order.
     pub fn iter(&self) -> Iter<'_> {
         Iter { words: self.words(), word: 0, bits: self.words()[0] }
     }
 
-    /// The smallest member.
+    /// Returns the smallest member.
     pub fn smallest(&self) -> Option<ProcessId> {
         self.iter().next()
     }
@@ -169,7 +171,7 @@ impl Default for ProcessSet {
     }
 }
 
-/// The members of a [`ProcessSet`], in ascending order.
+/// Iterator over the members of a [`ProcessSet`], in ascending order.
 #[derive(Clone, Debug)]
 pub struct Iter<'a> {
     words: &'a [u64],
@@ -225,7 +227,7 @@ impl fmt::Debug for ProcessSet {
 #[cfg(feature = "serde")]
 impl serde::Serialize for ProcessSet {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // Some formats want to know how many follow.
+        // Some formats need the length first.
         serializer.collect_seq(self.iter().collect::<Vec<_>>())
     }
 }
@@ -233,12 +235,12 @@ impl serde::Serialize for ProcessSet {
 #[cfg(feature = "serde")]
 impl<'de> serde::Deserialize<'de> for ProcessSet {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // A hostile id must not make a set of half a gigabyte: 2^24 processes are plenty.
-        const MOST: u32 = 1 << 24;
+        // A hostile id must not allocate half a gigabyte. 2^24 processes are enough.
+        const MAX_PROCESSES: u32 = 1 << 24;
         let processes = Vec::<ProcessId>::deserialize(deserializer)?;
-        match processes.iter().find(|process| process.0 >= MOST) {
+        match processes.iter().find(|process| process.0 >= MAX_PROCESSES) {
             Some(process) => Err(serde::de::Error::custom(alloc::format!(
-                "{process} is beyond the largest group of {MOST} processes"
+                "{process} is out of range: expected fewer than {MAX_PROCESSES} processes"
             ))),
             None => Ok(processes.into_iter().collect()),
         }
@@ -250,7 +252,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_sets_are_equal_however_they_came_about() {
+    fn equal_sets_have_one_representation() {
         let small: ProcessSet = [ProcessId(3)].into_iter().collect();
         let mut shrunk: ProcessSet = [ProcessId(3), ProcessId(900)].into_iter().collect();
         assert_ne!(small, shrunk);
@@ -259,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_group_has_its_members_and_no_others() {
+    fn group_contains_exactly_its_members() {
         for size in [0, 1, 63, 64, 65, 127, 128, 129, 1000] {
             let set = ProcessSet::first(size);
             assert_eq!(set.len(), size);
@@ -270,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn removal_of_a_stranger_changes_nothing() {
+    fn removing_absent_process_changes_nothing() {
         let mut set = ProcessSet::first(5);
         assert!(!set.remove(ProcessId(500)));
         assert_eq!(set, ProcessSet::first(5));

@@ -1,160 +1,162 @@
-//! What can be said of a run: every property, with all that the house knows of it.
+//! The properties of runs, with everything that Tenure knows about each.
 
 use core::cmp::Ordering;
 use core::fmt;
 
 use crate::card::Service;
 
-/// A property of runs: what a card promises, a monitor judges and a report names.
+/// A property of runs: promised by cards, judged by monitors, named in reports.
 ///
-/// They are ordered by their names.
+/// Properties are ordered by their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Property {
-    /// At most one inside; a crash ends an entry.
+    /// At most one process is inside. A crash ends an entry.
     MutualExclusion,
-    /// At most so many inside.
+    /// At most this many processes are inside.
     AtMost(u32),
-    /// At most one inside, and who crashes inside stays there until it comes back.
+    /// At most one process is inside. A process that crashes inside stays inside until it recovers.
     MutualExclusionStrict,
-    /// Every process that waits for an answer, an outcome or a leader gets it in the end. Of a lock
+    /// Every process that waits for an answer, an outcome or a leader gets it eventually. For locks
     /// see [`Property::StarvationFreedom`] and [`Property::DeadlockFreedom`].
     Progress,
     /// While processes wait for the critical section, some process enters again and again, though
-    /// not every one of them need. Schedules are weakly fair, and whoever is inside leaves.
+    /// not necessarily every one of them. Schedules are weakly fair, and every process inside
+    /// leaves.
     DeadlockFreedom,
-    /// Every process that waits for the critical section enters in the end; also called lockout
-    /// freedom. Schedules are weakly fair, and whoever is inside leaves. It implies
-    /// [`Property::DeadlockFreedom`], and is implied by no bound on bypass: under a deadlock
-    /// no process enters twice.
+    /// Every process that waits for the critical section enters eventually; also called lockout
+    /// freedom. Schedules are weakly fair, and every process inside leaves. It implies
+    /// [`Property::DeadlockFreedom`]. No bound on bypass implies it, because under a deadlock no
+    /// process enters twice.
     StarvationFreedom,
     /// Fences strictly increase.
     Fencing,
     /// First come, first served (FIFO): of two requests, the one that happened before the other is
-    /// served first. The doorway is the step that asks, and *before* is Lamport's relation by the
-    /// lock's own messages, for processes that share no clock have no other.
+    /// served first. The doorway is the step that issues the request. *Before* is Lamport's
+    /// relation by the lock's own messages, because processes without a shared clock have no other.
     Order,
-    /// The same, with the application's messages.
+    /// Like [`Property::Order`], but *before* includes the application's messages.
     OrderWithMessages,
-    /// Bounded bypass: how often one process enters while another waits is no more than this, or,
-    /// where no bound is given, measured and never violated. Waiting begins with the request. It
-    /// says nothing of liveness.
+    /// Bounded bypass: one process enters at most this often while another waits. Without a bound
+    /// it is measured and never violated. Waiting begins with the request. This is not a liveness
+    /// property.
     Bypass(Option<u32>),
-    /// In the end all believe in one leader, and nobody's terms go back. Of consensus: nobody ever
-    /// decides otherwise than another. Of a broadcast: what is delivered by one who stays up, all
-    /// who stay up deliver in the end.
+    /// Eventually all processes believe in one leader, and the terms of a process never decrease.
+    /// For consensus: no two processes decide differently. For broadcast: an item that one correct
+    /// process delivers is eventually delivered by all correct processes.
     Agreement,
-    /// In the end whoever believes in a leader believes in the largest live rank. Of consensus:
-    /// what is decided was proposed.
+    /// Eventually every process that believes in a leader believes in the largest live rank. For
+    /// consensus: every decision was proposed.
     Validity,
-    /// Of a broadcast: what anybody ever delivers, all who stay up deliver in the end.
+    /// For broadcast: an item that any process delivers, even one that crashes later, is eventually
+    /// delivered by all correct processes.
     UniformAgreement,
-    /// Nobody is told of a decision, or of an item, for a second time.
+    /// No process reports a decision or an item twice.
     Integrity,
-    /// Nothing is delivered that was not broadcast.
+    /// Every delivered item was broadcast.
     NoCreation,
-    /// Any two who deliver the same two items do so in the same order.
+    /// Any two processes deliver the items that both deliver in the same order.
     TotalOrder,
-    /// In the end exactly one leads, unless nobody believes in anybody.
+    /// Eventually exactly one process leads, unless no process believes in a leader.
     Uniqueness,
-    /// Without terms, nobody changes its mind within one election.
+    /// Without terms, no process changes its leader within one election.
     Irrevocability,
-    /// Never two leaders at once, under whatever numbers.
+    /// Never two leaders at once, whatever their term numbers.
     OneLeaderAtATime,
-    /// Never two leaders at once under one number.
+    /// Never two leaders at once with the same term number.
     OneLeaderPerTerm,
-    /// Whoever begins to lead does so under a higher number than ever before.
+    /// A new leader has a higher term number than any under which it led before.
     FreshTerms,
-    /// Nobody is deposed in whom a majority believes.
+    /// No leader is deposed while a majority believes in it.
     SteadyLeader,
-    /// An entry, or an election, takes as many messages as the card says.
+    /// An entry or an election takes as many messages as the card states.
     Cost,
     /// Messages go only to neighbours on the ring that the card names.
     Topology,
     /// Every item of a stream arrives exactly once, in order.
     NoLoss,
-    /// Nobody commits what another aborts.
+    /// No process commits a transaction that another aborts.
     Atomicity,
     /// An acknowledged write is never lost.
     Durability,
-    /// Who joins a wave joins one tree.
+    /// All processes that join a wave join one tree.
     OneTree,
-    /// What a snapshot shows might have been.
+    /// A snapshot shows a state that could have occurred.
     ConsistentCut,
-    /// Nobody leaves a barrier before all have arrived.
+    /// No process leaves a barrier before all have arrived.
     AllArrive,
-    /// The end of a computation is announced when nobody works for it any more.
+    /// The end of a computation is announced only when no process works for it any more.
     Quiescence,
-    /// Views of one number are the same everywhere.
+    /// Views with the same number are equal.
     OneView,
-    /// No two have the same new name.
+    /// No two processes have the same new name.
     UniqueNames,
     /// New names are small.
     SmallNames,
-    /// Two logs with an entry of the same term at the same index are alike up to there.
+    /// Two logs with an entry of the same term at the same index are equal up to that index.
     LogMatching,
-    /// Whoever leads has what was committed in earlier terms.
+    /// A leader's log contains everything that was committed in earlier terms.
     LeaderCompleteness,
-    /// All are told of the same entries of a log, in its order.
+    /// All processes apply the same entries of a log, in its order.
     StateMachineSafety,
-    /// A read sees all that anybody was told of before it was asked.
+    /// A read observes everything that any process had observed before the read was issued.
     LinearizableReads,
-    /// What is appended is committed once at most, and what is declined never.
+    /// An appended entry is committed at most once, and a declined one never.
     AtMostOnce,
     /// The resource accepts no fence below one that it has seen.
     FencedAccess,
     /// No increment of the resource's counter is lost.
     Counter,
-    /// Nothing is received before it is sent.
+    /// No message is received before it is sent.
     Trace,
-    /// A property of the reader's own, by its name.
-    Own(&'static str),
+    /// A custom property with its name.
+    Custom(&'static str),
 }
 
-/// What a property cannot be judged without.
+/// Input that a property cannot be judged without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Need {
-    /// Nothing but what users ask and are told.
+pub enum Requirement {
+    /// Only commands and events.
     Nothing,
     /// Vector clocks of the requests.
     Clocks,
     /// Entries that carry fences.
     Fences,
-    /// The ranks of the processes.
+    /// Ranks of the processes.
     Ranks,
-    /// Which messages are sent.
+    /// Messages that processes send.
     Messages,
 }
 
-/// How much is made of a property where nobody asked for it.
+/// Reporting of a property that was not requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Notice {
-    /// None: it is judged where somebody asks for it.
-    Asked,
-    /// It is mentioned where it is violated.
-    Broken,
-    /// It is mentioned.
+pub enum Reporting {
+    /// Not reported unless requested.
+    OnRequest,
+    /// Reported if violated.
+    OnViolation,
+    /// Always reported.
     Always,
-    /// Everybody expects it of a service, card or no card: a violation is a failure.
+    /// Expected of every service, with or without a card: a violation is a failure.
     Expected,
 }
 
-/// What [`Property::Bypass`] says, whether or not there is a bound.
+/// Description of [`Property::Bypass`], with or without a bound.
 const BYPASS: &str = "Measure how often one process enters while another waits; bounded-bypass=2: \
     judge that it is no more than twice";
 
-/// What [`Property::Order`] says.
+/// Description of [`Property::Order`].
 const ORDER: &str = "First come, first served (FIFO): no request is served before one that \
     happened before it";
 
-/// What [`Property::DeadlockFreedom`] says.
+/// Description of [`Property::DeadlockFreedom`].
 const DEADLOCK_FREEDOM: &str = "While processes wait, some process enters (weak fairness)";
 
-/// What [`Property::StarvationFreedom`] says.
+/// Description of [`Property::StarvationFreedom`].
 const STARVATION_FREEDOM: &str = "Every process that waits enters: lockout freedom (weak fairness)";
 
 impl Property {
-    /// All but the reader's own; the *k* of [`Property::AtMost`] is for a card to say, and the
-    /// bound of [`Property::Bypass`] for whoever asks.
+    /// All properties except custom ones. A card sets the *k* of [`Property::AtMost`], and the
+    /// caller sets the bound of [`Property::Bypass`].
     pub const ALL: [Property; 42] = [
         Property::MutualExclusion,
         Property::AtMost(1),
@@ -200,8 +202,8 @@ impl Property {
         Property::Trace,
     ];
 
-    /// The name, and what it says.
-    const fn words(self) -> (&'static str, &'static str) {
+    /// Returns the name and the description.
+    const fn name_and_description(self) -> (&'static str, &'static str) {
         match self {
             Property::MutualExclusion => ("mutual-exclusion", "At most one inside"),
             Property::AtMost(_) => ("at-most-k", "At most k inside, of a k-mutex"),
@@ -214,30 +216,34 @@ impl Property {
             Property::Fencing => ("fencing", "Fences strictly increase"),
             Property::Order => ("order", ORDER),
             Property::OrderWithMessages => {
-                ("order-with-messages", "The same, with the application's messages")
+                ("order-with-messages", "Like order, counting the application's messages too")
             }
             Property::Bypass(_) => ("bounded-bypass", BYPASS),
             Property::Validity => {
-                ("validity", "In the end the largest live rank leads; a decision was proposed")
+                ("validity", "The largest live rank leads; a decision was proposed")
             }
-            Property::Uniqueness => ("uniqueness", "In the end exactly one leads"),
-            Property::Irrevocability => ("irrevocability", "No change of mind in one election"),
+            Property::Uniqueness => ("uniqueness", "Exactly one process leads in the end"),
+            Property::Irrevocability => {
+                ("irrevocability", "No process changes its leader in one election")
+            }
             Property::OneLeaderAtATime => ("one-leader-at-a-time", "Never two leaders at once"),
             Property::OneLeaderPerTerm => {
                 ("one-leader-per-term", "Never two leaders under one number")
             }
-            Property::FreshTerms => ("fresh-terms", "Nobody leads again in a term that is over"),
-            Property::SteadyLeader => {
-                ("steady-leader", "Nobody is deposed in whom a majority believes")
+            Property::FreshTerms => {
+                ("fresh-terms", "No process leads again in a term that has ended")
             }
-            Property::Cost => ("cost", "No more messages than the card says, and no fewer"),
+            Property::SteadyLeader => {
+                ("steady-leader", "No leader is deposed while a majority believes in it")
+            }
+            Property::Cost => ("cost", "As many messages as the card states"),
             Property::Topology => ("topology", "Messages go only to neighbours on the ring"),
             Property::FencedAccess => {
                 ("fenced-access", "The resource accepts no fence below one that it has seen")
             }
             Property::Counter => ("counter", "No increment of the resource's counter is lost"),
             Property::Trace => ("trace", "Nothing is received before it is sent"),
-            Property::Own(name) => (name, "A property of the reader's own"),
+            Property::Custom(name) => (name, "A custom property"),
             Property::NoLoss
             | Property::Atomicity
             | Property::Durability
@@ -257,68 +263,70 @@ impl Property {
             | Property::NoCreation
             | Property::Integrity
             | Property::UniformAgreement
-            | Property::Agreement => self.words_of_agreement(),
+            | Property::Agreement => self.agreement_name_and_description(),
         }
     }
 
-    /// Those of what processes are told, and agree upon.
-    const fn words_of_agreement(self) -> (&'static str, &'static str) {
+    /// Returns the name and the description of an agreement property.
+    const fn agreement_name_and_description(self) -> (&'static str, &'static str) {
         match self {
             Property::NoLoss => ("no-loss", "Every item arrives exactly once, in order"),
-            Property::Atomicity => ("atomicity", "Nobody commits what another aborts"),
+            Property::Atomicity => ("atomicity", "No process commits what another aborts"),
             Property::Durability => ("durability", "An acknowledged write is never lost"),
-            Property::OneTree => ("one-tree", "Who joins a wave joins one tree"),
-            Property::ConsistentCut => ("consistent-cut", "What a snapshot shows might have been"),
-            Property::AllArrive => ("all-arrive", "Nobody leaves before all have arrived"),
-            Property::Quiescence => ("quiescence", "An end is announced when nobody works"),
+            Property::OneTree => ("one-tree", "All processes of a wave join one tree"),
+            Property::ConsistentCut => {
+                ("consistent-cut", "A snapshot shows a state that could have occurred")
+            }
+            Property::AllArrive => ("all-arrive", "No process leaves before all have arrived"),
+            Property::Quiescence => {
+                ("quiescence", "An end is announced only when no process works")
+            }
             Property::OneView => ("one-view", "Views of one number are the same everywhere"),
-            Property::UniqueNames => ("unique-names", "No two have the same new name"),
+            Property::UniqueNames => ("unique-names", "No two processes have the same new name"),
             Property::SmallNames => ("small-names", "New names are at most N + t"),
             Property::LogMatching => {
-                ("log-matching", "Logs that meet in an entry are alike up to there")
+                ("log-matching", "Logs with a common entry are equal up to it")
             }
             Property::LeaderCompleteness => {
-                ("leader-completeness", "Whoever leads has what was committed before")
+                ("leader-completeness", "A leader has every entry committed before")
             }
             Property::StateMachineSafety => {
-                ("state-machine-safety", "All are told of the same entries, in one order")
+                ("state-machine-safety", "All processes apply the same entries in one order")
             }
             Property::LinearizableReads => {
-                ("linearizable-reads", "A read sees what was known before it was asked")
+                ("linearizable-reads", "A read sees everything known before it was issued")
             }
             Property::AtMostOnce => {
-                ("at-most-once", "What is appended is committed once at most, if not declined")
+                ("at-most-once", "An entry is committed at most once, a declined one never")
             }
             Property::TotalOrder => ("total-order", "All deliver in one order"),
-            Property::NoCreation => ("no-creation", "What is delivered was broadcast"),
-            Property::Integrity => ("integrity", "Nobody is told the same for a second time"),
+            Property::NoCreation => ("no-creation", "Every delivered item was broadcast"),
+            Property::Integrity => ("integrity", "No process reports a result twice"),
             Property::UniformAgreement => {
-                ("uniform-agreement", "What anybody delivers, all who stay up deliver")
+                ("uniform-agreement", "All correct processes deliver what any process delivers")
             }
-            Property::Agreement => {
-                ("agreement", "In the end all believe in one leader; all decide, or deliver, alike")
-            }
-            _ => panic!("the other properties are of another kind"),
+            Property::Agreement => ("agreement", "All agree on one leader, decision or delivery"),
+            _ => panic!("the property is not one of agreement"),
         }
     }
 
-    /// The name on the command line and in reports.
+    /// Returns the name on the command line and in reports.
     pub const fn name(self) -> &'static str {
-        self.words().0
+        self.name_and_description().0
     }
 
-    /// What it says, in a line.
-    pub const fn says(self) -> &'static str {
-        self.words().1
+    /// Returns the description, one line.
+    pub const fn description(self) -> &'static str {
+        self.name_and_description().1
     }
 
-    /// The property of a name, if it is one of [`Property::ALL`].
-    pub fn named(name: &str) -> Option<Property> {
+    /// Returns the property of [`Property::ALL`] with this name.
+    pub fn from_name(name: &str) -> Option<Property> {
         Property::ALL.into_iter().find(|property| property.name() == name)
     }
 
-    /// Whether it means anything to the users of a service.
-    pub const fn is_of(self, service: Service) -> bool {
+    /// Returns true if the property applies to a service.
+    pub const fn applies_to(self, service: Service) -> bool {
         match self {
             Property::Progress => !matches!(service, Service::Mutex),
             Property::MutualExclusion
@@ -371,8 +379,9 @@ impl Property {
         }
     }
 
-    /// Whether it is decided when a run has ended, though it may be violated before.
-    pub const fn is_of_the_end(self) -> bool {
+    /// Returns true if only the end of a run decides the property, though it may be violated
+    /// earlier.
+    pub const fn is_decided_at_end(self) -> bool {
         use Property::{
             Agreement, DeadlockFreedom, NoLoss, Progress, StarvationFreedom, UniformAgreement,
             Uniqueness, Validity,
@@ -387,12 +396,13 @@ impl Property {
                 | Validity
                 | Uniqueness
                 | NoLoss
-                | Property::Own(_)
+                | Property::Custom(_)
         )
     }
 
-    /// True if it says what happens in the end, so that a judgement rests on a fair schedule.
-    pub const fn is_of_liveness(self) -> bool {
+    /// True if the property demands that something happens eventually, so that a judgement needs a
+    /// fair schedule.
+    pub const fn is_liveness(self) -> bool {
         matches!(self, Property::Progress | Property::DeadlockFreedom | Property::StarvationFreedom)
     }
 
@@ -405,19 +415,19 @@ impl Property {
         }
     }
 
-    /// What it cannot be judged without.
-    pub const fn needs(self) -> Need {
+    /// Returns the input that the property cannot be judged without.
+    pub const fn requires(self) -> Requirement {
         match self {
-            Property::Order | Property::OrderWithMessages => Need::Clocks,
-            Property::Fencing | Property::FencedAccess => Need::Fences,
-            Property::Validity => Need::Ranks,
-            Property::Cost | Property::Topology => Need::Messages,
-            _ => Need::Nothing,
+            Property::Order | Property::OrderWithMessages => Requirement::Clocks,
+            Property::Fencing | Property::FencedAccess => Requirement::Fences,
+            Property::Validity => Requirement::Ranks,
+            Property::Cost | Property::Topology => Requirement::Messages,
+            _ => Requirement::Nothing,
         }
     }
 
-    /// How much is made of it where nobody asked for it.
-    pub const fn notice(self) -> Notice {
+    /// Returns how the property is reported if it was not requested.
+    pub const fn reporting(self) -> Reporting {
         match self {
             Property::MutualExclusion
             | Property::DeadlockFreedom
@@ -428,16 +438,16 @@ impl Property {
             | Property::Validity
             | Property::Integrity
             | Property::NoCreation
-            | Property::Own(_) => Notice::Expected,
+            | Property::Custom(_) => Reporting::Expected,
             Property::MutualExclusionStrict
             | Property::UniformAgreement
             | Property::TotalOrder
             | Property::Uniqueness
             | Property::Irrevocability
             | Property::OneLeaderAtATime
-            | Property::OneLeaderPerTerm => Notice::Broken,
-            Property::FreshTerms | Property::SteadyLeader => Notice::Asked,
-            _ => Notice::Always,
+            | Property::OneLeaderPerTerm => Reporting::OnViolation,
+            Property::FreshTerms | Property::SteadyLeader => Reporting::OnRequest,
+            _ => Reporting::Always,
         }
     }
 }
@@ -467,7 +477,7 @@ impl PartialOrd for Property {
     }
 }
 
-/// A property is written as its name; the *k* of a k-mutex is in the title of its card.
+/// Serializes as the name; the *k* of a k-mutex is in the title of its card.
 #[cfg(feature = "serde")]
 impl serde::Serialize for Property {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -480,11 +490,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_property_is_found_by_its_name_and_by_no_other() {
+    fn finds_each_property_by_name() {
         for property in Property::ALL {
-            assert_eq!(Property::named(property.name()), Some(property));
-            assert!(!property.says().is_empty(), "{property} says something");
+            assert_eq!(Property::from_name(property.name()), Some(property));
+            assert!(!property.description().is_empty(), "{property} says something");
         }
-        assert_eq!(Property::named("somebody's own"), None);
+        assert_eq!(Property::from_name("no-such-property"), None);
     }
 }

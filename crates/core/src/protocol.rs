@@ -12,19 +12,19 @@ use crate::process_set::ProcessSet;
 use crate::time::{Delay, LocalTime};
 use crate::wrap::Wrap;
 
-/// What may travel in a frame or be written to disk.
+/// Types that can be sent in a frame or written to disk.
 ///
-/// With the feature `serde` this asks for serialization; without it, for nothing. It is
-/// implemented for every type that qualifies.
+/// With the feature `serde` the trait requires serialization, otherwise nothing. Every type that
+/// qualifies implements it.
 #[cfg(feature = "serde")]
 pub trait Wire: serde::Serialize + serde::de::DeserializeOwned {}
 #[cfg(feature = "serde")]
 impl<T: serde::Serialize + serde::de::DeserializeOwned> Wire for T {}
 
-/// What may travel in a frame or be written to disk.
+/// Types that can be sent in a frame or written to disk.
 ///
-/// With the feature `serde` this asks for serialization; without it, for nothing. It is
-/// implemented for every type that qualifies.
+/// With the feature `serde` the trait requires serialization, otherwise nothing. Every type that
+/// qualifies implements it.
 #[cfg(not(feature = "serde"))]
 pub trait Wire {}
 #[cfg(not(feature = "serde"))]
@@ -32,39 +32,38 @@ impl<T> Wire for T {}
 
 /// A distributed algorithm, written from the point of view of one process.
 ///
-/// The value *is* the local state; the handlers are the textbook's *upon … do*. A handler
-/// changes the state and says what else shall happen through [`Effects`]; nothing else leaves
-/// it. Equal states given equal inputs (and equal choices) do the same thing, which is what
-/// lets a simulator replay a run, a checker recognise a state it has seen, and a reader
-/// believe both.
+/// The value *is* the local state, and the handlers are the textbook's *upon … do*. A handler
+/// changes the state and requests everything else through [`Effects`]. Equal states with equal
+/// inputs and equal choices behave identically. This lets a simulator replay a run, a checker
+/// recognise a state that it has seen, and a reader trust both.
 ///
 /// # Contract
 ///
 /// - Handlers terminate and do no I/O.
-/// - A command that the local user may not give in this state (a second `Enter` while
-///   waiting) is refused by the handle or engine and never reaches `on_command`; an algorithm
-///   may panic, with a sentence, if it does.
-/// - A message comes from an authenticated member of the group, though perhaps from one
-///   that has crashed since. It says what can be true, as far as its types and the
-///   marks of its fields tell; what nobody asked for is ignored, and never a reason to panic.
-/// - At most one timer of each name is armed; setting it again replaces it, and a cancelled
-///   timer never fires.
+/// - The handle or engine rejects a command that is not allowed in this state, such as a second
+///   `Enter` while waiting. It never reaches `on_command`. If it does, an algorithm may panic with
+///   a message.
+/// - A message comes from an authenticated member of the group, which may have crashed since. Its
+///   content is plausible as far as its types and field marks can tell. An algorithm ignores a
+///   message that it did not expect and never panics because of one.
+/// - At most one timer of each name is armed. Setting it again replaces it, and a cancelled timer
+///   never fires.
 pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
-    /// Fixed for life: timeouts, quorums, topology, ranks.
+    /// Immutable configuration: timeouts, quorums, topology, ranks.
     type Config: Clone + Debug + Send + Sync + 'static;
-    /// What the local user may ask.
+    /// Commands of the local user.
     type Command: Clone + Debug + Eq + Hash + Send + Sync + 'static;
-    /// What the local user is told.
+    /// Events reported to the local user.
     type Event: Clone + Debug + Eq + Hash + Send + Sync + 'static;
-    /// What travels between processes.
+    /// Messages between processes.
     type Message: Clone + Debug + Eq + Hash + Labelled + Wire + Send + Sync + 'static;
-    /// The names of timers.
+    /// Names of the timers.
     type Timer: Clone + Debug + Eq + Hash + Ord + Send + Sync + 'static;
-    /// What survives a crash; `()` if nothing does.
+    /// State that survives a crash; `()` if there is none.
     type Stable: Clone + Debug + Eq + Hash + Wire + Send + Sync + 'static;
 
-    /// Boots a process: for the first time when `stable` is `None`, else after a crash with
-    /// what [`Protocol::stable`] last said and a runner made durable.
+    /// Boots a process. `stable` is `None` on the first boot. After a crash it is the last result
+    /// of [`Protocol::stable`] that a runner made durable.
     fn boot(
         group: Group,
         config: &Self::Config,
@@ -72,79 +71,79 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
         fx: &mut impl Effects<Self>,
     ) -> Self;
 
-    /// The part of the state that must survive a crash.
+    /// Returns the part of the state that must survive a crash.
     ///
-    /// Runners save it whenever it changed, *before* they release the effects of the step, so
-    /// there is no `save` for an algorithm to forget. They may take more steps before they do, and
-    /// release the effects of all of them, in order, after one save.
+    /// Runners save it after every change, *before* they release the effects of the step, so an
+    /// algorithm cannot forget to save. A runner may take more steps before it saves, and release
+    /// the effects of all of them, in order, after one save.
     fn stable(&self) -> Self::Stable;
 
-    /// What changed since `saved` was the stable part: nothing, or what [`Protocol::amend`] makes
-    /// [`Protocol::stable`] of it.
+    /// Returns the change of the stable state since `saved`, or `None` if there is none.
+    /// [`Protocol::apply_change`] applied to `saved` and the change yields [`Protocol::stable`].
     ///
-    /// A change is a stable state as well, and any whole one is a change. Who has much to save (a
-    /// log) says only what is new, so that a runner writes that and no more; where it is little,
-    /// all of it may as well be written each time, and there is nothing to do.
+    /// A change has the same type as the stable state, and a complete stable state is a valid
+    /// change. An algorithm with much to save (a log) returns only the new part, so that a runner
+    /// writes no more than that. The default implementation returns the complete state.
     fn unsaved(&self, saved: &Self::Stable) -> Option<Self::Stable> {
         let stable = self.stable();
         (stable != *saved).then_some(stable)
     }
 
-    /// What of that must be durable before the effects of a step leave: a change as well, to which
-    /// [`Protocol::amend`] is the same.
+    /// Returns the part of [`Protocol::unsaved`] that must be durable before the effects of a step
+    /// leave. It is a change as well.
     ///
-    /// By default that is all of it. Who has let a snapshot stand for entries that are saved owes
-    /// nobody to have that saved as well: a crash before leaves the entries, of which the same is
-    /// made. A runner writes all there is beside such changes, when it likes, and those that come
-    /// meanwhile are changes to either. It asks for this only of who [defers](Protocol::DEFERS).
+    /// By default this is the complete change. A log that replaced saved entries by a snapshot need
+    /// not wait until the snapshot is durable: after a crash the saved entries yield the same
+    /// state. A runner writes deferred changes in the background, and later changes apply to either
+    /// version. A runner calls this only if the algorithm [defers saves](Protocol::DEFERS_SAVES).
     fn urgent(&self, saved: &Self::Stable) -> Option<Self::Stable> {
         self.unsaved(saved)
     }
 
-    /// Whether something may be unsaved that is not [`Protocol::urgent`]. Of who says no nobody
-    /// compares what is saved with what there is once more than need be.
-    const DEFERS: bool = false;
+    /// True if [`Protocol::unsaved`] can differ from [`Protocol::urgent`]. If false, a runner skips
+    /// the extra comparison with the saved state.
+    const DEFERS_SAVES: bool = false;
 
-    /// Makes of what was saved what is saved after a change to it.
+    /// Applies a change to the saved state.
     ///
-    /// It is asked at boot, too, for what is on the disk: whatever change comes from there is
-    /// taken, and none is a reason to panic.
-    fn amend(saved: &mut Self::Stable, change: Self::Stable) {
+    /// Runners also call this at boot with the changes read from disk. It accepts every change and
+    /// never panics.
+    fn apply_change(saved: &mut Self::Stable, change: Self::Stable) {
         *saved = change;
     }
 
-    /// The local user asks for something.
+    /// Handles a command of the local user.
     fn on_command(&mut self, command: Self::Command, fx: &mut impl Effects<Self>);
 
-    /// A message of a peer arrives.
+    /// Handles a message from a peer.
     fn on_message(&mut self, from: ProcessId, message: Self::Message, fx: &mut impl Effects<Self>);
 
-    /// An armed timer fires. It is no longer armed.
+    /// Handles an armed timer that fires. The timer is no longer armed.
     fn on_timer(&mut self, timer: Self::Timer, fx: &mut impl Effects<Self>) {
         let _ = (timer, fx);
     }
 
-    /// Returns what a timer is for, which says what a runner in real time does about one that is
-    /// overdue or is set while the disk works. The default is [`TimerRole::Plain`].
+    /// Returns the purpose of a timer. It decides how a real-time runner treats a timer that is
+    /// overdue or is set during a save. The default is [`TimerRole::Plain`].
     fn timer_role(timer: &Self::Timer) -> TimerRole {
         let _ = timer;
         TimerRole::Plain
     }
 
-    /// Whether a message rests on something that its sender must not forget, or on what it has
-    /// sent before. One that does not (a question; news that stay true whatever is lost) may leave
-    /// at once, ahead of all that waits for the disk.
-    fn rests_on_saves(message: &Self::Message) -> bool {
+    /// Returns true if a message depends on saved state or on messages sent before it. Any other
+    /// message (a question, or a report that stays true whatever is lost) may leave before pending
+    /// saves.
+    fn requires_save(message: &Self::Message) -> bool {
         let _ = message;
         true
     }
 
-    /// A failure detector changes its mind about a peer. It may be wrong.
+    /// Handles a changed opinion of the failure detector about a peer. The detector may be wrong.
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         let _ = (peer, verdict, fx);
     }
 
-    /// Dispatches one input to its handler. Engines call this; nobody overrides it.
+    /// Dispatches one input to its handler. Engines call this; algorithms do not override it.
     fn step(&mut self, input: Input<Self>, fx: &mut impl Effects<Self>) {
         match input {
             Input::Command(command) => self.on_command(command, fx),
@@ -160,73 +159,76 @@ pub trait Protocol: Clone + Debug + Eq + Hash + Sized + Send + Sync + 'static {
 /// Exploration does not depend on it: in a search a timer fires before or after any message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum TimerRole {
-    /// Messages that have arrived are handed over before it fires.
+    /// The runner delivers messages that have arrived before the timer fires.
     #[default]
     Plain,
-    /// It ends something that this process claims, such as a lease. It fires before any message is
-    /// handed over, as the message may have arrived after the claim ended.
+    /// The timer ends a claim of this process, such as a lease. It fires before any message is
+    /// delivered, because the message may have arrived after the claim ended.
     EndsClaim,
-    /// It fires because nothing arrived from a peer in time. A process that was not scheduled when
-    /// this was due reads what has arrived, and waits for as long as it was late (for at most half
-    /// of the timer's length), before it concludes that the peer is silent.
+    /// The timer fires because no message of a peer arrived in time. If the process was not
+    /// scheduled when the timer was due, the runner first delivers the messages that have arrived.
+    /// It then waits for as long as the timer was late, at most half of the timer's length, before
+    /// it reports silence.
     MeasuresSilence,
-    /// It paces messages that tell peers that this process is alive. It is armed at the end of the
-    /// step that sets it, even if the other effects of that step wait for the disk.
+    /// The timer paces messages that tell peers that this process is alive. It is armed at the end
+    /// of the step that sets it, even if the other effects of that step wait for the disk.
     Paces,
 }
 
-/// One thing that happens to a process: the unit of atomicity everywhere in Tenure.
+/// One input of a process: the unit of atomicity everywhere in Tenure.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Input<P: Protocol> {
-    /// The local user asks.
+    /// A command of the local user.
     Command(P::Command),
     /// A message arrives.
     Message {
-        /// Who sent it.
+        /// Sender of the message.
         from: ProcessId,
-        /// What it says.
+        /// Content of the message.
         message: P::Message,
     },
     /// An armed timer fires.
     Timer(P::Timer),
-    /// A failure detector speaks.
+    /// The failure detector reports an opinion about a peer.
     Suspicion {
-        /// Whom it speaks of.
+        /// Peer that the opinion is about.
         peer: ProcessId,
-        /// What it says now.
+        /// Current opinion about the peer.
         verdict: Verdict,
     },
 }
 
-/// What a failure detector says of a peer. Either verdict may be revoked by the other.
+/// Opinion of a failure detector about a peer. Either opinion may be revoked by the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Verdict {
     /// The peer seems to have crashed.
     Suspect,
-    /// The peer seems to be alive after all.
+    /// The peer seems to be alive.
     Trust,
 }
 
-/// Where a handler puts what shall happen: the only way out of an algorithm.
+/// Sink for the effects of a handler: the only output of an algorithm.
 pub trait Effects<P: Protocol> {
-    /// Sends `message` to `to`. Whether it arrives, and in what order, is the channel's affair.
+    /// Sends `message` to `to`. The channel decides whether it arrives, and in which order.
     fn send(&mut self, to: ProcessId, message: P::Message);
 
-    /// Arms `timer` to fire once, at some moment within `after` from now. Re-arming replaces.
+    /// Arms `timer` to fire once, after a delay in the range `after`. Arming it again replaces the
+    /// timer.
     fn set_timer(&mut self, timer: P::Timer, after: Delay);
 
-    /// Disarms `timer`: it will not fire. Harmless when it is not armed.
+    /// Disarms `timer`, so that it does not fire. No effect if it is not armed.
     fn cancel_timer(&mut self, timer: P::Timer);
 
-    /// Tells the local user.
+    /// Reports an event to the local user.
     fn emit(&mut self, event: P::Event);
 
-    /// Some number below `bound`: seeded in simulation, every value in turn in the checker,
-    /// from the operating system in the runtime. `bound` is at least 1.
+    /// Returns a number below `bound`, which is at least 1. The simulator draws it from the seed,
+    /// the checker tries every value, and the runtime asks the operating system.
     fn choose(&mut self, bound: u32) -> u32;
 
-    /// This process's own clock, which may drift. Only detectors and applications may read it.
+    /// Returns the clock of this process, which may drift. Only detectors and applications may read
+    /// it.
     fn local_clock(&mut self) -> LocalTime;
 
     /// Sends a copy of `message` to every member of `to`, in ascending order.
@@ -236,8 +238,9 @@ pub trait Effects<P: Protocol> {
         }
     }
 
-    /// Runs a handler of a child protocol `Q` inside this one: its messages and timers are
-    /// wrapped by `message` and `timer` and pass through; its events are returned.
+    /// Runs a handler of a child protocol `Q` inside this one. `message` and `timer` wrap the
+    /// child's messages and timers, which pass through. Returns the result of `run` and the child's
+    /// events.
     fn lift<Q: Protocol, R, M, T>(
         &mut self,
         message: M,
@@ -254,8 +257,8 @@ pub trait Effects<P: Protocol> {
         (result, child.into_events())
     }
 
-    /// The effects of a child protocol `Q` inside this one, where the child's events need no
-    /// attention: each is turned into one of this protocol by `event`, or into none.
+    /// Returns the effects of a child protocol `Q` inside this one, for a child whose events need
+    /// no attention. `event` maps each event to one of this protocol, or to none.
     fn wrap<Q: Protocol, M, T, E>(
         &mut self,
         message: M,

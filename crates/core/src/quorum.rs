@@ -9,7 +9,7 @@ use alloc::{format, vec};
 use crate::process::ProcessId;
 use crate::process_set::ProcessSet;
 
-/// One quorum per process: *Q_i*, which contains process *i* and meets every *Q_j*.
+/// One quorum per process: *Q_i*, which contains process *i* and intersects every *Q_j*.
 ///
 /// Every constructor checks both, so a value of this type is a quorum system.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -18,12 +18,12 @@ pub struct Quorums {
     sets: Vec<ProcessSet>,
 }
 
-/// How a quorum system is built.
+/// Construction of a quorum system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// Two processes each, three processes in all.
+    /// Two processes each, for three processes.
     Pairs,
-    /// The lines of a finite projective plane: K(K−1)+1 processes, K in each.
+    /// Lines of a finite projective plane: K(K−1)+1 processes, K in each.
     Plane,
     /// Row and column of a rectangle, filled row by row.
     Grid,
@@ -33,28 +33,28 @@ pub enum Kind {
     Tree,
 }
 
-/// A group has no quorum system of the kind asked for.
+/// Error: the group has no quorum system of the requested kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NoQuorums(String);
+pub struct QuorumError(String);
 
-impl fmt::Display for NoQuorums {
+impl fmt::Display for QuorumError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl core::error::Error for NoQuorums {}
+impl core::error::Error for QuorumError {}
 
 impl Quorums {
-    /// The system of a kind for `size` processes.
+    /// Creates the quorum system of a kind for `size` processes.
     ///
     /// # Errors
     ///
-    /// Where there is none: pairs need three processes, a plane K(K−1)+1 of them with K−1 a
-    /// prime (or 2 with K = 2); and nothing is built for an empty group.
-    pub fn of(kind: Kind, size: u32) -> Result<Self, NoQuorums> {
+    /// [`QuorumError`] for an empty group, or if no such system exists. Pairs need three processes.
+    /// A plane needs K(K−1)+1 processes with K−1 a prime (or 2 with K = 2).
+    pub fn of(kind: Kind, size: u32) -> Result<Self, QuorumError> {
         if size == 0 {
-            return Err(NoQuorums("a group of no processes has no quorums".into()));
+            return Err(QuorumError("a group of no processes has no quorums".into()));
         }
         let sets = match kind {
             Kind::Pairs => pairs(size)?,
@@ -68,27 +68,27 @@ impl Quorums {
         Ok(quorums)
     }
 
-    /// The quorum of a process.
+    /// Returns the quorum of a process.
     pub fn quorum(&self, process: ProcessId) -> &ProcessSet {
         &self.sets[process.index()]
     }
 
-    /// How they are built.
+    /// Returns the construction.
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// How many processes there are.
+    /// Returns the number of processes.
     pub fn size(&self) -> u32 {
         ProcessId::at(self.sets.len()).0
     }
 
-    /// Whether any two quorums have a member in common.
+    /// Returns true if any two quorums intersect.
     pub fn intersect(&self) -> bool {
         self.sets.iter().all(|one| self.sets.iter().all(|other| one.intersects(other)))
     }
 
-    /// Whether no quorum contains another, different one.
+    /// Returns true if no quorum contains another, different one.
     pub fn is_minimal(&self) -> bool {
         self.sets
             .iter()
@@ -97,13 +97,14 @@ impl Quorums {
 }
 
 impl Kind {
-    /// A quorum for `process` among `size` that has no member in `avoided`; none if there is
-    /// none. It meets every other one that this gives, whatever that one avoids.
+    /// Returns a quorum for `process` among `size` that has no member in `avoided`, or `None` if
+    /// there is none. It intersects every other quorum that this method returns, whatever that one
+    /// avoids.
     ///
-    /// A majority goes round the ring from `process`. In a tree a node that is avoided is
-    /// replaced by the paths below *all* its children (Agrawal and El Abbadi, ACM TOCS 9(1),
-    /// 1991), and otherwise the path is the one through `process`, as far as there is one. Of
-    /// the others it is one of the fixed quorums, the own if possible.
+    /// A majority continues round the ring from `process`. In a tree, the paths below *all*
+    /// children replace an avoided node (Agrawal and El Abbadi, ACM TOCS 9(1), 1991). Otherwise the
+    /// path goes through `process` as far as possible. The other kinds use one of the fixed
+    /// quorums, preferably that of `process`.
     pub fn quorum(self, size: u32, process: ProcessId, avoided: &ProcessSet) -> Option<ProcessSet> {
         let after = |step| ProcessId((process.0 + step) % size);
         match self {
@@ -123,7 +124,7 @@ impl Kind {
     }
 }
 
-/// A quorum of the subtree of the heap below `node`.
+/// Returns a quorum of the subtree of the heap below `node`.
 fn below(node: u32, size: u32, wanted: u32, avoided: &ProcessSet) -> Option<Vec<u32>> {
     let children = (2 * node + 1..=2 * node + 2).filter(|child| *child < size);
     let mut children: Vec<u32> = children.collect();
@@ -142,7 +143,7 @@ fn below(node: u32, size: u32, wanted: u32, avoided: &ProcessSet) -> Option<Vec<
     Some(path)
 }
 
-/// Whether `node` is on the way from `process` up to the root, or `process` itself.
+/// Returns true if `node` is `process` or one of its ancestors.
 fn is_above(node: u32, process: u32) -> bool {
     core::iter::successors(Some(process), |i| (*i > 0).then(|| (i - 1) / 2)).any(|i| i == node)
 }
@@ -151,16 +152,16 @@ fn set(members: impl IntoIterator<Item = u32>) -> ProcessSet {
     members.into_iter().map(ProcessId).collect()
 }
 
-fn pairs(size: u32) -> Result<Vec<ProcessSet>, NoQuorums> {
+fn pairs(size: u32) -> Result<Vec<ProcessSet>, QuorumError> {
     match size {
         3 => Ok(vec![set([0, 1]), set([1, 2]), set([0, 2])]),
-        _ => Err(NoQuorums(format!("pairs are quorums of 3 processes, not of {size}"))),
+        _ => Err(QuorumError(format!("pairs are quorums of 3 processes, not of {size}"))),
     }
 }
 
-/// The seven-point plane in the numbering that the literature's example uses; else the lines
-/// `a·x + b·y + c·z = 0` over a prime field, assigned so that each process lies on its own.
-fn plane(size: u32) -> Result<Vec<ProcessSet>, NoQuorums> {
+/// The seven-point plane uses the numbering of the literature's example. Other planes are the lines
+/// `a·x + b·y + c·z = 0` over a prime field, assigned so that each process lies on its own line.
+fn plane(size: u32) -> Result<Vec<ProcessSet>, QuorumError> {
     if size == 7 {
         let lines: [[u32; 3]; 7] =
             [[1, 2, 3], [2, 4, 6], [3, 4, 7], [4, 1, 5], [5, 2, 7], [6, 3, 5], [7, 1, 6]];
@@ -168,7 +169,7 @@ fn plane(size: u32) -> Result<Vec<ProcessSet>, NoQuorums> {
     }
     let order = (2..=size).find(|q| q * q + q + 1 >= size).unwrap_or(2);
     if order * order + order + 1 != size || !is_prime(order) {
-        return Err(NoQuorums(format!(
+        return Err(QuorumError(format!(
             "a projective plane has 7, 13, 31, 57, 133 … processes (q² + q + 1, q prime), \
              not {size}"
         )));
@@ -184,7 +185,7 @@ fn plane(size: u32) -> Result<Vec<ProcessSet>, NoQuorums> {
     Ok(assign(&lines))
 }
 
-/// The points of the plane of a prime order, each in its first normal form.
+/// Returns the points of the plane of a prime order, each in its first normal form.
 fn points(order: u32) -> Vec<[u32; 3]> {
     let mut points = vec![[0, 0, 1]];
     points.extend((0..order).map(|z| [0, 1, z]));
@@ -192,8 +193,8 @@ fn points(order: u32) -> Vec<[u32; 3]> {
     points
 }
 
-/// Gives each process a line through it, all different: a perfect matching, which a regular
-/// incidence always has, found by augmenting paths.
+/// Assigns each process a different line through it: a perfect matching, found by augmenting paths.
+/// A regular incidence always has one.
 fn assign(lines: &[ProcessSet]) -> Vec<ProcessSet> {
     let mut owner: Vec<Option<usize>> = vec![None; lines.len()];
     for process in 0..lines.len() {
@@ -231,8 +232,8 @@ fn is_prime(number: u32) -> bool {
     number > 1 && (2..number).take_while(|d| d * d <= number).all(|d| !number.is_multiple_of(d))
 }
 
-/// Row and column of each process; a last row that is not full borrows its missing columns
-/// from the row above, so that columns still meet every row.
+/// Returns row and column of each process. A last row that is not full borrows its missing columns
+/// from the row above, so that columns still intersect every row.
 fn grid(size: u32) -> Vec<ProcessSet> {
     let width = (1..=size).find(|w| w * w >= size).unwrap_or(1);
     let cell = |row: u32, column: u32| {
@@ -252,8 +253,8 @@ fn majority(size: u32) -> Vec<ProcessSet> {
     (0..size).map(|i| set((0..=size / 2).map(|step| (i + step) % size))).collect()
 }
 
-/// In the binary heap of the ids: up from each process to the root, and down to a leaf by
-/// first children.
+/// Returns, in the binary heap of the ids, the path from each process up to the root and down to a
+/// leaf by first children.
 fn tree(size: u32) -> Vec<ProcessSet> {
     (0..size)
         .map(|process| {
@@ -273,7 +274,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_system_intersects_and_contains_its_process() {
+    fn every_system_intersects_and_contains_owner() {
         for size in 1..=40 {
             for kind in [Kind::Pairs, Kind::Plane, Kind::Grid, Kind::Majority, Kind::Tree] {
                 let Ok(quorums) = Quorums::of(kind, size) else { continue };
@@ -287,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plane_has_k_times_k_minus_one_plus_one_processes_and_is_minimal() {
+    fn plane_is_minimal_with_expected_size() {
         for (size, k) in [(7, 3), (13, 4), (31, 6)] {
             let quorums = Quorums::of(Kind::Plane, size).unwrap();
             assert!((0..size).all(|i| quorums.quorum(ProcessId(i)).len() == k));
@@ -300,14 +301,14 @@ mod tests {
     }
 
     #[test]
-    fn a_full_grid_has_quorums_of_two_roots_minus_one() {
+    fn full_grid_quorums_have_expected_size() {
         for (size, k) in [(4, 3), (9, 5), (16, 7)] {
             let quorums = Quorums::of(Kind::Grid, size).unwrap();
             assert!((0..size).all(|i| quorums.quorum(ProcessId(i)).len() == k));
         }
     }
 
-    /// By process and by whom it avoids: what it asks.
+    /// Returns the quorum of each process for each set of avoided processes.
     fn coterie(kind: Kind, size: u32) -> Vec<(ProcessId, ProcessSet, Option<ProcessSet>)> {
         let subset = |bits: u32| set((0..size).filter(move |i| bits & (1 << i) != 0));
         let all = (0..1_u32 << size).flat_map(|bits| (0..size).map(move |i| (bits, ProcessId(i))));
@@ -320,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn quorums_that_avoid_whomever_they_like_still_intersect() {
+    fn avoiding_quorums_still_intersect() {
         for size in 1..=7 {
             for kind in [Kind::Pairs, Kind::Plane, Kind::Grid, Kind::Majority, Kind::Tree] {
                 let Ok(fixed) = Quorums::of(kind, size) else { continue };
@@ -336,7 +337,7 @@ mod tests {
         }
     }
 
-    /// What a kind ever gives.
+    /// Returns all quorums that a kind can produce.
     fn family(kind: Kind, size: u32) -> BTreeSet<Vec<ProcessId>> {
         let given = coterie(kind, size).into_iter().filter_map(|(_, _, quorum)| quorum);
         given.map(|quorum| quorum.iter().collect()).collect()
@@ -346,9 +347,9 @@ mod tests {
         Quorums { kind, sets: family.iter().map(|it| it.iter().copied().collect()).collect() }
     }
 
-    /// Every quorum is as small as can be, and any two meet; of all kinds and full shapes.
+    /// For all kinds and full shapes, every quorum is minimal and any two intersect.
     #[test]
-    fn what_is_ever_given_is_a_coterie() {
+    fn produced_quorums_form_coterie() {
         let mut shapes = vec![(Kind::Pairs, 3), (Kind::Plane, 7), (Kind::Grid, 4), (Kind::Grid, 9)];
         shapes.extend((1..=8).map(|size| (Kind::Majority, size)));
         shapes.extend([1, 3, 7].map(|size| (Kind::Tree, size)));
@@ -357,7 +358,7 @@ mod tests {
             assert!(family.intersect(), "{kind:?} {size}");
             assert!(family.is_minimal(), "{kind:?} {size}");
         }
-        // A node with one child gives way to it alone.
+        // A node with one child is replaced by that child alone.
         assert!(!all_of(Kind::Tree, &family(Kind::Tree, 2)).is_minimal());
     }
 
@@ -375,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_tree_has_the_quorums_of_agrawal_and_el_abbadi_and_their_sizes() {
+    fn full_tree_has_quorums_of_agrawal_and_el_abbadi() {
         for (size, height) in [(1, 1), (3, 2), (7, 3), (15, 4)] {
             let mut expected = BTreeSet::new();
             for quorum in trees(0, size) {
@@ -395,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grid_gives_way_as_long_as_a_row_and_a_column_are_up() {
+    fn grid_quorum_exists_while_row_and_column_are_up() {
         let lines = |avoided: &ProcessSet, line: fn(u32, u32) -> u32| {
             (0..3).any(|i| (0..3).all(|j| !avoided.contains(ProcessId(line(i, j)))))
         };
@@ -407,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plane_of_seven_gives_way_to_any_two_and_to_no_line() {
+    fn seven_point_plane_avoids_any_two_but_no_line() {
         for (_, avoided, quorum) in coterie(Kind::Plane, 7) {
             assert!(quorum.is_some() || avoided.len() >= 3, "{avoided:?}");
             let plane = Quorums::of(Kind::Plane, 7).unwrap();
@@ -417,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn a_majority_is_found_around_any_minority_and_around_nothing_more() {
+    fn majority_avoids_any_minority() {
         for size in 1..=7 {
             for (_, avoided, quorum) in coterie(Kind::Majority, size) {
                 assert_eq!(quorum.is_some(), avoided.len() <= (size - 1) / 2);
@@ -425,9 +426,9 @@ mod tests {
         }
     }
 
-    /// A tree is blocked by a path to a leaf, all of it, or by what meets all paths like it.
+    /// A tree is blocked by a complete path to a leaf, or by a set that intersects all such paths.
     #[test]
-    fn a_tree_of_seven_gives_way_to_any_two_but_not_to_a_path_of_three() {
+    fn seven_node_tree_avoids_any_two_but_no_path() {
         for (_, avoided, quorum) in coterie(Kind::Tree, 7) {
             assert!(quorum.is_some() || avoided.len() >= 3, "{avoided:?}");
             assert!(quorum.is_none() || avoided.len() <= 4, "{avoided:?}");
@@ -443,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_that_do_not_meet_are_no_quorum_system() {
+    fn disjoint_sets_are_no_quorum_system() {
         let apart = Quorums { kind: Kind::Tree, sets: vec![set([0]), set([1])] };
         assert!(!apart.intersect());
     }

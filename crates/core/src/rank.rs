@@ -1,12 +1,12 @@
-//! What decides an election.
+//! The rank that decides an election.
 
 use core::fmt;
 use core::num::NonZeroU32;
 
-/// What decides an election: compared by weight, then by id; the largest wins.
+/// The number that decides an election: compared by weight, then by id. The largest rank wins.
 ///
-/// A rank is configuration and not a place on the ring. Plain ids have weight 0; the least
-/// loaded process wins with [`Rank::of_load`].
+/// A rank is configuration, not a position on the ring. Plain ids have weight 0. With
+/// [`Rank::of_load`] the least loaded process wins.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Rank {
@@ -19,15 +19,15 @@ pub struct Rank {
 }
 
 impl Rank {
-    /// A rank that is a plain id.
+    /// Creates a rank from a plain id.
     pub const fn of_id(id: u32) -> Self {
         Rank { weight: 0, id }
     }
 
-    /// The rank `<1/load, id>`: the smaller the load the higher; equal loads go to the larger id.
+    /// Creates the rank `<1/load, id>`: a smaller load ranks higher, and the larger id breaks ties.
     ///
-    /// The reciprocal is kept as `(2^64 − 1) / load` in whole numbers, which tells any two loads
-    /// of 32 bits apart, so no rounding ever makes two different loads equal.
+    /// The reciprocal is the integer `(2^64 − 1) / load`. It differs for any two 32-bit loads, so
+    /// rounding never makes two different loads equal.
     pub const fn of_load(load: NonZeroU32, id: u32) -> Self {
         Rank { weight: u64::MAX / load.get() as u64, id }
     }
@@ -57,13 +57,13 @@ mod tests {
     }
 
     #[test]
-    fn the_least_loaded_wins_and_equal_loads_go_to_the_larger_id() {
+    fn least_load_wins_and_larger_id_breaks_ties() {
         let ranks = [load(50, 1), load(25, 2), load(25, 3)];
         assert_eq!(ranks.iter().max(), Some(&ranks[2]));
     }
 
     #[test]
-    fn no_two_neighbouring_loads_become_equal() {
+    fn neighbouring_loads_rank_differently() {
         for small in [1, 2, 1_000, 1 << 20, u32::MAX - 1] {
             assert!(load(small, 1) > load(small + 1, 2), "{small}");
         }

@@ -1,52 +1,53 @@
-//! What the literature says of an algorithm, to be held beside what a run measures.
+//! Predictions of the literature about an algorithm, for comparison with measurements.
 
 use crate::process::ProcessId;
 
-/// What the books say of how long an algorithm takes, and whom it lets pass whom.
+/// Delays, bypass and order of an algorithm according to the literature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Theory {
-    /// From request to entry, nobody else wanting to, in hops of messages. Empty for an election.
+    /// Delay from request to entry without contention, in message hops. Empty for an election.
     pub entry: &'static str,
-    /// From an exit to the next entry, somebody waiting; from the start of an election by all at
-    /// once until all know its end; of an agreement, from when all ask at once until the last of
-    /// them is told.
+    /// Synchronisation delay. For a lock: from an exit to the next entry while a process waits. For
+    /// an election: from the start by all processes until all know the result. For an agreement:
+    /// from the request of all processes until the last one knows the result.
     pub delay: Hops,
-    /// The most entries of one other while a process waits. Empty for an election.
+    /// Maximum number of entries of one other process during a wait. Empty for an election.
     pub bypass: &'static str,
-    /// Whether requests are served in the order in which one happened before the other. Empty for
-    /// an election.
+    /// Order in which requests are served, relative to happened-before. Empty for an election.
     pub order: &'static str,
 }
 
 impl Theory {
-    /// Of a lock: its delay at entry, its bypass and its order, in words.
+    /// Creates the theory of a lock from its entry delay, bypass and order in words.
     pub const fn lock([entry, bypass, order]: [&'static str; 3], delay: Hops) -> Self {
         Theory { entry, delay, bypass, order }
     }
 
-    /// Of an election that takes so many hops when all start at once.
+    /// Creates the theory of an election that takes this many hops when all processes start at
+    /// once.
     pub const fn election(hops: u32) -> Self {
         Theory::agreement("", hops)
     }
 
-    /// Of an agreement that takes so many hops, in words and in number, when all ask at once.
+    /// Creates the theory of an agreement that takes this many hops, in words and as a number, when
+    /// all processes start at once.
     pub const fn agreement(words: &'static str, hops: u32) -> Self {
         let delay = Hops { words, least: hops, most: hops, whole: true };
         Theory { entry: "", delay, bypass: "", order: "" }
     }
 }
 
-/// A number of messages one after the other.
+/// Number of sequential messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hops {
-    /// As people write it.
+    /// Formula for people.
     pub words: &'static str,
-    /// The fewest.
+    /// Lower bound of the number.
     pub least: u32,
-    /// The most.
+    /// Upper bound of the number.
     pub most: u32,
-    /// Whether it holds whatever else happens in a run. Else it is what one takes whom nobody
-    /// else delays.
+    /// True if the bounds hold whatever else happens in a run. Otherwise they hold only without
+    /// interference.
     pub whole: bool,
 }
 
@@ -54,92 +55,106 @@ impl Hops {
     /// One message.
     pub const ONE: Hops = Hops { words: "1", least: 1, most: 1, whole: true };
 
-    /// One message, and another.
+    /// Two messages in sequence.
     pub const TWO: Hops = Hops { words: "2", least: 2, most: 2, whole: true };
 
-    /// From the next on the ring to all the way round.
+    /// Creates a range from the next process on the ring to a full round.
     pub const fn ring(size: u32) -> Self {
         Hops { words: "1…N", least: 1, most: size, whole: true }
     }
 
-    /// From a neighbour in the tree to its diameter.
+    /// Creates a range from a neighbour in the tree to its diameter.
     pub const fn tree(diameter: u32) -> Self {
         Hops { words: "1…D", least: 1, most: diameter, whole: true }
     }
 }
 
-/// What users do in a run, as far as formulas tell it apart.
+/// Workload of a run, as far as formulas distinguish it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scene {
-    /// One enters at a time, each time a process that is drawn.
+pub enum WorkloadKind {
+    /// One process at a time enters, drawn at random.
     OneAtATime,
-    /// Everybody enters equally often, whenever it wants to.
+    /// All processes enter equally often, at any time.
     Alike,
-    /// Everybody starts an election at once, with the ranks of the configuration.
+    /// All processes start an election at once, with the configured ranks.
     AllStart,
-    /// Everybody starts one at once, with ranks in an order that is drawn.
-    AllStartDrawn,
-    /// This process alone starts one.
+    /// All processes start an election at once, with ranks in random order.
+    AllStartRandomRanks,
+    /// Only this process starts an election.
     OneStarts(ProcessId),
-    /// Anything else.
+    /// Any other workload.
     Other,
 }
 
-/// A number of messages that theory expects, per entry or per election.
+/// Number of messages that theory predicts, per entry or per election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Expected {
-    /// What kind of number it is.
+pub struct Prediction {
+    /// Kind of the prediction.
     pub precision: Precision,
-    /// The number.
-    pub messages: Figure,
+    /// Number of messages that is predicted.
+    pub messages: Quantity,
 }
 
-impl Expected {
-    /// So many, and no fractions.
+impl Prediction {
+    /// Creates a prediction of a whole number.
     pub const fn new(precision: Precision, messages: u64) -> Self {
-        Expected { precision, messages: Figure { sum: messages, shared_by: 1, laps: 0, of: 0 } }
+        Prediction {
+            precision,
+            messages: Quantity {
+                numerator: messages,
+                denominator: 1,
+                harmonic_factor: 0,
+                harmonic_index: 0,
+            },
+        }
     }
 
-    /// A sum, shared by so many.
-    pub const fn shared(precision: Precision, sum: u64, shared_by: u64) -> Self {
-        Expected { precision, messages: Figure { sum, shared_by, laps: 0, of: 0 } }
+    /// Creates a prediction of a fraction.
+    pub const fn shared(precision: Precision, numerator: u64, denominator: u64) -> Self {
+        Prediction {
+            precision,
+            messages: Quantity { numerator, denominator, harmonic_factor: 0, harmonic_index: 0 },
+        }
     }
 
-    /// A mean of so many times the harmonic number 1 + 1/2 + … + 1/`of`, and some more.
-    pub const fn harmonic(laps: u64, of: u32, more: u64) -> Self {
-        let messages = Figure { sum: more, shared_by: 1, laps, of };
-        Expected { precision: Precision::Mean, messages }
+    /// Creates a mean: `harmonic_factor` times the harmonic number 1 + 1/2 + … +
+    /// 1/`harmonic_index`, plus `more`.
+    pub const fn harmonic(harmonic_factor: u64, harmonic_index: u32, more: u64) -> Self {
+        let messages =
+            Quantity { numerator: more, denominator: 1, harmonic_factor, harmonic_index };
+        Prediction { precision: Precision::Mean, messages }
     }
 }
 
-/// `sum / shared_by + laps · H(of)`, with the harmonic number H: exact where no float is.
+/// `numerator / denominator + harmonic_factor · H(harmonic_index)`, with the harmonic number H. It
+/// stays exact without floating-point numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Figure {
-    /// The whole number.
-    pub sum: u64,
-    /// What it is divided by.
-    pub shared_by: u64,
-    /// What the harmonic number is multiplied by.
-    pub laps: u64,
-    /// Of which number the harmonic number is taken.
-    pub of: u32,
+pub struct Quantity {
+    /// Numerator of the fraction.
+    pub numerator: u64,
+    /// Denominator of the fraction.
+    pub denominator: u64,
+    /// Factor of the harmonic number.
+    pub harmonic_factor: u64,
+    /// Index of the harmonic number.
+    pub harmonic_index: u32,
 }
 
-/// What kind of number theory gives.
+/// Kind of a prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Precision {
-    /// That many in every run.
+    /// This number in every run.
     Exact,
-    /// That many on average over what is drawn.
+    /// This number on average over the random choices.
     Mean,
-    /// Never more.
+    /// An upper bound.
     Most,
-    /// Never fewer.
+    /// A lower bound.
     Least,
 }
 
 impl Precision {
-    /// The words before the number.
+    /// Returns the words before the number.
     pub const fn words(self) -> &'static str {
         match self {
             Precision::Exact => "exactly",

@@ -1,4 +1,4 @@
-//! Time as algorithms may see it: ranges to wait, and one's own clock.
+//! Time as algorithms see it: delays and the local clock.
 
 use core::fmt;
 use core::ops::{Add, Sub};
@@ -7,38 +7,38 @@ use core::ops::{Add, Sub};
 /// millisecond.
 pub const TICKS_PER_UNIT: u64 = 1_000_000;
 
-/// How long a timer may wait, in ticks: at least `min`, at most `max`.
+/// Delay of a timer, in ticks: at least `min` and at most `max`.
 ///
-/// A range rather than a moment: randomised timeouts need no randomness in the algorithm, and
-/// a checker may fire the timer anywhere in it.
+/// It is a range, so that randomised timeouts need no randomness in the algorithm. A checker may
+/// fire the timer at any time in the range.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Delay {
-    /// Not before this many ticks.
+    /// Lower bound, in ticks.
     pub min: u64,
-    /// Not after this many ticks.
+    /// Upper bound, in ticks.
     pub max: u64,
 }
 
 impl Delay {
-    /// At once.
+    /// Delay of zero ticks.
     pub const NONE: Delay = Delay { min: 0, max: 0 };
 
-    /// After exactly this many ticks.
+    /// Creates a delay of exactly this many ticks.
     pub const fn ticks(ticks: u64) -> Self {
         Delay { min: ticks, max: ticks }
     }
 
-    /// After exactly this many units (milliseconds, in the runtime).
+    /// Creates a delay of exactly this many units (milliseconds in the runtime).
     pub const fn units(units: u64) -> Self {
         Delay::ticks(units * TICKS_PER_UNIT)
     }
 
-    /// Somewhere between two numbers of units.
+    /// Creates a delay between two numbers of units.
     ///
     /// # Panics
     ///
-    /// When `min` is above `max`.
+    /// If `min` is above `max`.
     pub const fn between_units(min: u64, max: u64) -> Self {
         assert!(min <= max, "a delay's minimum may not exceed its maximum");
         Delay { min: min * TICKS_PER_UNIT, max: max * TICKS_PER_UNIT }
@@ -55,22 +55,22 @@ impl fmt::Debug for Delay {
     }
 }
 
-/// A reading of one process's own clock, in ticks since an arbitrary start.
+/// A reading of a process's own clock, in ticks since an arbitrary start.
 ///
-/// Clocks of different processes have nothing to do with one another.
+/// Clocks of different processes are unrelated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LocalTime(pub u64);
 
 impl LocalTime {
-    /// The start of the clock.
+    /// Start of the clock.
     pub const ZERO: LocalTime = LocalTime(0);
 }
 
 impl Sub for LocalTime {
     type Output = u64;
 
-    /// The ticks that passed since `earlier`; 0 when the clock was set back.
+    /// Returns the ticks since `earlier`; 0 if the clock was set back.
     fn sub(self, earlier: LocalTime) -> u64 {
         self.0.saturating_sub(earlier.0)
     }

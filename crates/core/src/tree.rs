@@ -1,4 +1,4 @@
-//! Trees over the processes of a group: who is next to whom, and how far apart two are.
+//! Trees over the processes of a group: neighbours and distances.
 
 use core::fmt;
 
@@ -8,44 +8,44 @@ use alloc::{format, vec};
 
 use crate::process::ProcessId;
 
-/// A tree that spans a group, rooted at its first process.
+/// A spanning tree of a group, rooted at its first process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Tree {
-    /// By process, the neighbour on the way to the root; the root's own entry is itself.
+    /// Parent of each process; the root is its own parent.
     parents: Vec<ProcessId>,
-    /// By process, how many edges there are to the root.
+    /// Depth of each process, in edges from the root.
     depths: Vec<u32>,
 }
 
-/// How a tree is shaped.
+/// Shape of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shape {
-    /// Everybody next to the first process.
+    /// Every process is a neighbour of the first.
     Star,
-    /// One after the other, the first process at one end.
+    /// A path with the first process at one end.
     Path,
-    /// Two below each, as in a binary heap, the first process on top.
+    /// A binary heap with the first process as its root.
     Heap,
 }
 
-/// Edges that make no tree.
+/// Error: the edges do not form a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NoTree(String);
+pub struct TreeError(String);
 
-impl fmt::Display for NoTree {
+impl fmt::Display for TreeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl core::error::Error for NoTree {}
+impl core::error::Error for TreeError {}
 
 impl Tree {
-    /// The tree of a shape over `size` processes.
+    /// Creates the tree of a shape over `size` processes.
     ///
     /// # Panics
     ///
-    /// When there are no processes.
+    /// If there are no processes.
     pub fn of(shape: Shape, size: u32) -> Self {
         assert!(size > 0, "a tree has at least one process");
         let parent = |process: u32| match shape {
@@ -56,23 +56,23 @@ impl Tree {
         Tree::rooted((0..size).map(|process| ProcessId(parent(process))).collect())
     }
 
-    /// The tree with these edges over `size` processes.
+    /// Creates the tree with these edges over `size` processes.
     ///
     /// # Errors
     ///
-    /// When the edges are not one fewer than the processes, name a stranger, or leave somebody
-    /// apart from the first process.
+    /// [`TreeError`] if the number of edges is not `size - 1`, an edge names a process outside the
+    /// group, or a process is not connected to the first.
     pub fn with_edges(
         size: u32,
         edges: impl IntoIterator<Item = (ProcessId, ProcessId)>,
-    ) -> Result<Self, NoTree> {
+    ) -> Result<Self, TreeError> {
         let edges: Vec<(ProcessId, ProcessId)> = edges.into_iter().collect();
         if size == 0 || edges.len() + 1 != size as usize {
             let edges = edges.len();
-            return Err(NoTree(format!("{edges} edges make no tree of {size} processes")));
+            return Err(TreeError(format!("{edges} edges make no tree of {size} processes")));
         }
         if let Some((one, other)) = edges.iter().find(|edge| edge.0.max(edge.1).0 >= size) {
-            return Err(NoTree(format!("{one} – {other} leaves the group P1 to P{size}")));
+            return Err(TreeError(format!("{one} – {other} leaves the group P1 to P{size}")));
         }
         let mut parents: Vec<Option<ProcessId>> = vec![None; size as usize];
         parents[0] = Some(ProcessId(0));
@@ -87,12 +87,12 @@ impl Tree {
             }
         }
         match parents.iter().position(Option::is_none) {
-            Some(apart) => Err(NoTree(format!("{} is apart from P1", ProcessId::at(apart)))),
+            Some(apart) => Err(TreeError(format!("{} is apart from P1", ProcessId::at(apart)))),
             None => Ok(Tree::rooted(parents.into_iter().flatten().collect())),
         }
     }
 
-    /// Whoever has no depth yet gets it from the first process above that has one.
+    /// Computes each depth from the nearest ancestor whose depth is known.
     fn rooted(parents: Vec<ProcessId>) -> Self {
         let mut depths: Vec<Option<u32>> = vec![None; parents.len()];
         depths[0] = Some(0);
@@ -111,18 +111,18 @@ impl Tree {
         Tree { parents, depths: depths.into_iter().flatten().collect() }
     }
 
-    /// How many processes there are.
+    /// Returns the number of processes.
     pub fn size(&self) -> u32 {
         ProcessId::at(self.parents.len()).0
     }
 
-    /// The neighbour on the way to the first process; `None` for the first process itself.
+    /// Returns the parent of a process; `None` for the first process, which is the root.
     pub fn parent(&self, process: ProcessId) -> Option<ProcessId> {
         let parent = self.parents[process.index()];
         (parent != process).then_some(parent)
     }
 
-    /// How many edges lie between two processes.
+    /// Returns the number of edges between two processes.
     pub fn distance(&self, one: ProcessId, other: ProcessId) -> u32 {
         let (mut one, mut other, mut edges) = (one, other, 0);
         while one != other {
@@ -137,9 +137,9 @@ impl Tree {
         edges
     }
 
-    /// The largest distance of two processes: the papers' *D*.
+    /// Returns the largest distance between two processes: the papers' *D*.
     pub fn diameter(&self) -> u32 {
-        // The longest path turns round somewhere, with the two tallest branches below it.
+        // The longest path turns at some process and continues down its two tallest branches.
         let mut heights = vec![0; self.parents.len()];
         let mut longest = 0;
         for process in self.deepest_first() {
@@ -151,10 +151,10 @@ impl Tree {
         longest
     }
 
-    /// The sum of the distances of all ordered pairs: over N², the mean of two processes that are
-    /// drawn independently.
+    /// Returns the sum of the distances of all ordered pairs. Divided by N², it is the mean
+    /// distance of two processes that are drawn independently.
     pub fn total_distance(&self) -> u64 {
-        // Each edge lies between those below it and all the others.
+        // Each edge lies on the paths between the processes below it and all others.
         let mut below = vec![1_u64; self.parents.len()];
         let size = u64::from(self.size());
         let mut total = 0;
@@ -165,7 +165,7 @@ impl Tree {
         total
     }
 
-    /// The places of all but the root, everybody before its parent.
+    /// Returns the indices of all processes except the root, each before its parent.
     fn deepest_first(&self) -> Vec<usize> {
         let mut places: Vec<usize> = (1..self.parents.len()).collect();
         places.sort_unstable_by_key(|place| core::cmp::Reverse(self.depths[*place]));
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_star_a_path_and_a_heap_have_their_distances() {
+    fn shapes_have_expected_distances() {
         let (star, path, heap) =
             (Tree::of(Shape::Star, 7), Tree::of(Shape::Path, 7), Tree::of(Shape::Heap, 7));
         assert_eq!((star.distance(p(1), p(7)), star.distance(p(2), p(7))), (1, 2));
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn the_total_distance_is_the_sum_over_all_pairs_and_the_diameter_the_largest() {
+    fn total_distance_and_diameter_match_all_pairs() {
         for size in 1..=20 {
             for shape in SHAPES {
                 let tree = Tree::of(shape, size);
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn edges_make_a_tree_rooted_at_the_first_process_or_are_refused() {
+    fn builds_tree_from_edges_or_rejects_them() {
         let edges = [(p(3), p(2)), (p(1), p(3)), (p(4), p(3))];
         let tree = Tree::with_edges(4, edges).unwrap();
         assert_eq!(

@@ -1,4 +1,4 @@
-//! A sink around a sink, when the child's events simply pass through.
+//! An effects sink for a child protocol whose events are mapped one by one.
 
 use core::marker::PhantomData;
 
@@ -6,9 +6,9 @@ use crate::process::ProcessId;
 use crate::protocol::{Effects, Protocol};
 use crate::time::{Delay, LocalTime};
 
-/// The [`Effects`] of a child protocol `Q` inside `P`, wrapped one by one as they come.
+/// The [`Effects`] of a child protocol `Q` inside `P`, which maps each effect immediately.
 ///
-/// Made by [`Effects::wrap`].
+/// Created by [`Effects::wrap`].
 pub struct Wrap<'a, F, P, Q, M, T, E> {
     outer: &'a mut F,
     message: M,

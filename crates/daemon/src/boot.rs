@@ -1,15 +1,16 @@
-//! From a configuration to a running node.
+//! Starts a node as its configuration says.
 
 use std::net::ToSocketAddrs;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
-use tenure_algorithms::catalogue::Unknown;
-use tenure_core::{Card, Name, NameError, Property, TICKS_PER_UNIT};
+use tenure_algorithms::catalogue::CatalogueError;
+use tenure_core::{Card, LockName, LockNameError, Property, TICKS_PER_UNIT};
 use tenure_runtime::store::{OpenError, Owner};
 use tenure_runtime::transport::{Keyring, Limits, Listen, MeshError, Settings, Trust};
 use tenure_runtime::{
-    Asks, Failure, Front, Injection, Leadership, Lock, Recorder, Running, StartError, Store,
+    Failure, Injection, Leadership, Lock, LockApplication, LockRequestReceiver, Recorder,
+    RunningNode, StartError, Store,
 };
 use tenure_trace::{AppendError, ClockUnit, Header, Record, Segments, Source, Writer};
 use thiserror::Error;
@@ -17,78 +18,78 @@ use tokio::task::JoinError;
 
 use crate::config::Config;
 use crate::keys::{self, KeyFileError};
-use crate::office::{Materials, Offices, of_house};
 use crate::page::PageError;
+use crate::protocol::{NodeParts, ProtocolFactory, from_catalogue};
 
-/// Why a node did not start, or could not go on.
+/// Failure of a node, at its start or later.
 #[derive(Debug, Error)]
 pub enum NodeError {
-    /// There is no such algorithm.
+    /// The configuration names an unknown algorithm or variant.
     #[error(transparent)]
-    Unknown(#[from] Unknown),
-    /// The keys cannot be used.
+    Unknown(#[from] CatalogueError),
+    /// The key files cannot be used.
     #[error(transparent)]
     Keys(#[from] KeyFileError),
-    /// Anybody could reach this node and pretend to be a peer.
+    /// The node would be reachable without authentication.
     #[error(
-        "{0}; make keys with `tenure keys new` and name them as private_key and public_keys, or \
-         say insecure = true if everybody who can reach it is trusted"
+        "{0}: set private_key and public_keys (see `tenure keys new`), or set insecure = true if \
+         all who can reach it are trusted"
     )]
-    Exposed(MeshError),
-    /// The address at which this node should listen means nothing.
-    #[error("this node cannot listen at `{address}`: {says}")]
+    Unauthenticated(MeshError),
+    /// The listen address is invalid.
+    #[error("cannot listen at {address}: {reason}")]
     Address {
-        /// As configured.
+        /// Address as configured.
         address: String,
-        /// Why not.
-        says: String,
+        /// Reason.
+        reason: String,
     },
-    /// What was saved cannot be had.
+    /// The data directory cannot be opened.
     #[error(transparent)]
     Store(#[from] OpenError),
-    /// The trace cannot be continued.
+    /// The trace file cannot be continued.
     #[error(transparent)]
     Trace(#[from] AppendError),
     /// The transport or the protocol did not start.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// The node stopped: its state or its trace could not be written.
+    /// The node failed: its state or its trace could not be written, or its peers evicted it.
     #[error(transparent)]
     Failure(#[from] Failure),
     /// The page cannot be served.
     #[error(transparent)]
     Page(#[from] PageError),
-    /// The work could not be done.
+    /// The workload failed.
     #[error("{0}")]
     Work(String),
-    /// A lock is wanted, and the node is one that keeps a log.
-    #[error("a node with [log] has no lock: `tenure node` runs it")]
-    KeepsLog,
+    /// The node keeps a log, so it has no lock.
+    #[error("a node with [log] has no lock: run it with `tenure node`")]
+    LogConfigured,
 }
 
 impl NodeError {
-    /// Whether the configuration is to blame, rather than the machine.
+    /// True if the cause is the configuration, and not the environment.
     pub fn is_misconfiguration(&self) -> bool {
         matches!(
             self,
             NodeError::Unknown(_)
                 | NodeError::Keys(_)
-                | NodeError::Exposed(_)
+                | NodeError::Unauthenticated(_)
                 | NodeError::Address { .. }
                 | NodeError::Page(_)
-                | NodeError::KeepsLog
+                | NodeError::LogConfigured
         )
     }
 
-    /// Whether peers refused this node for good.
-    pub fn is_expulsion(&self) -> bool {
-        matches!(self, NodeError::Failure(Failure::Expelled(_)))
+    /// True if the peers evicted this node.
+    pub fn is_eviction(&self) -> bool {
+        matches!(self, NodeError::Failure(Failure::Evicted(_)))
     }
 }
 
-/// One node, running: its locks, and who leads.
+/// Running node, with its locks and its leader.
 ///
-/// It stops when every handle and guard is gone, or by [`Node::stop`].
+/// It stops when all handles and guards are dropped, or with [`Node::stop`].
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -100,141 +101,143 @@ impl NodeError {
 /// let node = Node::start(&config)?;
 /// let invoices = node.lock("invoices")?;
 /// let Some(guard) = invoices.enter_within(Duration::from_secs(5)).await? else {
-///     return Err("somebody else writes invoices for more than five seconds".into());
+///     return Err("another process has held the lock for five seconds".into());
 /// };
-/// println!("inside, with fence {}", guard.fence().to_u128());
+/// println!("holds the lock, fencing token {}", guard.fence().to_u128());
 /// drop(guard);
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Debug)]
 pub struct Node {
-    /// The only lock, or that of which those by name are made.
+    /// The only lock, or the one that named locks are derived from.
     pub(crate) lock: Lock,
-    /// Whether locks have names.
-    named: bool,
-    /// Who leads, as this node knows.
+    /// True if locks have names.
+    has_names: bool,
+    /// Leader, as this node knows it.
     pub leadership: Leadership,
-    /// Where it listens, and its task.
-    pub running: Running,
-    /// Which boot of its process this is, from 1.
+    /// Address, connections and task of the node.
+    pub running: RunningNode,
+    /// Session of this start, counted from 1.
     pub session: u64,
-    /// The keys by which it knows its peers, if it has any: they can be replaced while it runs.
+    /// Keys of the peers, if the node uses keys. They can be replaced while it runs.
     pub keyring: Option<Keyring>,
 }
 
-/// There is no such lock. Nothing changed.
+/// Error of [`Node::lock`]. Nothing changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum LockError {
-    /// The text is no name.
+    /// The name is empty or too long.
     #[error(transparent)]
-    Name(#[from] NameError),
-    /// The node has one lock, and no names.
-    #[error("this node has one lock without a name: service.named is false in its configuration")]
+    Name(#[from] LockNameError),
+    /// The node has a single lock without a name.
+    #[error("this node has one lock without a name: set service.named = true for named locks")]
     Nameless,
 }
 
 impl Node {
-    /// Opens what the node stands on, and starts its process with what it had saved.
+    /// Opens the data directory, and starts the process with its saved state.
     ///
-    /// Must be called inside a tokio runtime. `[work]` in the configuration is not done here.
+    /// Must be called inside a tokio runtime. Does not run the `[work]` of the configuration.
     ///
     /// # Errors
     ///
-    /// [`NodeError`]; nothing is left running.
+    /// [`NodeError`]. Nothing is left running.
     pub fn start(config: &Config) -> Result<Node, NodeError> {
-        Node::start_watched(config, of_house, None)
+        Node::start_with_watcher(config, from_catalogue, None)
     }
 
-    /// The same with these offices, and with a watcher who is told of every record that the node
-    /// writes or could write.
-    pub(crate) fn start_watched(
+    /// Starts a node with protocols of this factory. The watcher receives every record of the node,
+    /// whether or not it is written to a trace.
+    pub(crate) fn start_with_watcher(
         config: &Config,
-        offices: Offices,
+        factory: ProtocolFactory,
         watcher: Option<Sender<Record>>,
     ) -> Result<Node, NodeError> {
-        let (front, lock, leadership, asks) = Front::new();
-        let (running, session, keyring) = boot(config, offices, front, asks, watcher)?;
-        let there_and_back = Duration::from_millis(2 * config.detector.message_ms);
-        let (lock, named) = (lock.at_once_within(there_and_back), config.service.named);
-        Ok(Node { lock, named, leadership, running, session, keyring })
+        let (application, lock, leadership, requests) = LockApplication::new();
+        let (running, session, keyring) = boot(config, factory, application, requests, watcher)?;
+        let round_trip = Duration::from_millis(2 * config.detector.message_ms);
+        let (lock, has_names) = (lock.with_try_enter_timeout(round_trip), config.service.named);
+        Ok(Node { lock, has_names, leadership, running, session, keyring })
     }
 
-    /// The lock of this name, which every node of the cluster has from when somebody asks for it.
+    /// Returns the lock with this name. All nodes of the cluster have all names.
     ///
-    /// Names are for what stays: what a node knows of a lock it keeps until it stops, and whoever
-    /// comes to lead asks everybody about each.
+    /// Names are for long-lived locks. A node keeps its state of a lock until it stops, and a new
+    /// leader queries every node about each lock.
     ///
     /// # Errors
     ///
-    /// [`LockError`], when the name is empty or longer than 255 bytes, or when the node has one
-    /// lock and no names.
+    /// [`LockError`] if the name is empty or longer than 255 bytes, or if the node has a single
+    /// lock without a name.
     pub fn lock(&self, name: &str) -> Result<Lock, LockError> {
-        let name = Name::new(name)?;
-        if self.named { Ok(self.lock.named(name)) } else { Err(LockError::Nameless) }
+        let name = LockName::new(name)?;
+        if self.has_names { Ok(self.lock.named(name)) } else { Err(LockError::Nameless) }
     }
 
-    /// The only lock, where locks have no names.
+    /// Returns the only lock; none if locks have names.
     pub fn only_lock(&self) -> Option<Lock> {
-        (!self.named).then(|| self.lock.clone())
+        (!self.has_names).then(|| self.lock.clone())
     }
 
-    /// Leaves in good order, whoever still has handles: what was sent arrives first, whoever waits
-    /// for a lock is told, and guards are lost. Drop guards before: to the others, whoever is
-    /// inside then has crashed there.
+    /// Stops the node in good order, even if handles exist. Queued messages are delivered first.
+    /// Waiting callers receive an error, and guards are lost.
+    ///
+    /// Drop guards before: to its peers, a node that stops while it holds a lock has crashed in the
+    /// critical section.
     ///
     /// # Errors
     ///
-    /// [`Failure`], when the node had failed before.
+    /// [`Failure`] if the node had failed before.
     pub async fn stop(self) -> Result<(), Failure> {
-        self.lock.end_node();
-        outcome(self.running.task.await)
+        self.lock.stop_node();
+        task_result(self.running.task.await)
     }
 }
 
-/// What a node's task came to.
-pub(crate) fn outcome(ended: Result<Result<(), Failure>, JoinError>) -> Result<(), Failure> {
+/// Returns the result of a node's task, and continues a panic.
+pub(crate) fn task_result(ended: Result<Result<(), Failure>, JoinError>) -> Result<(), Failure> {
     ended.unwrap_or_else(|failed| match failed.try_into_panic() {
         Ok(panic) => std::panic::resume_unwind(panic),
-        // Cancelled: the runtime is going away.
+        // Cancelled: the runtime is shutting down.
         Err(_) => Ok(()),
     })
 }
 
 fn boot(
     config: &Config,
-    offices: Offices,
-    front: Front,
-    asks: Asks,
+    factory: ProtocolFactory,
+    application: LockApplication,
+    requests: LockRequestReceiver,
     watcher: Option<Sender<Record>>,
-) -> Result<(Running, u64, Option<Keyring>), NodeError> {
+) -> Result<(RunningNode, u64, Option<Keyring>), NodeError> {
     if config.log.is_some() {
-        return Err(NodeError::KeepsLog);
+        return Err(NodeError::LogConfigured);
     }
     let service = &config.service;
     let delay = config.detector.message_ms * TICKS_PER_UNIT;
     let parameters = service.parameters(config.size(), delay)?;
-    let office = offices(service, &parameters)?;
-    let card = office.card(config.size());
+    let protocol = factory(service, &parameters)?;
+    let card = protocol.card(config.size());
     let adapter = if config.channel.fifo { " over fifo" } else { "" };
-    let ground = Ground::of(config, &format!("{}{adapter}", card.name))?;
-    let Ground { transport, store, session, keyring, injection } = ground;
+    let resources = NodeResources::open(config, &format!("{}{adapter}", card.name))?;
+    let NodeResources { transport, store, session, keyring, injection } = resources;
     let mut recorder = recorder(config, &card)?;
     if let Some(watcher) = watcher {
-        recorder = recorder.watched_by(watcher);
+        recorder = recorder.with_watcher(watcher);
     }
-    let materials = Materials { config, transport, store, front, asks, recorder, injection };
-    let running = office.start(materials).map_err(|error| match error {
+    let parts = NodeParts { config, transport, store, application, requests, recorder, injection };
+    let running = protocol.start(parts).map_err(|error| match error {
         StartError::Transport(exposed @ MeshError::KeysRequired { .. }) => {
-            NodeError::Exposed(exposed)
+            NodeError::Unauthenticated(exposed)
         }
         error => error.into(),
     })?;
     Ok((running, session, keyring))
 }
 
-/// What a node stands on, whatever it runs.
-pub(crate) struct Ground {
+/// Resources of a node, whatever its protocol.
+pub(crate) struct NodeResources {
     pub(crate) transport: Settings,
     pub(crate) store: Store,
     pub(crate) session: u64,
@@ -242,13 +245,13 @@ pub(crate) struct Ground {
     pub(crate) injection: Injection,
 }
 
-impl Ground {
-    /// Opens it, for a process whose saved state is that of this algorithm.
-    pub(crate) fn of(config: &Config, schema: &str) -> Result<Ground, NodeError> {
+impl NodeResources {
+    /// Opens the resources of a process whose saved state has this schema.
+    pub(crate) fn open(config: &Config, schema: &str) -> Result<NodeResources, NodeError> {
         let trust = keys::trust(&config.cluster, config.me())?;
         let keyring = match &trust {
             Trust::Keys(keyring) => Some(keyring.clone()),
-            Trust::Machine | Trust::Anybody => None,
+            Trust::LoopbackOnly | Trust::Unauthenticated => None,
         };
         let listen = listen(config)?;
         let cluster = config.cluster.name.clone();
@@ -268,19 +271,19 @@ impl Ground {
         let channel = &config.channel;
         let faults = seed ^ u64::from(config.cluster.me) << 48 ^ session << 32;
         let injection = Injection::new(channel.lose, channel.duplicate, faults);
-        Ok(Ground { transport, store, session, keyring, injection })
+        Ok(NodeResources { transport, store, session, keyring, injection })
     }
 }
 
-/// What of the limits follows from how far the machines are apart.
+/// Returns transport limits that suit the message delay.
 fn limits(config: &Config) -> Limits {
     let plain = Limits::default();
     let connect = Duration::from_millis(config.connect_ms());
     Limits {
-        connect,
-        unheard: plain.unheard.max(2 * connect),
-        // To connect is there and back once, to shake hands twice more.
-        handshake: plain.handshake.max(4 * connect),
+        connect_timeout: connect,
+        silence_timeout: plain.silence_timeout.max(2 * connect),
+        // A connection needs one round trip, and the handshake two more.
+        handshake_timeout: plain.handshake_timeout.max(4 * connect),
         round_trip: Duration::from_millis(2 * config.detector.message_ms),
         ..plain
     }
@@ -288,18 +291,19 @@ fn limits(config: &Config) -> Limits {
 
 fn listen(config: &Config) -> Result<Listen, NodeError> {
     let address = config.listen();
-    let failed = |says: String| NodeError::Address { address: address.to_owned(), says };
+    let failed = |reason: String| NodeError::Address { address: address.to_owned(), reason };
     let mut resolved = address.to_socket_addrs().map_err(|error| failed(error.to_string()))?;
-    let first = resolved.next().ok_or_else(|| failed("the name has no address".into()))?;
+    let first = resolved.next().ok_or_else(|| failed("no address found".into()))?;
     Ok(Listen::Address(first))
 }
 
 pub(crate) fn recorder(config: &Config, card: &Card) -> Result<Recorder, NodeError> {
     let Some(trace) = &config.trace else { return Ok(Recorder::none()) };
-    // A command of a log is written down when its effects leave. One that was saved when the node
-    // was killed before that is committed later, and its trace does not say who asked for it.
-    let is_told = |promise: &&Property| config.log.is_none() || **promise != Property::NoCreation;
-    let promises = card.promises.iter().filter(is_told);
+    // The trace records a command when its effects leave the node. A node that was killed before
+    // that commits the saved command later, without a record of the request.
+    let is_checkable =
+        |promise: &&Property| config.log.is_none() || **promise != Property::NoCreation;
+    let promises = card.promises.iter().filter(is_checkable);
     let header = Header {
         clock: ClockUnit::Nanosecond,
         promises: promises.map(|promise| promise.name().to_string()).collect(),
@@ -310,13 +314,13 @@ pub(crate) fn recorder(config: &Config, card: &Card) -> Result<Recorder, NodeErr
         ..Header::new(card.name.clone(), card.service, config.size(), Source::Node)
     };
     let recorder = match trace.segment_kib {
-        None => Recorder::to(Writer::append(&trace.file, &header)?, trace.clocks),
+        None => Recorder::writing_to(Writer::append(&trace.file, &header)?, trace.clocks),
         Some(kib) => {
             let failed = |error| AppendError::Io { path: trace.file.clone(), error };
             let segments = Segments::new(&trace.file, header.clone(), kib.saturating_mul(1024));
             let segments = segments.map_err(failed)?;
             let writer = Writer::append(segments.current(), &header)?;
-            Recorder::to(writer, trace.clocks).in_segments(segments)
+            Recorder::writing_to(writer, trace.clocks).with_segments(segments)
         }
     };
     Ok(if trace.states { recorder.with_states() } else { recorder })

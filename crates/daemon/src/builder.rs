@@ -1,4 +1,4 @@
-//! A configuration that is made in code.
+//! Builder for configurations in code.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,8 +7,8 @@ use crate::config::{
     Channel, Cluster, Config, ConfigError, Detector, Service, Store, Trace, VERSION,
 };
 
-/// Makes a [`Config`] step by step. What is the same on all nodes of a cluster is marked so below;
-/// nodes that differ there do not understand each other.
+/// Builder of a [`Config`]. Some values must be the same on all nodes of a cluster, as noted
+/// below. Nodes that differ there cannot work together.
 ///
 /// ```
 /// use tenure_daemon::Config;
@@ -17,13 +17,13 @@ use crate::config::{
 /// let config = Config::builder("billing").node(1, machines).directory("state/1").build()?;
 /// assert_eq!(config.listen(), "127.0.0.1:7101");
 ///
-/// let mistaken = Config::builder("billing").node(4, machines).directory("state/4").build();
-/// let says = mistaken.unwrap_err().to_string();
-/// assert_eq!(says, "cluster.me = 4; with 3 addresses it is one of 1 to 3");
+/// let invalid = Config::builder("billing").node(4, machines).directory("state/4").build();
+/// let reason = invalid.unwrap_err().to_string();
+/// assert_eq!(reason, "invalid value 4 for cluster.me: expected 1 to 3, the number of addresses");
 /// # Ok::<(), tenure_daemon::ConfigError>(())
 /// ```
 #[derive(Clone, Debug)]
-#[must_use = "it does nothing until `build` makes a configuration of it"]
+#[must_use = "a builder does nothing until `build` is called"]
 pub struct Builder {
     cluster: Cluster,
     service: Service,
@@ -33,7 +33,7 @@ pub struct Builder {
 }
 
 impl Builder {
-    pub(crate) fn of(name: String) -> Self {
+    pub(crate) fn new(name: String) -> Self {
         let cluster = Cluster {
             name,
             me: 0,
@@ -47,9 +47,8 @@ impl Builder {
         Builder { cluster, service, detector: Detector::default(), directory: None, trace: None }
     }
 
-    /// Which node this is, from 1, and `host:port` of every node, the first node's first, this one
-    /// included: where the others reach it. The addresses are the same on all nodes, and how many
-    /// there are never changes.
+    /// Number of this node, from 1, and `host:port` of every node, in the order of their numbers.
+    /// The addresses must be the same on all nodes, and their number never changes.
     pub fn node<A: Into<String>>(
         mut self,
         me: u32,
@@ -60,39 +59,38 @@ impl Builder {
         self
     }
 
-    /// `host:port` at which this node listens, where that is not its own address: in a container,
-    /// or behind a router, the others may know it by another.
+    /// `host:port` at which this node listens, if it differs from its own address, as in a
+    /// container or behind a router.
     pub fn listen(mut self, address: impl Into<String>) -> Self {
         self.cluster.listen = Some(address.into());
         self
     }
 
-    /// The directory that belongs to this node alone, for what it must find again after a crash. It
-    /// is made if it is missing. There is no default: a node that comes back without what it saved
-    /// is refused by its peers.
+    /// Directory for the state of this node alone, created if it is missing. There is no default,
+    /// because peers reject a node that lost its state.
     pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
         self.directory = Some(directory.into());
         self
     }
 
-    /// The file with this node's private key, which nobody else may read, and the file with the
-    /// public keys of all nodes: `tenure keys new --nodes 3` makes them. Needed unless this node
-    /// listens on loopback; for programs that are built with the feature `keys`.
+    /// Files with the private key of this node, readable by its owner alone, and with the public
+    /// keys of all nodes. `tenure keys new --nodes 3` creates them. Required unless this node
+    /// listens on loopback; needs the feature `keys`.
     pub fn keys(mut self, private: impl Into<PathBuf>, public: impl Into<PathBuf>) -> Self {
         self.cluster.private_key = Some(private.into());
         self.cluster.public_keys = Some(public.into());
         self
     }
 
-    /// Lets a node without keys listen beyond loopback: then whoever reaches it, or is on the way,
-    /// can be any node, and read and change everything.
+    /// Allows a node without keys to listen beyond loopback. Anyone who can reach it, or can
+    /// intercept its traffic, can then impersonate any node, and read and change all messages.
     pub fn insecure(mut self) -> Self {
         self.cluster.insecure = true;
         self
     }
 
-    /// Whom the locks follow: an election of `tenure list`, `raft` unless something is said. The
-    /// same on all nodes.
+    /// Election algorithm whose leader grants the locks: an election of `tenure list`, `raft` by
+    /// default. Must be the same on all nodes.
     pub fn election(mut self, election: impl Into<String>) -> Self {
         self.service.election = election.into();
         self.service.mutex = format!("coordinated:{}", self.service.election);
@@ -100,24 +98,24 @@ impl Builder {
         self
     }
 
-    /// One lock without a name instead of many by name: any algorithm of `tenure list`, which does
-    /// not follow a leader, with this election beside it. The same on all nodes.
+    /// Single lock without a name instead of named locks: any mutual exclusion algorithm of `tenure
+    /// list` that follows no leader, with this election beside it. Must be the same on all nodes.
     pub fn one_lock(mut self, mutex: impl Into<String>, election: impl Into<String>) -> Self {
         let (mutex, election) = (mutex.into(), election.into());
         self.service = Service { mutex, election, named: false, ..self.service };
         self
     }
 
-    /// The longest that a message may take, rounded up to milliseconds; 40 ms unless something is
-    /// said. Elections and leases last multiples of it: where messages take longer, leaders and
-    /// entries end that need not. The same on all nodes.
+    /// Upper bound on the delay of a message, rounded up to milliseconds; 40 ms by default.
+    /// Election timeouts and leases are multiples of it. Longer delays cause needless elections and
+    /// lost locks. Must be the same on all nodes.
     pub fn message_time(mut self, longest: Duration) -> Self {
         self.detector.message_ms = milliseconds(longest);
         self
     }
 
-    /// How often a node says that it is there, and how long it may be silent at first until it is
-    /// suspected, rounded up to milliseconds; 50 ms and 400 ms unless something is said.
+    /// Heartbeat interval, and initial time of silence after which a peer is suspected. Both are
+    /// rounded up to milliseconds; 50 ms and 400 ms by default.
     pub fn suspects(mut self, period: Duration, after: Duration) -> Self {
         self.detector.period_ms = milliseconds(period);
         self.detector.timeout_ms = milliseconds(after);
@@ -125,24 +123,24 @@ impl Builder {
         self
     }
 
-    /// Writes down what happens, a line of JSON per event; a node that comes back appends to it.
-    /// Nothing is written unless this is said.
+    /// Trace file with one JSON line per event, to which a restarted node appends. There is no
+    /// trace by default.
     pub fn trace(mut self, file: impl Into<PathBuf>) -> Self {
         let file = file.into();
         self.trace = Some(Trace { file, clocks: false, states: false, segment_kib: None });
         self
     }
 
-    /// The configuration.
+    /// Returns the configuration.
     ///
     /// # Errors
     ///
-    /// [`ConfigError::Unbuilt`], with what is wrong or missing, and what would be right. Fields are
-    /// called what they are called in a [`Config`]. Nothing was started, and no file was looked at.
+    /// [`ConfigError::InvalidValue`] with the invalid or missing field, named as in [`Config`], and
+    /// the remedy. Does not read any file.
     pub fn build(self) -> Result<Config, ConfigError> {
-        let unbuilt = |says| ConfigError::Unbuilt { says };
+        let invalid = |reason| ConfigError::InvalidValue { reason };
         let directory = self.directory.ok_or_else(|| {
-            unbuilt("store.directory is missing; name one that belongs to this node alone".into())
+            invalid("missing store.directory: set a directory for this node alone".into())
         })?;
         let config = Config {
             version: VERSION,
@@ -156,12 +154,12 @@ impl Builder {
             work: None,
             log: None,
         };
-        config.validate().map_err(unbuilt)?;
+        config.validate().map_err(invalid)?;
         Ok(config)
     }
 }
 
-/// Rounded up.
+/// Converts a duration to milliseconds, rounded up.
 fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
 }
@@ -175,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_as_in_a_file_but_that_locks_have_names() {
+    fn defaults_match_files_except_for_named_locks() {
         let config = builder().build().unwrap();
         assert!(config.service.named);
         let nameless = Service { named: false, ..config.service.clone() };
@@ -185,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_rounded_up() {
+    fn durations_round_up() {
         let builder = builder().message_time(Duration::from_micros(1));
         let builder = builder.suspects(Duration::from_millis(5), Duration::from_micros(10_001));
         let detector = builder.build().unwrap().detector;
@@ -193,21 +191,21 @@ mod tests {
     }
 
     #[test]
-    fn every_mistake_is_a_sentence_that_names_it() {
-        let plain = || Config::builder("demo").directory("state");
+    fn every_error_names_the_mistake_on_one_line() {
+        let empty = || Config::builder("demo").directory("state");
         let mistakes = [
-            (plain(), "cluster.addresses is empty"),
-            (Config::builder("demo").node(1, ["127.0.0.1:1"]), "store.directory is missing"),
-            (plain().node(0, ["127.0.0.1:1"]), "it is one of 1 to 1"),
-            (plain().node(1, ["127.0.0.1"]), "host:port"),
+            (empty(), "missing cluster.addresses"),
+            (Config::builder("demo").node(1, ["127.0.0.1:1"]), "missing store.directory"),
+            (empty().node(0, ["127.0.0.1:1"]), "expected 1 to 1"),
+            (empty().node(1, ["127.0.0.1"]), "host:port"),
             (builder().listen("7101"), "cluster.listen"),
-            (builder().insecure().keys("a", "b"), "remove it"),
+            (builder().insecure().keys("a", "b"), "has no effect"),
             (builder().suspects(Duration::from_millis(9), Duration::from_millis(9)), "timeout_ms"),
-            (builder().message_time(Duration::MAX), "a day"),
+            (builder().message_time(Duration::MAX), "at most 86400000"),
         ];
-        for (builder, names) in mistakes {
-            let says = builder.build().unwrap_err().to_string();
-            assert!(says.contains(names) && !says.contains('\n'), "{names}: {says}");
+        for (builder, expected) in mistakes {
+            let reason = builder.build().unwrap_err().to_string();
+            assert!(reason.contains(expected) && !reason.contains('\n'), "{expected}: {reason}");
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Moments as people and programs write them: RFC 3339, in UTC, to the millisecond.
+//! Timestamps in UTC by RFC 3339, with milliseconds.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const SECONDS_OF_A_DAY: u64 = 86_400;
 
-/// `2026-11-22T15:04:05.678Z`.
-pub(crate) fn written(moment: SystemTime) -> String {
+/// Formats a time as `2026-11-22T15:04:05.678Z`.
+pub(crate) fn format_rfc3339(moment: SystemTime) -> String {
     let since = moment.duration_since(UNIX_EPOCH).unwrap_or_default();
     let (day, second) = (since.as_secs() / SECONDS_OF_A_DAY, since.as_secs() % SECONDS_OF_A_DAY);
     let (year, month, day) = date(day);
@@ -14,15 +14,15 @@ pub(crate) fn written(moment: SystemTime) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
 }
 
-/// Year, month and day of a day that is counted from the first of 1970. Years begin in March here,
-/// so that the day which is there or not comes last.
+/// Returns year, month and day of a day counted from 1 January 1970. Years begin in March here, so
+/// that a leap day is the last day of its year.
 fn date(day: u64) -> (u64, u64, u64) {
-    // From the first of March of the year 0; 400 years have 146 097 days.
+    // Days since 1 March of the year 0. A cycle of 400 years has 146,097 days.
     let day = day + 719_468;
     let (era, day) = (day / 146_097, day % 146_097);
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
     let day = day - (365 * year + year / 4 - year / 100);
-    // Of five months beginning in March or August, the first, third and fifth are long.
+    // In each period of five months from March or August, the first, third and fifth have 31 days.
     let month = (5 * day + 2) / 153;
     let day = day - (153 * month + 2) / 5 + 1;
     let january = month >= 10;
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments_are_written_as_everybody_does() {
+    fn formats_rfc3339_timestamps() {
         for (millis, text) in [
             (0, "1970-01-01T00:00:00.000Z"),
             (951_782_399_999, "2000-02-28T23:59:59.999Z"),
@@ -46,7 +46,7 @@ mod tests {
             (1_704_067_199_001, "2023-12-31T23:59:59.001Z"),
             (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
         ] {
-            assert_eq!(written(UNIX_EPOCH + Duration::from_millis(millis)), text);
+            assert_eq!(format_rfc3339(UNIX_EPOCH + Duration::from_millis(millis)), text);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One node of a cluster as a process: configuration, workload, trace, metrics and page.
+//! Node of a cluster, embedded or in a process of its own, with its configuration, trace and page.
 //!
 #![doc = include_str!("../README.md")]
 
@@ -11,19 +11,19 @@ mod keys;
 pub mod log;
 #[cfg(feature = "node")]
 mod node;
-mod office;
 pub mod page;
+#[cfg(feature = "node")]
+mod progress;
+mod protocol;
 mod report;
 pub mod resource;
 #[cfg_attr(
     not(all(feature = "node", feature = "page")),
-    allow(dead_code, reason = "nobody can ask")
+    allow(dead_code, reason = "only the page serves the status")
 )]
 pub mod status;
 #[cfg(feature = "node")]
-mod watching;
-#[cfg(feature = "node")]
-mod work;
+mod workload;
 
 pub use boot::{LockError, Node, NodeError};
 pub use builder::Builder;
@@ -35,6 +35,6 @@ pub use keys::KeyFileError;
 #[cfg(feature = "keys")]
 pub use keys::{make_keys, private_key_file, public_keys_file};
 #[cfg(feature = "node")]
-pub use node::{Telling, run};
-pub use office::{AnyOffice, Erase, Materials, Offices, of_house};
-pub use report::{Line, Report};
+pub use node::{RunOptions, run};
+pub use protocol::{AnyProtocol, EraseType, NodeParts, ProtocolFactory, from_catalogue};
+pub use report::{Report, ReportLine};

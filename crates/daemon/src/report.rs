@@ -1,103 +1,105 @@
-//! What a node tells the process that started it: one line of JSON each, on standard output.
+//! Reports of a node to its parent process: one JSON object per line, on standard output.
 
 use std::net::SocketAddr;
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use crate::clock::written;
+use crate::clock::format_rfc3339;
 
-/// One line from a node: `{"time":"2026-11-22T15:04:05.678Z","elected":{"leader":2,"term":4}}`.
+/// Report with its time: `{"time":"2026-11-22T15:04:05.678Z","elected":{"leader":2,"term":4}}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Line {
-    /// When it was told, as RFC 3339 has it, in UTC.
+pub struct ReportLine {
+    /// Time of the report, in UTC by RFC 3339.
     pub time: String,
-    /// What.
+    /// Report, whose fields are inlined in JSON.
     #[serde(flatten)]
     pub report: Report,
 }
 
-impl Line {
-    /// What is told now.
-    pub fn now(report: Report) -> Line {
-        Line { time: written(SystemTime::now()), report }
+impl ReportLine {
+    /// Creates a line with the current time.
+    pub fn now(report: Report) -> ReportLine {
+        ReportLine { time: format_rfc3339(SystemTime::now()), report }
     }
 }
 
-/// What a node tells, each when it happens: one that has nothing to do says nothing.
+/// Report of a node, sent when the event happens. An idle node sends none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Report {
-    /// The node listens and takes part.
+    /// The node listens and participates.
     Ready {
-        /// Its process's number.
+        /// Number of its process.
         process: u32,
-        /// Where it listens.
+        /// Address at which it listens.
         address: SocketAddr,
-        /// Which boot of the process this is.
+        /// Session of this start.
         session: u64,
     },
-    /// The node serves a page on which a browser shows what it does.
+    /// The node serves a page for a browser.
     Page {
-        /// What to open.
+        /// URL of the page.
         url: String,
     },
-    /// The node was told of a leader.
+    /// The node learned of a leader.
     Elected {
-        /// The leader's number.
+        /// Number of the leader.
         leader: u32,
-        /// The number of the term.
+        /// Number of the term.
         term: u64,
     },
-    /// The node was told that nobody leads.
+    /// The node knows no leader any more.
     Deposed {
-        /// The number of the term that ended.
+        /// Number of the term that ended.
         term: u64,
     },
-    /// A peer is there: connected, and not suspected.
-    Came {
-        /// Its number.
+    /// A peer is connected and not suspected.
+    #[serde(rename = "came")]
+    PeerUp {
+        /// Number of the peer.
         process: u32,
-        /// Which boot of it.
+        /// Session of the peer.
         session: u64,
     },
-    /// A peer is not there any more: it said goodbye, or is suspected to have crashed.
-    Left {
-        /// Its number.
+    /// A peer stopped, or is suspected to have crashed.
+    #[serde(rename = "left")]
+    PeerDown {
+        /// Number of the peer.
         process: u32,
     },
-    /// The node has entered. Told only when it is asked for.
+    /// The workload entered the critical section. Sent only if grants are reported.
     Granted {
-        /// The fence of the entry, `TERM.COUNT`.
+        /// Fencing token of the entry, as `TERM.COUNT`.
         fence: String,
     },
-    /// How far the work has got; a few times a second, while it goes on.
+    /// Progress of the workload, a few times per second while it changes.
     Progress {
-        /// Entries so far, of this session.
+        /// Number of entries in this session.
         entries: u64,
-        /// Accesses that the resource refused.
+        /// Number of accesses that the resource rejected.
         refused: u64,
     },
-    /// How far the log of the node has come; a few times a second, while it changes.
+    /// Progress of the log, a few times per second while it changes.
     Log {
-        /// How many entries it has.
+        /// Number of stored entries.
         stored: u64,
-        /// How many of them it knows to be committed.
+        /// Number of entries that the node knows to be committed.
         committed: u64,
-        /// The terms of the last entries.
+        /// Terms of the last entries.
         last_terms: Vec<u64>,
     },
-    /// The work is done: the node enters no more, but goes on serving its peers until standard
-    /// input ends.
+    /// The workload is finished. The node serves its peers until standard input ends.
     Done {
-        /// Entries of this session.
+        /// Number of entries in this session.
         entries: u64,
-        /// Accesses that the resource refused.
+        /// Number of accesses that the resource rejected.
         refused: u64,
     },
-    /// The node could not go on; it exits with status 4.
+    /// The node failed, and exits with status 4.
     Failed {
-        /// Why, in a sentence.
-        says: String,
+        /// Reason.
+        #[serde(rename = "says")]
+        reason: String,
     },
 }

@@ -1,5 +1,5 @@
-//! Messages in the frames of gRPC as bytes: what sends and receives frames is the same for messages
-//! of all kinds, so it is compiled once and not for each.
+//! gRPC frames with encoded messages. The code that sends and receives frames does not depend on
+//! the type of the message, so it is compiled once.
 
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -12,31 +12,31 @@ use tonic::codec::{BufferSettings, Codec, DecodeBuf, Decoder, EncodeBuf, Encoder
 use tonic::{Status, Streaming};
 
 /// Most messages have less than 200 bytes, and a call that waits has two buffers of this all the
-/// while; they grow. Frames that are there at once go out together up to 32 KiB.
-fn small() -> BufferSettings {
+/// while; they grow. RawCodec that are there at once go out together up to 32 KiB.
+fn buffer_settings() -> BufferSettings {
     BufferSettings::new(256, 32 << 10)
 }
 
-/// What a frame has in it is not looked at.
+/// Codec that leaves messages encoded.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Frames;
+pub struct RawCodec;
 
-impl Codec for Frames {
+impl Codec for RawCodec {
     type Encode = Bytes;
     type Decode = Bytes;
-    type Encoder = Frames;
-    type Decoder = Frames;
+    type Encoder = RawCodec;
+    type Decoder = RawCodec;
 
-    fn encoder(&mut self) -> Frames {
-        Frames
+    fn encoder(&mut self) -> RawCodec {
+        RawCodec
     }
 
-    fn decoder(&mut self) -> Frames {
-        Frames
+    fn decoder(&mut self) -> RawCodec {
+        RawCodec
     }
 }
 
-impl Encoder for Frames {
+impl Encoder for RawCodec {
     type Item = Bytes;
     type Error = Status;
 
@@ -46,11 +46,11 @@ impl Encoder for Frames {
     }
 
     fn buffer_settings(&self) -> BufferSettings {
-        small()
+        buffer_settings()
     }
 }
 
-impl Decoder for Frames {
+impl Decoder for RawCodec {
     type Item = Bytes;
     type Error = Status;
 
@@ -59,52 +59,52 @@ impl Decoder for Frames {
     }
 
     fn buffer_settings(&self) -> BufferSettings {
-        small()
+        buffer_settings()
     }
 }
 
-/// A message as bytes.
-pub fn written(message: &impl Message) -> Bytes {
+/// Encodes a message.
+pub fn encode(message: &impl Message) -> Bytes {
     message.encode_to_vec().into()
 }
 
-/// The message that these bytes are.
+/// Decodes a message.
 ///
 /// # Errors
 ///
-/// A status of `Internal`, with what is wrong.
-pub fn read<M: Message + Default>(bytes: Bytes) -> Result<M, Status> {
+/// A status with the code `Internal`, if the bytes are no such message.
+pub fn decode<M: Message + Default>(bytes: Bytes) -> Result<M, Status> {
     M::decode(bytes).map_err(|error| Status::internal(error.to_string()))
 }
 
-/// Messages of one kind, as they come.
+/// Stream of decoded messages.
 #[derive(Debug)]
-pub struct Messages<M> {
+pub struct MessageStream<M> {
     frames: Streaming<Bytes>,
     kind: PhantomData<fn() -> M>,
 }
 
-impl<M: Message + Default> Messages<M> {
-    /// Those in these frames.
+impl<M: Message + Default> MessageStream<M> {
+    /// Decodes the messages of a stream of frames.
     pub fn new(frames: Streaming<Bytes>) -> Self {
-        Messages { frames, kind: PhantomData }
+        MessageStream { frames, kind: PhantomData }
     }
 
-    /// The next; nothing where no more will come.
+    /// Returns the next message; `None` at the end of the stream.
     ///
     /// # Errors
     ///
-    /// What broke them off, or what [`read`] says.
+    /// The status that ended the stream, or the error of [`decode`].
     pub async fn message(&mut self) -> Result<Option<M>, Status> {
-        self.frames.message().await?.map(read).transpose()
+        self.frames.message().await?.map(decode).transpose()
     }
 }
 
-impl<M: Message + Default> Stream for Messages<M> {
+impl<M: Message + Default> Stream for MessageStream<M> {
     type Item = Result<M, Status>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let next = Pin::new(&mut self.frames).poll_next(context);
-        next.map(|next| next.map(|frame| frame.and_then(read)))
+        next.map(|next| next.map(|frame| frame.and_then(decode)))
     }
 }

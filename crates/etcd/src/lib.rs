@@ -1,6 +1,6 @@
-//! The messages that clients of etcd and its servers exchange, as far as locks and elections need
-//! them, made of the protobufs in `proto/etcd` by `cargo xtask proto`.
-#![allow(missing_docs, clippy::all, reason = "the files beside this one are made by a program")]
+//! Messages between clients and servers of etcd, as far as locks and elections need them. `cargo
+//! xtask proto` generates them from the protobufs in `proto/etcd`.
+#![allow(missing_docs, clippy::all, reason = "the files beside this one are generated")]
 
 pub mod frames;
 
@@ -39,5 +39,5 @@ pub mod tenure {
     include!("tenure.rs");
 }
 
-/// The messages and services as data, by which JSON is understood.
+/// Encoded descriptors of the messages and services, for the conversion from and to JSON.
 pub const DESCRIPTORS: &[u8] = include_bytes!("descriptors.bin");

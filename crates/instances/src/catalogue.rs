@@ -1,34 +1,36 @@
-//! The names that this program knows: those of the house, and those that it brings along.
+//! Names of the available algorithms: built-in ones and those that the program registers.
 
 use std::sync::OnceLock;
 
-use tenure_algorithms::catalogue::{self as house, Configured, Parameters, Unknown};
+use tenure_algorithms::catalogue::{
+    self as builtin_catalogue, CatalogueError, Configured, Parameters,
+};
 use tenure_core::service::{election, mutex};
-use tenure_core::theory::{Expected, Scene};
+use tenure_core::theory::{Prediction, WorkloadKind};
 use tenure_core::{Algorithm, Card, Election, Mutex};
-use tenure_daemon::{AnyOffice, Erase, Offices, Service};
+use tenure_daemon::{AnyProtocol, EraseType, ProtocolFactory, Service};
 
-use crate::examination::{of_election, of_lock};
+use crate::any_algorithm::{AnyAlgorithm, builtin};
+use crate::check_config::{check_election, check_lock};
 use crate::instance::Instance;
-use crate::subject::{Subject, of_house};
 
-/// The algorithms that a program adds to those of the house.
+/// Algorithms that a program adds to the built-in ones.
 ///
 /// ```
 /// use tenure_algorithms::channel::Fifo;
 /// use tenure_algorithms::mutex::Central;
 /// use tenure_instances::catalogue;
 ///
-/// // An algorithm of your own stands here; the second is `fifo:` and its name.
+/// // Use your own algorithm here. The second entry has the name `fifo:` plus its name.
 /// let own = catalogue![Central, Fifo<Central>];
 /// ```
 #[derive(Default)]
 pub struct Catalogue {
-    locks: Vec<Member>,
-    elections: Vec<Member>,
+    locks: Vec<UserEntry>,
+    elections: Vec<UserEntry>,
 }
 
-/// The algorithms of these types, which a program adds to those of the house.
+/// Creates a [`Catalogue`] of the given algorithm types.
 #[macro_export]
 macro_rules! catalogue {
     ($($Algorithm:ty),* $(,)?) => {
@@ -36,53 +38,67 @@ macro_rules! catalogue {
     };
 }
 
-/// An algorithm of a program's own.
-struct Member {
+/// An algorithm that the program registered.
+struct UserEntry {
     name: String,
-    card: fn(&Parameters) -> Result<Card, Unknown>,
-    expected: fn(&Parameters, Scene) -> Result<Option<Expected>, Unknown>,
-    subject: fn(&Parameters) -> Result<Box<dyn Subject>, Unknown>,
-    office: Offices,
+    card: fn(&Parameters) -> Result<Card, CatalogueError>,
+    expected: fn(&Parameters, WorkloadKind) -> Result<Option<Prediction>, CatalogueError>,
+    instantiate: fn(&Parameters) -> Result<Box<dyn AnyAlgorithm>, CatalogueError>,
+    office: ProtocolFactory,
 }
 
-/// A service of which a program may bring an algorithm of its own.
-pub trait Brought<P> {
-    /// Adds it where it belongs.
-    fn bring(catalogue: &mut Catalogue);
+/// A service for which a program can register its own algorithm `P`.
+pub trait UserAlgorithm<P> {
+    /// Adds the algorithm to the list of its service.
+    fn register(catalogue: &mut Catalogue);
 }
 
-impl<P: Mutex + Algorithm<Config: Configured>> Brought<P> for mutex::Command {
-    fn bring(catalogue: &mut Catalogue) {
-        catalogue.locks.push(Member {
+impl<P: Mutex + Algorithm<Config: Configured>> UserAlgorithm<P> for mutex::Command {
+    fn register(catalogue: &mut Catalogue) {
+        catalogue.locks.push(UserEntry {
             name: name::<P>(),
             card: card_of::<P>,
             expected: expected_of::<P>,
-            subject: |parameters| {
+            instantiate: |parameters| {
                 let config = P::Config::configured(parameters)?;
-                Ok(Box::new(Instance::<P> { config, alone: None, examine: of_lock::<P> }))
+                Ok(Box::new(Instance::<P> { config, simulate_alone: None, check: check_lock::<P> }))
             },
             office: |service, parameters| {
                 let lock = P::Config::configured(parameters)?;
                 let plain = Parameters { variants: Vec::new(), ..parameters.clone() };
-                house::visit_beside::<P, Erase>(lock, &service.election, &plain, Erase)
+                builtin_catalogue::visit_with_mutex::<P, EraseType>(
+                    lock,
+                    &service.election,
+                    &plain,
+                    EraseType,
+                )
             },
         });
     }
 }
 
-impl<P: Election + Algorithm<Config: Configured>> Brought<P> for election::Command {
-    fn bring(catalogue: &mut Catalogue) {
-        catalogue.elections.push(Member {
+impl<P: Election + Algorithm<Config: Configured>> UserAlgorithm<P> for election::Command {
+    fn register(catalogue: &mut Catalogue) {
+        catalogue.elections.push(UserEntry {
             name: name::<P>(),
             card: card_of::<P>,
             expected: expected_of::<P>,
-            subject: |parameters| {
+            instantiate: |parameters| {
                 let config = P::Config::configured(parameters)?;
-                Ok(Box::new(Instance::<P> { config, alone: None, examine: of_election::<P> }))
+                Ok(Box::new(Instance::<P> {
+                    config,
+                    simulate_alone: None,
+                    check: check_election::<P>,
+                }))
             },
             office: |service, parameters| {
                 let election = P::Config::configured(parameters)?;
-                house::visit_led::<P, Erase>(&service.mutex, election, parameters, Erase)
+                builtin_catalogue::visit_with_election::<P, EraseType>(
+                    &service.mutex,
+                    election,
+                    parameters,
+                    EraseType,
+                )
             },
         });
     }
@@ -92,133 +108,141 @@ fn name<P: Algorithm<Config: Configured>>() -> String {
     card_of::<P>(&Parameters::plain(5)).expect("plain parameters suit every algorithm").name
 }
 
-fn card_of<P: Algorithm<Config: Configured>>(parameters: &Parameters) -> Result<Card, Unknown> {
+fn card_of<P: Algorithm<Config: Configured>>(
+    parameters: &Parameters,
+) -> Result<Card, CatalogueError> {
     Ok(P::card(&P::Config::configured(parameters)?, parameters.size))
 }
 
 fn expected_of<P: Algorithm<Config: Configured>>(
     parameters: &Parameters,
-    scene: Scene,
-) -> Result<Option<Expected>, Unknown> {
+    scene: WorkloadKind,
+) -> Result<Option<Prediction>, CatalogueError> {
     Ok(P::expected(&P::Config::configured(parameters)?, parameters.size, scene))
 }
 
-static OWN: OnceLock<Catalogue> = OnceLock::new();
+static USER_ALGORITHMS: OnceLock<Catalogue> = OnceLock::new();
 
 impl Catalogue {
-    /// The same with one more algorithm.
+    /// Adds an algorithm.
     #[must_use]
-    pub fn with<P: Algorithm<Command: Brought<P>>>(mut self) -> Self {
-        P::Command::bring(&mut self);
+    pub fn with<P: Algorithm<Command: UserAlgorithm<P>>>(mut self) -> Self {
+        P::Command::register(&mut self);
         self
     }
 
-    /// Whether the program brings none.
+    /// Returns true if the catalogue has no algorithm.
     pub fn is_empty(&self) -> bool {
         self.locks.is_empty() && self.elections.is_empty()
     }
 
-    /// From now on this program knows them, under the names on their cards.
+    /// Makes the algorithms available under the names of their cards.
     ///
     /// # Panics
     ///
-    /// When a name is taken: by the house, by another of them, or by an earlier call.
+    /// If a name is already in use, or if the program has already installed a catalogue.
     pub fn install(self) {
-        let mut names: Vec<&str> = house::names().collect();
-        for member in self.locks.iter().chain(&self.elections) {
-            let name = &*member.name;
-            assert!(!names.contains(&name), "`{name}` is the name of another algorithm already");
+        let mut names: Vec<&str> = builtin_catalogue::names().collect();
+        for entry in self.locks.iter().chain(&self.elections) {
+            let name = &*entry.name;
+            assert!(!names.contains(&name), "the name `{name}` is already in use");
             names.push(name);
         }
-        assert!(OWN.set(self).is_ok(), "a program says once what algorithms it brings");
+        assert!(USER_ALGORITHMS.set(self).is_ok(), "a program can install only one catalogue");
     }
 }
 
-fn own() -> (&'static [Member], &'static [Member]) {
-    OWN.get().map_or((&[], &[]), |own| (&own.locks, &own.elections))
+fn user_algorithms() -> (&'static [UserEntry], &'static [UserEntry]) {
+    USER_ALGORITHMS.get().map_or((&[], &[]), |user| (&user.locks, &user.elections))
 }
 
-fn find(name: &str) -> Option<&'static Member> {
-    let (locks, elections) = own();
-    locks.iter().chain(elections).find(|member| member.name == name)
+fn find(name: &str) -> Option<&'static UserEntry> {
+    let (locks, elections) = user_algorithms();
+    locks.iter().chain(elections).find(|entry| entry.name == name)
 }
 
-/// What this program has besides the house is told to whoever looks for a name.
-fn beside_own(unknown: Unknown) -> Unknown {
-    let (locks, elections) = own();
-    unknown.beside(locks.iter().chain(elections).map(|member| member.name.clone()))
+/// Adds the names of the registered algorithms to the suggestions of an error.
+fn with_user_names(unknown: CatalogueError) -> CatalogueError {
+    let (locks, elections) = user_algorithms();
+    unknown.beside(locks.iter().chain(elections).map(|entry| entry.name.clone()))
 }
 
-/// The names of all locks.
+/// Returns the names of all mutual exclusion algorithms.
 pub fn locks() -> impl Iterator<Item = &'static str> {
-    let own = own().0.iter().map(|member| &*member.name);
-    house::MUTEXES.iter().copied().chain(own)
+    let user_names = user_algorithms().0.iter().map(|entry| &*entry.name);
+    builtin_catalogue::MUTEXES.iter().copied().chain(user_names)
 }
 
-/// The names of all elections.
+/// Returns the names of all election algorithms.
 pub fn elections() -> impl Iterator<Item = &'static str> {
-    let own = own().1.iter().map(|member| &*member.name);
-    house::ELECTIONS.iter().copied().chain(own)
+    let user_names = user_algorithms().1.iter().map(|entry| &*entry.name);
+    builtin_catalogue::ELECTIONS.iter().copied().chain(user_names)
 }
 
-/// The names of all that agree otherwise.
+/// Returns the names of the algorithms for all other agreement services.
 pub fn agreements() -> impl Iterator<Item = &'static str> {
-    house::AGREEMENTS.iter().copied()
+    builtin_catalogue::AGREEMENTS.iter().copied()
 }
 
-/// All names without a prefix, and the compositions that exist.
+/// Returns all names without a prefix, and the names of the compositions.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    locks().chain(elections()).chain(agreements()).chain(house::compositions())
+    locks().chain(elections()).chain(agreements()).chain(builtin_catalogue::compositions())
 }
 
-/// The card of the algorithm that a name stands for.
+/// Returns the card of an algorithm.
 ///
 /// # Errors
 ///
-/// When there is no such name or variant.
-pub fn card(name: &str, parameters: &Parameters) -> Result<Card, Unknown> {
+/// [`CatalogueError`], if the name or a variant does not exist.
+pub fn card(name: &str, parameters: &Parameters) -> Result<Card, CatalogueError> {
     match find(name) {
-        Some(own) => (own.card)(parameters),
-        None => house::card(name, parameters).map_err(beside_own),
+        Some(entry) => (entry.card)(parameters),
+        None => builtin_catalogue::card(name, parameters).map_err(with_user_names),
     }
 }
 
-/// How many messages theory expects of the algorithm that a name stands for.
+/// Returns the number of messages that theory predicts for an algorithm.
 ///
 /// # Errors
 ///
-/// When there is no such name or variant.
+/// [`CatalogueError`], if the name or a variant does not exist.
 pub fn expected(
     name: &str,
     parameters: &Parameters,
-    scene: Scene,
-) -> Result<Option<Expected>, Unknown> {
+    scene: WorkloadKind,
+) -> Result<Option<Prediction>, CatalogueError> {
     match find(name) {
-        Some(own) => (own.expected)(parameters, scene),
-        None => house::expected(name, parameters, scene).map_err(beside_own),
+        Some(entry) => (entry.expected)(parameters, scene),
+        None => builtin_catalogue::expected(name, parameters, scene).map_err(with_user_names),
     }
 }
 
-/// The algorithm that a name stands for, as the parameters configure it.
+/// Returns an algorithm, configured by the parameters.
 ///
 /// # Errors
 ///
-/// When there is no such name or variant.
-pub fn subject(name: &str, parameters: &Parameters) -> Result<Box<dyn Subject>, Unknown> {
+/// [`CatalogueError`], if the name or a variant does not exist.
+pub fn algorithm(
+    name: &str,
+    parameters: &Parameters,
+) -> Result<Box<dyn AnyAlgorithm>, CatalogueError> {
     match find(name) {
-        Some(own) => (own.subject)(parameters),
-        None => of_house(name, parameters).map_err(beside_own),
+        Some(entry) => (entry.instantiate)(parameters),
+        None => builtin(name, parameters).map_err(with_user_names),
     }
 }
 
-/// The lock and the leader that nodes offer under these names.
+/// Returns the combination of lock and election that nodes offer under these names.
 ///
 /// # Errors
 ///
-/// When there is no such name or variant.
-pub fn office(service: &Service, parameters: &Parameters) -> Result<Box<dyn AnyOffice>, Unknown> {
+/// [`CatalogueError`], if a name or a variant does not exist.
+pub fn office(
+    service: &Service,
+    parameters: &Parameters,
+) -> Result<Box<dyn AnyProtocol>, CatalogueError> {
     match find(&service.mutex).or_else(|| find(&service.election)) {
-        Some(own) => (own.office)(service, parameters),
-        None => tenure_daemon::of_house(service, parameters),
+        Some(entry) => (entry.office)(service, parameters),
+        None => tenure_daemon::from_catalogue(service, parameters),
     }
 }

@@ -1,90 +1,90 @@
-//! The engines, for one type.
+//! All engines for one protocol type.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tenure_check::{Checkable, Refusal};
+use tenure_check::{CheckError, Checkable};
 use tenure_core::{Algorithm, Card, Rank};
 use tenure_lab::Engine;
 use tenure_runtime::{self as runtime, ClusterError};
-use tenure_sim::{Report, RunError, Settings, SettingsError, Simulation, SteerError};
-use tenure_trace::{Course, FollowError, Header, Source, Trace};
+use tenure_sim::{InterventionError, Report, RunError, Settings, SettingsError, Simulation};
+use tenure_trace::{FollowError, Header, Schedule, Source, Trace};
 
-use crate::examination::{Examination, retraced};
-use crate::run::{Head, Run, headed};
-use crate::subject::{Simulates, Subject};
+use crate::any_algorithm::{AnyAlgorithm, SimulateFn};
+use crate::check_config::{CheckConfig, replay};
+use crate::run::{Run, TraceHeader, with_header};
 
-/// One algorithm as a type, and its configuration.
+/// A protocol type with its configuration.
 pub(crate) struct Instance<P: Algorithm> {
     pub(crate) config: P::Config,
-    /// What simulates it instead, in a smaller type.
-    pub(crate) alone: Option<Simulates>,
-    /// How its service is checked.
-    pub(crate) examine: fn(&Examination, &P::Config) -> Result<tenure_check::Report, Refusal>,
+    /// Replacement for the simulation, with a smaller state type.
+    pub(crate) simulate_alone: Option<SimulateFn>,
+    /// Checks the service of this algorithm.
+    pub(crate) check: fn(&CheckConfig, &P::Config) -> Result<tenure_check::Report, CheckError>,
 }
 
-impl<P: Algorithm + Checkable> Subject for Instance<P> {
+impl<P: Algorithm + Checkable> AnyAlgorithm for Instance<P> {
     fn configuration(&self) -> String {
         format!("{:?}", self.config)
     }
 
-    fn simulate(&self, run: Run<'_>) -> Result<Report, SteerError> {
-        match &self.alone {
-            Some(alone) if !run.steering.is_any() => Ok(alone(run)?),
-            _ => run.of::<P>(self.config.clone()),
+    fn simulate(&self, run: Run<'_>) -> Result<Report, InterventionError> {
+        match &self.simulate_alone {
+            Some(simulate) if !run.steering.is_active() => Ok(simulate(run)?),
+            _ => run.execute::<P>(self.config.clone()),
         }
     }
 
-    fn check(&self, asked: &Examination) -> Result<tenure_check::Report, Refusal> {
-        (self.examine)(asked, &self.config)
+    fn check(&self, config: &CheckConfig) -> Result<tenure_check::Report, CheckError> {
+        (self.check)(config, &self.config)
     }
 
     fn engine(
         &self,
         settings: Settings,
-        head: Head,
-        course: Option<Course>,
+        header: TraceHeader,
+        schedule: Option<Schedule>,
     ) -> Result<Box<dyn Engine>, SettingsError> {
-        let simulation = Simulation::<P>::of(self.config.clone(), settings)?;
-        let simulation = headed(simulation, head, false);
-        Ok(Box::new(match course {
-            Some(course) => tenure_lab::Run::along(simulation, course),
+        let simulation = Simulation::<P>::for_algorithm(self.config.clone(), settings)?;
+        let simulation = with_header(simulation, header, false);
+        Ok(Box::new(match schedule {
+            Some(schedule) => tenure_lab::Run::along(simulation, schedule),
             None => tenure_lab::Run::new(simulation),
         }))
     }
 
-    fn carried_on(&self, course: &Course, most: u32) -> Result<Course, FollowError> {
-        course.carried_on::<P>(|_| self.config.clone(), most)
+    fn extended(&self, schedule: &Schedule, max_steps: u32) -> Result<Schedule, FollowError> {
+        schedule.extended::<P>(|_| self.config.clone(), max_steps)
     }
 
     fn follow(
         &self,
-        course: &Course,
+        schedule: &Schedule,
         ranks: Arc<[Rank]>,
         to: Box<dyn Write + Send>,
     ) -> Result<(), FollowError<RunError>> {
-        // What was recorded may be beyond what the card assumes.
-        let plain = Settings::new(course.size);
+        // A recorded schedule may exceed the assumptions of the card.
+        let plain = Settings::new(schedule.size);
         let settings = Settings { ranks, beyond_assumptions: true, ..plain };
-        let Card { name, service, .. } = P::card(&self.config, course.size);
+        let Card { name, service, .. } = P::card(&self.config, schedule.size);
         let simulation = Simulation::<P>::new(self.config.clone(), settings);
-        let simulation = simulation.named(name).serving(service);
-        simulation.follow(course, to).map(drop)
+        let simulation = simulation.with_name(name).with_service(service);
+        simulation.follow(schedule, to).map(drop)
     }
 
-    fn follow_in_checker(&self, course: &Course) -> Result<Trace, FollowError<Refusal>> {
-        retraced::<P>(course, &self.config)
+    fn follow_in_checker(&self, schedule: &Schedule) -> Result<Trace, FollowError<CheckError>> {
+        replay::<P>(schedule, &self.config)
     }
 
     fn follow_over_tcp(
         &self,
-        course: &Course,
+        schedule: &Schedule,
         directory: &Path,
     ) -> Result<Vec<PathBuf>, FollowError<ClusterError>> {
-        let card = P::card(&self.config, course.size);
-        let header = Header::new(card.name, card.service, course.size, Source::Node);
+        let card = P::card(&self.config, schedule.size);
+        let header = Header::new(card.name, card.service, schedule.size, Source::Node);
         let config = |_| self.config.clone();
-        runtime::follow::<P>(course, config, directory, &header)
+        runtime::follow::<P>(schedule, config, directory, &header)
     }
 }

@@ -1,23 +1,24 @@
-//! The one place where the name of an algorithm becomes a type.
+//! Maps the name of an algorithm to its type.
 //!
-//! Engines are generic over the protocol that they step; a command line, a page or a file has only
-//! its name. [`subject`] makes of a name a [`Subject`]: something that can be simulated, checked,
-//! stepped through and followed, and that takes and returns plain data. What it does is compiled
-//! here, once for each type, and forgotten once for each run, never for each step: whoever calls
-//! it is generic over nothing, and is compiled without any engine.
+//! Engines are generic over the protocol, but a command line, a page or a file has only a name.
+//! [`algorithm`] returns an [`AnyAlgorithm`] for a name. It can be simulated, checked, stepped and
+//! replayed, and it takes and returns plain data. This crate compiles the engines once per
+//! algorithm type. The type is erased once per run and not once per step, so callers need no
+//! generics and compile no engine.
 //!
 #![doc = include_str!("../README.md")]
 
+mod any_algorithm;
 pub mod applications;
 mod catalogue;
-mod examination;
+mod check_config;
 mod instance;
 mod run;
-mod subject;
 
+pub use any_algorithm::AnyAlgorithm;
 pub use catalogue::{
-    Brought, Catalogue, agreements, card, elections, expected, locks, names, office, subject,
+    Catalogue, UserAlgorithm, agreements, algorithm, card, elections, expected, locks, names,
+    office,
 };
-pub use examination::{Examination, Watch};
-pub use run::{Head, Run, Steering, Traced};
-pub use subject::Subject;
+pub use check_config::{CheckConfig, Watch};
+pub use run::{Run, Steering, TraceHeader, TraceOutput};

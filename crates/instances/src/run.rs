@@ -1,101 +1,110 @@
-//! A run of the simulator that only lacks its protocol's type.
+//! Parameters of a simulated run, independent of the protocol's type.
 
 use std::io::{self, Write};
 
 use tenure_core::Algorithm;
-use tenure_sim::{Controls, Report, RunError, Settings, Simulation, Steer, SteerError};
+use tenure_sim::{
+    Controls, Intervention, InterventionError, Report, RunError, Settings, Simulation,
+};
 use tenure_trace::Recorded;
 
-/// A run of the simulator that only lacks its protocol's type.
+/// Parameters of a simulated run, independent of the protocol's type.
 pub struct Run<'a> {
-    /// What decides it.
+    /// Settings of the simulation.
     pub settings: Settings,
-    /// What is done in it that would not happen by itself.
+    /// Interventions during the run.
     pub steering: &'a Steering,
-    /// Where its trace goes, if anywhere.
-    pub trace: Option<Traced>,
-    /// Who watches, and who may stop it.
+    /// Destination of the trace, if one is written.
+    pub trace: Option<TraceOutput>,
+    /// Observers, and the flag that stops the run.
     pub controls: Controls<'a>,
 }
 
-/// What is done in a run that would not happen by itself, and when it is stopped.
+/// Interventions during a run, and an optional step limit.
 #[derive(Clone, Debug, Default)]
 pub struct Steering {
-    /// What is done, in the order of the steps.
-    pub steers: Vec<Steer>,
-    /// After so many steps it is stopped.
-    pub most: Option<u64>,
+    /// Interventions, in the order of their steps.
+    pub steers: Vec<Intervention>,
+    /// Number of steps after which the run stops.
+    pub max_steps: Option<u64>,
 }
 
 impl Steering {
-    /// Whether it makes any difference.
-    pub fn is_any(&self) -> bool {
-        !self.steers.is_empty() || self.most.is_some()
+    /// Returns true if there is an intervention or a step limit.
+    pub fn is_active(&self) -> bool {
+        !self.steers.is_empty() || self.max_steps.is_some()
     }
 }
 
-/// Where a trace goes, and how much of it.
-pub struct Traced {
-    /// The file.
-    pub to: Box<dyn Write + Send>,
-    /// Whether with what processes hold.
-    pub states: bool,
-    /// What stands at its head.
-    pub head: Head,
+/// Destination and content of a trace.
+pub struct TraceOutput {
+    /// Destination of the records.
+    pub writer: Box<dyn Write + Send>,
+    /// True if the trace includes the states of the processes.
+    pub has_states: bool,
+    /// Header fields that the simulation does not know.
+    pub header: TraceHeader,
 }
 
-/// What stands at the head of a trace, of what the run does not know by itself.
+/// Header fields of a trace that the simulation does not know.
 #[derive(Clone, Debug, Default)]
-pub struct Head {
-    /// The command that makes the run again.
+pub struct TraceHeader {
+    /// Command that repeats the run.
     pub replay: Option<String>,
-    /// The options that make its group again.
+    /// Command-line options that recreate the group.
     pub options: Vec<String>,
 }
 
 impl Run<'_> {
-    /// Makes the run.
-    pub(crate) fn of<P>(self, config: P::Config) -> Result<Report, SteerError>
+    /// Runs the simulation.
+    pub(crate) fn execute<P>(self, config: P::Config) -> Result<Report, InterventionError>
     where
         P: Algorithm + Recorded,
     {
-        if !self.steering.is_any() {
-            return Ok(self.unsteered::<P>(config)?);
+        if !self.steering.is_active() {
+            return Ok(self.execute_unsteered::<P>(config)?);
         }
-        let simulation = Simulation::<P>::of(config, self.settings).map_err(RunError::from)?;
-        let Steering { steers, most } = self.steering;
-        let (simulation, to) = match self.trace {
+        let simulation =
+            Simulation::<P>::for_algorithm(config, self.settings).map_err(RunError::from)?;
+        let Steering { steers, max_steps } = self.steering;
+        let (simulation, writer) = match self.trace {
             None => (simulation, Box::new(io::sink()) as Box<dyn Write + Send>),
-            Some(Traced { to, states, head }) => (headed(simulation, head, states), to),
+            Some(TraceOutput { writer, has_states, header }) => {
+                (with_header(simulation, header, has_states), writer)
+            }
         };
-        simulation.run_steered(steers, *most, to, self.controls)
+        simulation.run_with_interventions(steers, *max_steps, writer, self.controls)
     }
 
-    /// Makes the run, in which everything happens by itself.
-    pub(crate) fn unsteered<P>(self, config: P::Config) -> Result<Report, RunError>
+    /// Runs the simulation without interventions.
+    pub(crate) fn execute_unsteered<P>(self, config: P::Config) -> Result<Report, RunError>
     where
         P: Algorithm + Recorded,
     {
-        let simulation = Simulation::<P>::of(config, self.settings)?;
+        let simulation = Simulation::<P>::for_algorithm(config, self.settings)?;
         match self.trace {
             None => Ok(simulation.run_with(self.controls)?),
-            Some(Traced { to, states, head }) => {
-                headed(simulation, head, states).run_traced(to, self.controls)
+            Some(TraceOutput { writer, has_states, header }) => {
+                with_header(simulation, header, has_states).run_traced(writer, self.controls)
             }
         }
     }
 }
 
-/// The same, as the head of its trace says it.
-pub(crate) fn headed<P>(simulation: Simulation<P>, head: Head, states: bool) -> Simulation<P>
+/// Sets the header fields of the trace.
+pub(crate) fn with_header<P>(
+    simulation: Simulation<P>,
+    header: TraceHeader,
+    has_states: bool,
+) -> Simulation<P>
 where
     P: Algorithm + Recorded,
 {
-    let Head { replay, options } = head;
-    let simulation = simulation.configured_by(options);
+    let TraceHeader { replay, options } = header;
+    let simulation = simulation.with_options(options);
     let simulation = match replay {
-        Some(replay) => simulation.replayed_by(replay),
+        Some(replay) => simulation.with_replay_command(replay),
         None => simulation,
     };
-    if states { simulation.with_states() } else { simulation }
+    if has_states { simulation.with_states() } else { simulation }
 }

@@ -1,15 +1,14 @@
-//! What a leader is elected for, run.
+//! Runs of the applications of leader election.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::application::{primary_backup, two_phase_commit};
-use tenure_claims::claims;
 use tenure_core::{ProcessId, TICKS_PER_UNIT, Term};
-use tenure_sim::Span;
+use tenure_sim::Distribution;
 
-use tenure_instances::applications::berkeley::{Clocks, synchronise};
-use tenure_instances::applications::commit::{Phases, Transacting, transact};
-use tenure_instances::applications::replication::{Writing, write};
-use tenure_instances::applications::tree::{Graph, grow};
+use tenure_instances::applications::berkeley::{ClockScenario, synchronise};
+use tenure_instances::applications::commit::{CommitScenario, Phases, run_transaction};
+use tenure_instances::applications::replication::{ReplicationScenario, write};
+use tenure_instances::applications::tree::{TreeScenario, grow_tree};
 
 const MINUTE: i64 = 60_000 * TICKS_PER_UNIT.cast_signed();
 const UNIT: u64 = TICKS_PER_UNIT;
@@ -18,27 +17,28 @@ fn p(number: u32) -> ProcessId {
     ProcessId(number - 1)
 }
 
-/// Hours and minutes, in ticks.
+/// Converts hours and minutes to ticks.
 fn clock(hours: i64, minutes: i64) -> i64 {
     (60 * hours + minutes) * MINUTE
 }
 
-#[claims("4-berkeley", "I-51")]
 #[test]
-fn clocks_at_3_00_3_25_and_2_50_meet_at_3_05() {
-    let met = synchronise(&Clocks::starting_at([clock(3, 0), clock(3, 25), clock(2, 50)])).unwrap();
+fn clocks_converge_to_their_average() {
+    let met = synchronise(&ClockScenario::starting_at([clock(3, 0), clock(3, 25), clock(2, 50)]))
+        .unwrap();
     assert_eq!(met.adjustments, [[5 * MINUTE], [-20 * MINUTE], [15 * MINUTE]]);
     assert_eq!(met.clocks, [Some(clock(3, 5)); 3]);
     assert_eq!(met.leaders.len(), 1);
     assert_eq!(["poll", "reading", "adjust"].map(|kind| met.messages[kind]), [2; 3]);
-    // Other clocks meet elsewhere.
-    let met = synchronise(&Clocks::starting_at([clock(3, 0), clock(3, 25), clock(3, 5)])).unwrap();
+    // Other initial values have another average.
+    let met =
+        synchronise(&ClockScenario::starting_at([clock(3, 0), clock(3, 25), clock(3, 5)])).unwrap();
     assert_eq!(met.clocks, [Some(clock(3, 10)); 3]);
 }
 
 #[test]
-fn a_clock_that_is_far_from_the_others_does_not_count_and_is_brought_to_them() {
-    let mut clocks = Clocks::starting_at([clock(3, 0), clock(3, 10), clock(9, 0)]);
+fn average_excludes_outlier_but_outlier_is_adjusted() {
+    let mut clocks = ClockScenario::starting_at([clock(3, 0), clock(3, 10), clock(9, 0)]);
     clocks.tolerance = Some(15 * MINUTE.cast_unsigned());
     let met = synchronise(&clocks).unwrap();
     assert_eq!(met.clocks, [Some(clock(3, 5)); 3]);
@@ -46,63 +46,60 @@ fn a_clock_that_is_far_from_the_others_does_not_count_and_is_brought_to_them() {
     assert_eq!(synchronise(&clocks).unwrap().clocks, [Some(clock(5, 3) + MINUTE / 3); 3]);
 }
 
-#[claims("4-berkeley")]
 #[test]
-fn after_a_round_clocks_are_as_far_apart_as_a_round_trip_is_uncertain() {
+fn spread_is_bounded_by_round_trip_uncertainty() {
     let mut widest = 0;
     for seed in 1..=200 {
-        let mut clocks = Clocks::starting_at([clock(3, 0), clock(3, 25), clock(2, 50), 0, 7]);
-        (clocks.latency, clocks.seed) = (Span::between_units(2, 12), seed);
+        let mut clocks =
+            ClockScenario::starting_at([clock(3, 0), clock(3, 25), clock(2, 50), 0, 7]);
+        (clocks.latency, clocks.seed) = (Distribution::between_units(2, 12), seed);
         let met = synchronise(&clocks).unwrap();
         assert!(met.spread <= 10 * UNIT, "seed {seed}: {}", met.spread);
         assert_eq!(met.adjustments.iter().flatten().sum::<i64>(), 0, "seed {seed}");
         widest = widest.max(met.spread);
     }
-    assert!(widest > 5 * UNIT, "the bound would be too wide: {widest}");
+    assert!(widest > 5 * UNIT, "the bound is not tight: {widest}");
 }
 
-/// Wherever the leader dies, in the middle of its round or after it.
-#[claims("4-berkeley")]
+/// The leader crashes at different moments, during its round or after it.
 #[test]
-fn where_the_leader_dies_the_next_one_brings_those_together_who_are_left() {
+fn next_leader_synchronises_remaining_clocks() {
     let mut taken_over = 0;
     for half in 1..20 {
-        let mut clocks = Clocks::starting_at([clock(3, 0), clock(3, 25), clock(2, 50)]);
+        let mut clocks = ClockScenario::starting_at([clock(3, 0), clock(3, 25), clock(2, 50)]);
         clocks.crash = Some(half * UNIT / 2);
         let met = synchronise(&clocks).unwrap();
         assert_eq!(met.leaders.iter().map(|term| term.leader).max(), Some(p(2)), "{met:?}");
         assert_eq!((met.clocks[0], met.spread), (None, 0), "{met:?}");
         taken_over += u32::from(met.adjustments[1].len() + met.adjustments[2].len() > 2);
     }
-    assert!(taken_over > 0, "some had been adjusted by the first leader");
+    assert!(taken_over > 0, "in some runs the first leader had adjusted clocks");
 }
 
-#[claims("4-replication")]
 #[test]
-fn a_write_costs_an_update_and_an_answer_for_each_backup() {
+fn write_costs_one_update_and_reply_per_backup() {
     for size in 2..=6 {
-        let written = write(&Writing::among(size)).unwrap();
+        let written = write(&ReplicationScenario::among(size)).unwrap();
         let per_write = u64::from(size - 1);
         assert_eq!(written.acknowledged.len(), 10);
         assert_eq!(written.messages["update"], 10 * per_write);
-        // And one for what a new primary has stored before it serves.
+        // One more for the state that a new primary stores before it serves.
         assert_eq!(written.messages["stored"], 11 * per_write);
-        assert_eq!(written.refused, 10 * per_write, "only the primary takes writes");
+        assert_eq!(written.refused, 10 * per_write, "only the primary accepts writes");
         assert_eq!(written.lists, vec![written.lists[0].clone(); size as usize]);
     }
 }
 
-/// What the primary is killed in the middle of differs from seed to seed.
-fn failover(seed: u64) -> Writing {
-    let mut writing = Writing::among(3);
-    (writing.seed, writing.every, writing.writes) = (seed, UNIT, 60);
+/// A scenario whose primary crashes at a moment that depends on the seed.
+fn failover(seed: u64) -> ReplicationScenario {
+    let mut writing = ReplicationScenario::among(3);
+    (writing.seed, writing.write_interval, writing.writes) = (seed, UNIT, 60);
     writing.crashes = vec![(p(1), 64 * UNIT + seed * UNIT / 7)];
     writing
 }
 
-#[claims("4-replication")]
 #[test]
-fn no_acknowledged_write_is_lost_when_the_primary_dies() {
+fn acknowledged_writes_survive_primary_crash() {
     let mut later = 0;
     for seed in 1..=200 {
         let written = write(&failover(seed)).unwrap();
@@ -113,27 +110,29 @@ fn no_acknowledged_write_is_lost_when_the_primary_dies() {
     assert!(later > 0, "the second primary serves");
 }
 
-/// The primary is cut off for a while, and goes on.
-fn isolated(seed: u64) -> Writing {
+/// A scenario in which the primary is partitioned for a while and continues.
+fn isolated(seed: u64) -> ReplicationScenario {
     let from = 64 * UNIT + seed * UNIT / 7;
     let isolation = Some((from, from + 25 * UNIT));
-    Writing { crashes: Vec::new(), isolation, ..failover(seed) }
+    ReplicationScenario { crashes: Vec::new(), isolation, ..failover(seed) }
 }
 
-#[claims("4-replication")]
 #[test]
-fn an_old_primary_that_does_not_know_it_acknowledges_nothing_that_is_lost() {
+fn deposed_primary_acknowledges_no_lost_write() {
     for seed in 1..=200 {
         let written = write(&isolated(seed)).unwrap();
         assert_eq!(written.lost, [0; 0], "seed {seed}: {written:?}");
         let by_the_second = |it: &&(ProcessId, Term, u64, u64)| it.0 == p(2);
         assert!(written.acknowledged.iter().filter(by_the_second).count() > 0, "seed {seed}");
-        assert!(written.messages["newer"] > 0, "seed {seed}: it is told");
+        assert!(
+            written.messages["newer"] > 0,
+            "seed {seed}: the old primary learns of the new term"
+        );
     }
 }
 
 #[test]
-fn an_acknowledgement_before_the_backups_have_it_loses_writes() {
+fn early_acknowledgement_loses_writes() {
     let lost = (1..=200).filter(|seed| {
         let mut writing = isolated(*seed);
         writing.variants = Variants::none().with(primary_backup::Switch::AcknowledgeEarly);
@@ -143,66 +142,70 @@ fn an_acknowledgement_before_the_backups_have_it_loses_writes() {
     assert!(lost > 20, "{lost}");
 }
 
-#[claims("4-commit")]
 #[test]
-fn a_transaction_costs_3p_messages_and_p_acknowledgements() {
+fn transaction_costs_3p_messages_and_p_acknowledgements() {
     for size in 2..=7 {
-        let done = transact(&Transacting::among(size)).unwrap();
+        let done = run_transaction(&CommitScenario::among(size)).unwrap();
         assert_eq!(done.decided, vec![Some(true); size as usize]);
         let kinds = ["prepare", "vote", "decision", "acknowledgement"];
         assert_eq!(kinds.map(|kind| done.messages[kind]), [u64::from(size - 1); 4]);
-        assert_eq!(done.lasted, Some(3 * UNIT));
+        assert_eq!(done.decided_after, Some(3 * UNIT));
     }
 }
 
 #[test]
-fn one_no_aborts_it_for_all() {
-    for against in 1..=4 {
-        let transacting = Transacting { against: vec![p(against)], ..Transacting::among(4) };
-        let done = transact(&transacting).unwrap();
+fn one_no_vote_aborts_the_transaction() {
+    for no_votes in 1..=4 {
+        let scenario = CommitScenario { no_votes: vec![p(no_votes)], ..CommitScenario::among(4) };
+        let done = run_transaction(&scenario).unwrap();
         let decided =
-            if against == 1 { vec![Some(false), None, None, None] } else { vec![Some(false); 4] };
-        assert_eq!(done.decided, decided, "{against} is against it");
+            if no_votes == 1 { vec![Some(false), None, None, None] } else { vec![Some(false); 4] };
+        assert_eq!(done.decided, decided, "P{no_votes} votes no");
     }
 }
 
-/// Votes arrive after two units: a coordinator that dies just before leaves all uncertain.
+/// Votes arrive after two units, so a coordinator that crashes just before leaves all uncertain.
 #[test]
-fn participants_are_blocked_until_the_coordinator_is_back_with_its_log() {
-    let crashed = Transacting { crash: Some(3 * UNIT / 2), ..Transacting::among(4) };
-    let done = transact(&crashed).unwrap();
+fn participants_block_until_coordinator_recovers() {
+    let crashed = CommitScenario { crash: Some(3 * UNIT / 2), ..CommitScenario::among(4) };
+    let done = run_transaction(&crashed).unwrap();
     assert_eq!(done.blocked, [p(2), p(3), p(4)], "{done:?}");
-    assert_eq!(done.leaders.len(), 2, "there is a new leader, and it does not help: {done:?}");
-    let back = transact(&Transacting { recovery: Some(50 * UNIT), ..crashed.clone() }).unwrap();
+    assert_eq!(done.leaders.len(), 2, "a new leader cannot decide: {done:?}");
+    let back =
+        run_transaction(&CommitScenario { recovery: Some(50 * UNIT), ..crashed.clone() }).unwrap();
     assert_eq!((back.blocked.len(), back.decided), (0, vec![Some(false); 4]));
-    // One that has not voted is enough: nobody can have committed.
-    let done = transact(&Transacting { against: vec![p(3)], ..crashed.clone() }).unwrap();
+    // One participant that has not voted yes is enough: no process can have committed.
+    let done =
+        run_transaction(&CommitScenario { no_votes: vec![p(3)], ..crashed.clone() }).unwrap();
     assert_eq!(done.decided[1..], [Some(false); 3]);
-    // A coordinator that is down after its decision has told it.
-    let late = transact(&Transacting { crash: Some(2 * UNIT + 1), ..crashed.clone() }).unwrap();
+    // A coordinator that crashes after it sent its decision blocks no participant.
+    let late =
+        run_transaction(&CommitScenario { crash: Some(2 * UNIT + 1), ..crashed.clone() }).unwrap();
     assert_eq!(late.decided, [Some(true); 4]);
-    // Whoever guesses is not blocked.
+    // A participant that guesses is not blocked.
     let phases = Phases::Two(Variants::none().with(two_phase_commit::Switch::Guess));
-    assert_eq!(transact(&Transacting { phases, ..crashed }).unwrap().blocked, []);
+    assert_eq!(run_transaction(&CommitScenario { phases, ..crashed }).unwrap().blocked, []);
 }
 
-/// Skeen: whoever is up decides, as long as it is known who is; where the network parts, two sides
-/// do.
+/// Skeen 1981: the operational processes decide as long as they know each other. A partition makes
+/// the two sides decide differently.
 #[test]
-fn a_third_phase_blocks_nobody_when_the_coordinator_dies_and_splits_where_the_network_parts() {
-    let three = Transacting { phases: Phases::Three(Variants::none()), ..Transacting::among(4) };
-    let done = transact(&three).unwrap();
+fn three_phase_commit_survives_crash_but_splits_on_partition() {
+    let three =
+        CommitScenario { phases: Phases::Three(Variants::none()), ..CommitScenario::among(4) };
+    let done = run_transaction(&three).unwrap();
     assert_eq!((done.decided, done.messages["ready"], done.messages["told"]), (all(true), 3, 3));
     for (crash, commits) in [(3 * UNIT / 2, false), (7 * UNIT / 2, true)] {
-        let done = transact(&Transacting { crash: Some(crash), ..three.clone() }).unwrap();
+        let done =
+            run_transaction(&CommitScenario { crash: Some(crash), ..three.clone() }).unwrap();
         assert_eq!(done.blocked, [], "{done:?}");
         assert_eq!(done.decided[1..], [Some(commits); 3], "{done:?}");
     }
     let cut = Some(5 * UNIT / 2);
-    let done = transact(&Transacting { cut, ..three }).unwrap();
+    let done = run_transaction(&CommitScenario { cut, ..three }).unwrap();
     assert_eq!(done.decided, [true, false, false, false].map(Some), "{done:?}");
     let cut = Some(3 * UNIT / 2);
-    let done = transact(&Transacting { cut, ..Transacting::among(4) }).unwrap();
+    let done = run_transaction(&CommitScenario { cut, ..CommitScenario::among(4) }).unwrap();
     assert_eq!(done.blocked, [p(2), p(3), p(4)], "{done:?}");
 }
 
@@ -210,25 +213,28 @@ fn all(commits: bool) -> Vec<Option<bool>> {
     vec![Some(commits); 4]
 }
 
-#[claims("4-tree", "I-52")]
 #[test]
-fn explore_crosses_each_edge_twice_but_those_of_the_tree_and_with_echoes_all_twice() {
+fn explore_and_echo_messages_match_edge_count() {
     for size in 2..=8 {
         let path: Vec<_> = (1..size).map(|it| (p(it), p(it + 1))).collect();
         let ring: Vec<_> = path.iter().copied().chain([(p(size), p(1))]).collect();
         let star: Vec<_> = (2..=size).map(|it| (p(1), p(it))).collect();
-        let graphs = [Graph::of(size, path), Graph::of(size, star), Graph::complete(size)];
-        let rings = (size > 2).then(|| Graph::of(size, ring));
+        let graphs = [
+            TreeScenario::of(size, path),
+            TreeScenario::of(size, star),
+            TreeScenario::complete(size),
+        ];
+        let rings = (size > 2).then(|| TreeScenario::of(size, ring));
         for (graph, seed) in graphs.into_iter().chain(rings).zip(1..) {
             let edges = graph.edges.len() as u64;
             let least = 2 * edges - u64::from(size - 1);
-            let grown = grow(&Graph { seed, ..graph.clone() }).unwrap();
+            let grown = grow_tree(&TreeScenario { seed, ..graph.clone() }).unwrap();
             assert_eq!(
                 (grown.messages["explore"], grown.messages["echo"]),
                 (least, u64::from(size - 1))
             );
             assert_eq!((grown.counted, grown.joined.len()), (Some(size), size as usize));
-            let silent = grow(&Graph { echoes: false, seed, ..graph }).unwrap();
+            let silent = grow_tree(&TreeScenario { has_echoes: false, seed, ..graph }).unwrap();
             assert_eq!((silent.messages["explore"], silent.messages.get("echo")), (least, None));
             reaches_the_root(&grown.parents);
             reaches_the_root(&silent.parents);

@@ -1,142 +1,142 @@
-//! A run behind a wall: the server does not know which protocol it is.
+//! Type-erased runs: the server does not depend on the protocol.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 use tenure_core::{Card, Protocol};
-use tenure_sim::{Halt, Report, Session, Simulation, Steer};
-use tenure_trace::{Action, Course, Recorded, Trace};
+use tenure_sim::{Intervention, Report, Session, Simulation, StepError};
+use tenure_trace::{Action, Recorded, Schedule, Trace};
 
-use crate::ground::Ground;
-use crate::look::Look;
-use crate::patience::Patience;
+use crate::deadline::Deadline;
+use crate::layout::NodeLayout;
+use crate::run_state::RunState;
 
-/// How one moment comes from another.
+/// Transition from one moment to the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// The next thing that the simulator would do.
+    /// Next step of the simulator.
     Step,
-    /// What somebody did.
+    /// Action of the user.
     Act(Action),
 }
 
-/// What is to happen at the end of a path.
+/// What to do at the end of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Then {
-    /// At most so many steps.
+pub enum Advance {
+    /// Takes at most this many steps.
     Steps(u64),
-    /// At most so many steps, until a user is told something.
-    UntilTold(u64),
-    /// What somebody does.
+    /// Takes at most this many steps, until a user receives an event.
+    UntilEvent(u64),
+    /// Performs an action of the user.
     Act(Action),
 }
 
-/// A moment that was reached at the end of a path.
+/// Moment reached at the end of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mark {
-    /// How.
+pub struct ReachedMoment {
+    /// Transition to this moment.
     pub cause: Cause,
-    /// What it was, in words.
+    /// Description of the transition.
     pub says: String,
-    /// When, in ticks.
+    /// Time in ticks.
     pub time: u64,
-    /// How many records of the trace there were then.
+    /// Number of trace records so far.
     pub records: u64,
 }
 
-/// Who makes runs: it knows the algorithms and what their options mean.
-pub trait Workshop: Send + Sync + 'static {
-    /// The algorithms, as data.
+/// Creates runs; knows the algorithms and their options.
+pub trait RunSource: Send + Sync + 'static {
+    /// Returns descriptions of the algorithms.
     fn algorithms(&self) -> Value;
 
-    /// A run from what would follow `tenure simulate`.
+    /// Creates a run from the arguments of `tenure simulate`.
     ///
     /// # Errors
     ///
-    /// What is wrong with the words, in a sentence.
-    fn of_words(&self, words: &[String]) -> Result<Apparatus, String>;
+    /// Returns the problem of the arguments.
+    fn from_args(&self, words: &[String]) -> Result<LabRun, String>;
 
-    /// A run that begins along a recorded one.
+    /// Creates a run that starts along a recorded one.
     ///
     /// # Errors
     ///
-    /// Why the trace is not one that can be made again, in a sentence.
-    fn of_trace(&self, trace: &Trace) -> Result<Apparatus, String>;
+    /// Returns the reason why the trace cannot be reproduced.
+    fn from_trace(&self, trace: &Trace) -> Result<LabRun, String>;
 }
 
-/// A run that can be made, as often as one likes.
-pub struct Apparatus {
-    /// What follows `tenure simulate`, or where the run comes from.
+/// Run that can be repeated any number of times.
+pub struct LabRun {
+    /// Arguments of `tenure simulate`, or the origin of the run.
     pub words: String,
-    /// The algorithm's card.
+    /// Card of the algorithm.
     pub card: Card,
-    /// How many processes there are.
+    /// Number of processes.
     pub size: u32,
-    /// Where they stand in the picture.
-    pub ground: Ground,
-    /// The command that makes the run again; nothing where no command does.
+    /// Layout of the processes in the picture.
+    pub layout: NodeLayout,
+    /// Command that reproduces the run, if there is one.
     pub replay: Option<String>,
-    /// What is done in it before anybody looks, in the order of the steps.
-    pub steers: Vec<Steer>,
-    /// How many steps are taken before anybody looks.
+    /// Actions performed before the first view, in step order.
+    pub interventions: Vec<Intervention>,
+    /// Number of steps taken before the first view.
     pub steps: u64,
-    /// What makes it.
+    /// Engine that executes the run.
     pub engine: Box<dyn Engine>,
 }
 
-/// Makes the same run again and again, each time to some moment.
+/// Executes the same run repeatedly, each time up to some moment.
 pub trait Engine: Send + Sync {
-    /// Goes along a path from the beginning, and does one thing more. Each moment that is reached
-    /// by that is noted in `marks` at once, so that they are known if a handler panics.
+    /// Replays a path from the beginning, and then advances. Each new moment is appended to
+    /// `reached` immediately, so that it is known even if a handler panics.
     ///
     /// # Errors
     ///
-    /// What is not possible, in a sentence, or that patience ended on the way. Where it ends
-    /// behind the path, what was reached is shown.
+    /// Returns an error if the path or the action is not possible, or if the deadline passes on the
+    /// path. If it passes later, returns the view of the last moment reached.
     fn go(
         &self,
         path: &[Cause],
-        then: &Then,
-        marks: &mut Vec<Mark>,
-        patience: &Patience,
-    ) -> Result<Shown, String>;
+        advance: &Advance,
+        reached: &mut Vec<ReachedMoment>,
+        deadline: &Deadline,
+    ) -> Result<MomentView, String>;
 }
 
-/// What there is to see at a moment.
-pub struct Shown {
-    /// The processes, what is under way, and what comes next.
-    pub(crate) look: Look,
-    /// What the simulator's judges say of the run up to there.
+/// Data of the run at a moment.
+pub struct MomentView {
+    /// Processes, messages under way, and the next step.
+    pub(crate) state: RunState,
+    /// Report of the simulator up to this moment.
     pub(crate) report: Report,
-    /// The trace up to there.
+    /// Trace up to this moment.
     pub(crate) trace: Vec<u8>,
 }
 
-/// The runs of one simulation, perhaps along a course at first.
+/// Engine of a simulation, which may start along a schedule.
 pub struct Run<P: Protocol> {
     simulation: Simulation<P>,
-    course: Option<Course>,
+    schedule: Option<Schedule>,
 }
 
 impl<P: Protocol> Run<P> {
-    /// The runs of a simulation.
+    /// Creates an engine that runs the simulation from its start.
     pub fn new(simulation: Simulation<P>) -> Self {
-        Run { simulation, course: None }
+        Run { simulation, schedule: None }
     }
 
-    /// Runs that begin along a course.
-    pub fn along(simulation: Simulation<P>, course: Course) -> Self {
-        Run { simulation, course: Some(course) }
+    /// Creates an engine that starts along a schedule.
+    pub fn along(simulation: Simulation<P>, schedule: Schedule) -> Self {
+        Run { simulation, schedule: Some(schedule) }
     }
 }
 
 impl<P: Recorded> Run<P> {
     fn session(&self, page: &Page) -> Result<Session<'_, P>, String> {
-        match &self.course {
+        match &self.schedule {
             None => self.simulation.session(page.clone()).map_err(|error| error.to_string()),
-            Some(course) => {
-                let session = self.simulation.session_along(course, page.clone());
+            Some(schedule) => {
+                let session = self.simulation.session_along(schedule, page.clone());
                 session.map_err(|error| error.to_string())
             }
         }
@@ -147,84 +147,88 @@ impl<P: Recorded> Engine for Run<P> {
     fn go(
         &self,
         path: &[Cause],
-        then: &Then,
-        marks: &mut Vec<Mark>,
-        patience: &Patience,
-    ) -> Result<Shown, String> {
+        advance: &Advance,
+        reached: &mut Vec<ReachedMoment>,
+        deadline: &Deadline,
+    ) -> Result<MomentView, String> {
         let page = Page::default();
         let mut session = self.session(&page)?;
         for cause in path {
-            patience.check()?;
+            deadline.check()?;
             match cause {
                 Cause::Step => taken(session.step())?,
-                Cause::Act(action) => session.steer(action).map_err(|no| no.to_string())?,
+                Cause::Act(action) => session.intervene(action).map_err(|no| no.to_string())?,
             }
         }
-        match then {
-            Then::Act(action) => {
-                session.steer(action).map_err(|no| no.to_string())?;
+        match advance {
+            Advance::Act(action) => {
+                session.intervene(action).map_err(|no| no.to_string())?;
                 let says = action.to_string();
-                marks.push(mark(&session, Cause::Act(action.clone()), says));
+                reached.push(reached_moment(&session, Cause::Act(action.clone()), says));
             }
-            Then::Steps(most) => steps(&mut session, *most, false, marks, patience)?,
-            Then::UntilTold(most) => steps(&mut session, *most, true, marks, patience)?,
+            Advance::Steps(most) => steps(&mut session, *most, false, reached, deadline)?,
+            Advance::UntilEvent(most) => steps(&mut session, *most, true, reached, deadline)?,
         }
-        // Nothing but the end itself is left: it is reached, so that the judges know.
+        // Only the end itself is left; taking it completes the verdicts.
         if session.next().is_none() {
             taken(session.step())?;
         }
-        let look = Look::at(&session);
+        let state = RunState::at(&session);
         let report = session.finish().map_err(|error| error.to_string())?;
-        let trace = std::mem::take(&mut *page.0.lock().expect("nobody panics while writing"));
-        Ok(Shown { look, report, trace })
+        let trace = std::mem::take(&mut *page.0.lock().expect("no writer panics"));
+        Ok(MomentView { state, report, trace })
     }
 }
 
 fn steps<P: Recorded>(
     session: &mut Session<'_, P>,
     most: u64,
-    until_told: bool,
-    marks: &mut Vec<Mark>,
-    patience: &Patience,
+    until_event: bool,
+    reached: &mut Vec<ReachedMoment>,
+    deadline: &Deadline,
 ) -> Result<(), String> {
-    let told = session.told();
+    let events_before = session.event_count();
     for taken_so_far in 0..most {
-        if taken_so_far > 0 && patience.is_over() {
+        if taken_so_far > 0 && deadline.is_past() {
             break;
         }
-        patience.check()?;
+        deadline.check()?;
         let Some(next) = session.next() else { break };
         match session.step() {
-            Ok(()) => marks.push(mark(session, Cause::Step, next.says)),
-            Err(Halt::Ended(_)) => break,
+            Ok(()) => reached.push(reached_moment(session, Cause::Step, next.description)),
+            Err(StepError::Ended(_)) => break,
             Err(halt) => return taken(Err(halt)),
         }
-        if until_told && session.told() > told {
+        if until_event && session.event_count() > events_before {
             break;
         }
     }
     Ok(())
 }
 
-fn mark<P: Recorded>(session: &Session<'_, P>, cause: Cause, says: String) -> Mark {
-    Mark { cause, says, time: session.now(), records: session.records() }
+fn reached_moment<P: Recorded>(
+    session: &Session<'_, P>,
+    cause: Cause,
+    says: String,
+) -> ReachedMoment {
+    ReachedMoment { cause, says, time: session.now(), records: session.records() }
 }
 
-/// A step that finds the end is none; one that a course wants and cannot have is a failure.
-fn taken(step: Result<(), Halt>) -> Result<(), String> {
+/// Treats the end of the run as success, and an impossible step of a schedule as failure.
+fn taken(step: Result<(), StepError>) -> Result<(), String> {
     match step {
-        Ok(()) | Err(Halt::Ended(_)) => Ok(()),
-        Err(Halt::Impossible(why)) => Err(format!("the recorded run cannot go on: {why}")),
+        Ok(()) | Err(StepError::Ended(_)) => Ok(()),
+        Err(StepError::Impossible(why)) => Err(format!("the recorded run cannot continue: {why}")),
     }
 }
 
-/// A trace in memory that outlives its writer.
+/// Shared buffer of a trace that outlives its writer.
 #[derive(Clone, Default)]
 struct Page(Arc<Mutex<Vec<u8>>>);
 
 impl Write for Page {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().expect("nobody panics while writing").write(bytes)
+        self.0.lock().expect("no writer panics").write(bytes)
     }
 
     fn flush(&mut self) -> std::io::Result<()> {

@@ -1,32 +1,31 @@
-//! A laboratory in the browser: the simulator, step by step, with somebody who meddles.
+//! Browser laboratory: the simulator, step by step, with interventions by the user.
 //!
-//! A sitting is one algorithm with the options of a simulation. It has a tree of *moments*; the
-//! first is the beginning, each other one was reached from its parent by one *step*: what the
-//! simulator would do next, or what somebody did instead. Going back to an old moment and doing
-//! something else there makes a branch.
+//! A session is one algorithm with the options of a simulation. It has a tree of *moments*. The
+//! first is the beginning; each other one was reached from its parent by one *step*: the next step
+//! of the simulator, or an action of the user. Going back to an earlier moment and acting
+//! differently creates a branch.
 //!
-//! A history is data: the settings, the seed, and what was done after which step. Nothing else of a
-//! run is kept. To show a moment, the run is made again from its beginning to there, by the
-//! simulator that `tenure simulate` uses; so going back costs no more than going on, and what the
-//! lab shows is what the command line makes again (`--steer`).
+//! A history is data: the settings, the seed, and the actions with the steps after which they
+//! happened. To show a moment, the lab repeats the run from its beginning with the simulator of
+//! `tenure simulate`. Going back therefore costs no more than going forward, and the command line
+//! reproduces everything that the lab shows (`--steer`).
 //!
-//! The lab does not know the catalogue: whoever serves it brings a [`Workshop`], which turns words
-//! into an [`Engine`].
-//!
+//! The lab does not know the catalogue. Its server provides a [`RunSource`], which creates an
+//! [`Engine`] from command-line arguments.
 #![doc = include_str!("../README.md")]
 
 mod act;
+mod deadline;
 mod engine;
-mod ground;
-mod look;
+mod layout;
 mod page;
-mod patience;
 mod routes;
-mod sitting;
+mod run_state;
+mod session;
 mod view;
 mod words;
 
-pub use engine::{Apparatus, Cause, Engine, Mark, Run, Shown, Then, Workshop};
-pub use ground::Ground;
-pub use patience::Patience;
+pub use deadline::Deadline;
+pub use engine::{Advance, Cause, Engine, LabRun, MomentView, ReachedMoment, Run, RunSource};
+pub use layout::NodeLayout;
 pub use routes::Lab;

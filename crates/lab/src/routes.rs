@@ -1,4 +1,4 @@
-//! What is answered to whom.
+//! HTTP interface of the lab.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -15,78 +15,80 @@ use tenure_web::axum::http::HeaderName;
 use tenure_web::axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use tenure_web::axum::response::{IntoResponse, Response};
 use tenure_web::axum::routing::{get, post};
-use tenure_web::{Refusal, Server};
+use tenure_web::{HttpError, Server};
 use tokio::sync::Semaphore;
 
-use crate::act::Act;
-use crate::engine::{Apparatus, Then, Workshop};
+use crate::act::ActRequest;
+use crate::deadline::Deadline;
+use crate::engine::{Advance, LabRun, RunSource};
 use crate::page;
-use crate::patience::Patience;
-use crate::sitting::{MOST_STEPS, Sitting};
+use crate::session::{LabSession, MAX_STEPS};
 use crate::words;
 
-/// How many sittings are kept; the oldest makes room.
-const MOST_SITTINGS: usize = 32;
+/// Maximum number of sessions; the oldest is dropped.
+const MAX_SESSIONS: usize = 32;
 
-/// How many requests are computed for at a time; others wait for their turn.
-const MOST_AT_WORK: usize = 2;
+/// Maximum number of requests computed at a time; others wait.
+const MAX_CONCURRENT_REQUESTS: usize = 2;
 
-/// How long one request is computed for. What was reached by then is shown.
-const LONGEST: Duration = Duration::from_secs(10);
+/// Time limit of one request; the response shows the moment reached by then.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What a page with scripts of its own may do: run them, and nothing with this server.
-const ALONE: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
+/// Content security policy of an exported page: its own scripts may run, without access to this
+/// server.
+const SANDBOX_POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; \
+                     style-src 'unsafe-inline'; \
                      img-src data:; sandbox allow-scripts allow-downloads";
 
-/// All sittings, and who makes new ones.
+/// All sessions, and the source of new ones.
 pub struct Lab {
-    workshop: Box<dyn Workshop>,
-    sittings: Mutex<Sittings>,
+    source: Box<dyn RunSource>,
+    sessions: Mutex<SessionTable>,
     places: Arc<Semaphore>,
 }
 
 #[derive(Default)]
-struct Sittings {
+struct SessionTable {
     last: u64,
-    /// The one that was there before anybody came.
+    /// Session created before the server started.
     first: Option<u64>,
-    all: BTreeMap<u64, Arc<Mutex<Sitting>>>,
+    all: BTreeMap<u64, Arc<Mutex<LabSession>>>,
 }
 
 type Shared = State<Arc<Lab>>;
 
 impl Lab {
-    /// A lab without a sitting.
-    pub fn new(workshop: impl Workshop) -> Self {
-        let places = Arc::new(Semaphore::new(MOST_AT_WORK));
-        Lab { workshop: Box::new(workshop), sittings: Mutex::default(), places }
+    /// Creates a lab without sessions.
+    pub fn new(source: impl RunSource) -> Self {
+        let places = Arc::new(Semaphore::new(MAX_CONCURRENT_REQUESTS));
+        Lab { source: Box::new(source), sessions: Mutex::default(), places }
     }
 
-    /// Sits down at a run, and says under which number. Whoever comes and names no number sees the
-    /// first of them.
+    /// Creates a session and returns its number. The first one is shown to clients that do not name
+    /// a session.
     ///
     /// # Errors
     ///
-    /// Why the lab cannot show it, in a sentence.
-    pub fn open(&self, apparatus: Apparatus, patience: &Patience) -> Result<u64, String> {
-        let number = self.sit_down(apparatus, patience)?;
-        locked(&self.sittings).first.get_or_insert(number);
+    /// Returns the reason if the lab cannot show the run.
+    pub fn open(&self, run: LabRun, deadline: &Deadline) -> Result<u64, String> {
+        let number = self.create_session(run, deadline)?;
+        locked(&self.sessions).first.get_or_insert(number);
         Ok(number)
     }
 
-    fn sit_down(&self, apparatus: Apparatus, patience: &Patience) -> Result<u64, String> {
-        let sitting = Sitting::new(apparatus, patience)?;
-        let mut sittings = locked(&self.sittings);
-        sittings.last += 1;
-        let number = sittings.last;
-        sittings.all.insert(number, Arc::new(Mutex::new(sitting)));
-        if sittings.all.len() > MOST_SITTINGS {
-            sittings.all.pop_first();
+    fn create_session(&self, run: LabRun, deadline: &Deadline) -> Result<u64, String> {
+        let session = LabSession::new(run, deadline)?;
+        let mut sessions = locked(&self.sessions);
+        sessions.last += 1;
+        let number = sessions.last;
+        sessions.all.insert(number, Arc::new(Mutex::new(session)));
+        if sessions.all.len() > MAX_SESSIONS {
+            sessions.all.pop_first();
         }
         Ok(number)
     }
 
-    /// Serves the page and its data until `stop` is done.
+    /// Serves the page and its data until `stop` resolves.
     pub async fn serve(self, server: Server, stop: impl Future<Output = ()>) {
         let routes = Router::new()
             .route("/api/algorithms", get(algorithms))
@@ -102,48 +104,51 @@ impl Lab {
         server.serve(&page::assets(), routes, stop).await;
     }
 
-    fn sitting(&self, id: &str) -> Result<(u64, Arc<Mutex<Sitting>>), Refusal> {
+    fn session(&self, id: &str) -> Result<(u64, Arc<Mutex<LabSession>>), HttpError> {
         let number = id.parse::<u64>().ok();
-        let sittings = locked(&self.sittings);
-        let found = number.and_then(|number| Some((number, sittings.all.get(&number)?.clone())));
-        found.ok_or_else(|| Refusal::missing(format!("there is no session {id} any more")))
+        let sessions = locked(&self.sessions);
+        let found = number.and_then(|number| Some((number, sessions.all.get(&number)?.clone())));
+        found.ok_or_else(|| HttpError::not_found(format!("session {id} does not exist")))
     }
 }
 
-/// Nothing that is kept behind a lock is ever half changed: a panic leaves what was before.
+/// Locks a mutex, ignoring poison. Sessions are changed only after a successful computation, so a
+/// panic leaves the previous state.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Does work that takes a while beside the server. It ends with its turn, and when whoever asked
-/// leaves: this is dropped then.
-async fn beside<T: Send + 'static>(
+/// Runs blocking work on another thread. If the client disconnects, this future is dropped and
+/// cancels the work.
+async fn run_blocking<T: Send + 'static>(
     lab: &Lab,
-    work: impl FnOnce(&Patience) -> Result<T, Refusal> + Send + 'static,
-) -> Result<T, Refusal> {
-    // Nobody closes the places; if they were, nobody would have to wait.
+    work: impl FnOnce(&Deadline) -> Result<T, HttpError> + Send + 'static,
+) -> Result<T, HttpError> {
+    // The semaphore is never closed; if it were, requests would simply not wait.
     let place = lab.places.clone().acquire_owned().await;
-    let patience = Patience::of(LONGEST);
-    let _waiting = patience.waiting();
+    let deadline = Deadline::within(REQUEST_TIMEOUT);
+    let _cancel = deadline.cancel_on_drop();
     let done = tokio::task::spawn_blocking(move || {
         let _place = place;
-        work(&patience)
+        work(&deadline)
     });
     let done = done.await;
-    done.unwrap_or_else(|_| Err(Refusal::bad("this broke the lab itself; please report it")))
+    done.unwrap_or_else(|_| {
+        Err(HttpError::bad_request("internal error of the lab; please report it"))
+    })
 }
 
-/// Works at a sitting, and answers with what there is to see then.
-async fn at(
+/// Performs work on a session and responds with the resulting view.
+async fn with_session(
     lab: Arc<Lab>,
     id: String,
-    work: impl FnOnce(&mut Sitting, &Patience) -> Result<(), Refusal> + Send + 'static,
-) -> Result<Response, Refusal> {
-    beside(&lab.clone(), move |patience| {
-        let (number, sitting) = lab.sitting(&id)?;
-        let mut sitting = locked(&sitting);
-        work(&mut sitting, patience)?;
-        Ok(json(&sitting.view(number)))
+    work: impl FnOnce(&mut LabSession, &Deadline) -> Result<(), HttpError> + Send + 'static,
+) -> Result<Response, HttpError> {
+    run_blocking(&lab.clone(), move |deadline| {
+        let (number, session) = lab.session(&id)?;
+        let mut session = locked(&session);
+        work(&mut session, deadline)?;
+        Ok(json(&session.view(number)))
     })
     .await
 }
@@ -156,12 +161,13 @@ fn typed(content_type: &'static str, body: impl IntoResponse) -> Response {
     ([(CONTENT_TYPE, content_type)], body).into_response()
 }
 
-fn said<T: DeserializeOwned>(body: &str) -> Result<T, Refusal> {
-    serde_json::from_str(body).map_err(|error| Refusal::bad(format!("not understood: {error}")))
+fn parse_body<T: DeserializeOwned>(body: &str) -> Result<T, HttpError> {
+    serde_json::from_str(body)
+        .map_err(|error| HttpError::bad_request(format!("invalid request: {error}")))
 }
 
 async fn algorithms(State(lab): Shared) -> Response {
-    json(&lab.workshop.algorithms())
+    json(&lab.source.algorithms())
 }
 
 #[derive(Deserialize)]
@@ -171,21 +177,21 @@ struct Create {
     trace: Option<String>,
 }
 
-async fn create(State(lab): Shared, body: String) -> Result<Response, Refusal> {
-    let asked: Create = said(&body)?;
+async fn create(State(lab): Shared, body: String) -> Result<Response, HttpError> {
+    let request: Create = parse_body(&body)?;
     let opened = lab.clone();
-    let number = beside(&lab, move |patience| {
-        let apparatus = match (asked.words, asked.trace) {
+    let number = run_blocking(&lab, move |deadline| {
+        let run = match (request.words, request.trace) {
             (Some(words), None) => {
-                words::split(&words).and_then(|words| opened.workshop.of_words(&words))
+                words::split(&words).and_then(|words| opened.source.from_args(&words))
             }
-            (None, Some(text)) => read(&text).and_then(|trace| opened.workshop.of_trace(&trace)),
-            _ => Err("say `words` or `trace`, one of the two".to_owned()),
+            (None, Some(text)) => read(&text).and_then(|trace| opened.source.from_trace(&trace)),
+            _ => Err("expected either `words` or `trace`".to_owned()),
         };
-        apparatus.and_then(|apparatus| opened.sit_down(apparatus, patience)).map_err(Refusal::bad)
+        run.and_then(|run| opened.create_session(run, deadline)).map_err(HttpError::bad_request)
     })
     .await?;
-    at(lab, number.to_string(), |_, _| Ok(())).await
+    with_session(lab, number.to_string(), |_, _| Ok(())).await
 }
 
 fn read(text: &str) -> Result<Trace, String> {
@@ -196,13 +202,13 @@ fn read(text: &str) -> Result<Trace, String> {
 }
 
 async fn first(State(lab): Shared) -> Response {
-    let sittings = locked(&lab.sittings);
-    let first = sittings.first.filter(|number| sittings.all.contains_key(number));
+    let sessions = locked(&lab.sessions);
+    let first = sessions.first.filter(|number| sessions.all.contains_key(number));
     json(&serde_json::json!({ "first": first.map(|number| number.to_string()) }))
 }
 
-async fn present(State(lab): Shared, Path(id): Path<String>) -> Result<Response, Refusal> {
-    at(lab, id, |_, _| Ok(())).await
+async fn present(State(lab): Shared, Path(id): Path<String>) -> Result<Response, HttpError> {
+    with_session(lab, id, |_, _| Ok(())).await
 }
 
 #[derive(Deserialize)]
@@ -223,28 +229,35 @@ async fn step(
     State(lab): Shared,
     Path(id): Path<String>,
     body: String,
-) -> Result<Response, Refusal> {
-    let then = match said(&body)? {
-        Steps { steps: Some(steps), until: None } if (1..=MOST_STEPS).contains(&steps) => {
-            Then::Steps(steps)
+) -> Result<Response, HttpError> {
+    let advance = match parse_body(&body)? {
+        Steps { steps: Some(steps), until: None } if (1..=MAX_STEPS).contains(&steps) => {
+            Advance::Steps(steps)
         }
-        Steps { steps: None, until: Some(Until::Event) } => Then::UntilTold(MOST_STEPS),
-        Steps { steps: None, until: Some(Until::End) } => Then::Steps(MOST_STEPS),
+        Steps { steps: None, until: Some(Until::Event) } => Advance::UntilEvent(MAX_STEPS),
+        Steps { steps: None, until: Some(Until::End) } => Advance::Steps(MAX_STEPS),
         _ => {
-            let says = format!("say `steps`, 1 to {MOST_STEPS}, or `until`, event or end");
-            return Err(Refusal::bad(says));
+            let says =
+                format!("expected `steps` from 1 to {MAX_STEPS}, or `until` with event or end");
+            return Err(HttpError::bad_request(says));
         }
     };
-    at(lab, id, move |sitting, patience| sitting.step(&then, patience).map_err(Refusal::bad)).await
+    with_session(lab, id, move |session, deadline| {
+        session.step(&advance, deadline).map_err(HttpError::bad_request)
+    })
+    .await
 }
 
 async fn act(
     State(lab): Shared,
     Path(id): Path<String>,
     body: String,
-) -> Result<Response, Refusal> {
-    let act: Act = said(&body)?;
-    at(lab, id, move |sitting, patience| sitting.act(&act, patience).map_err(Refusal::bad)).await
+) -> Result<Response, HttpError> {
+    let act: ActRequest = parse_body(&body)?;
+    with_session(lab, id, move |session, deadline| {
+        session.act(&act, deadline).map_err(HttpError::bad_request)
+    })
+    .await
 }
 
 #[derive(Deserialize)]
@@ -253,42 +266,46 @@ struct Go {
     moment: usize,
 }
 
-async fn go(State(lab): Shared, Path(id): Path<String>, body: String) -> Result<Response, Refusal> {
-    let Go { moment } = said(&body)?;
-    let missing = move || Refusal::missing(format!("there is no moment {moment}"));
-    at(lab, id, move |sitting, patience| {
-        let is_there = sitting.go(moment, patience).map_err(Refusal::bad)?;
+async fn go(
+    State(lab): Shared,
+    Path(id): Path<String>,
+    body: String,
+) -> Result<Response, HttpError> {
+    let Go { moment } = parse_body(&body)?;
+    let missing = move || HttpError::not_found(format!("there is no moment {moment}"));
+    with_session(lab, id, move |session, deadline| {
+        let is_there = session.go(moment, deadline).map_err(HttpError::bad_request)?;
         if is_there { Ok(()) } else { Err(missing()) }
     })
     .await
 }
 
-/// Makes a file of a sitting.
+/// Responds with a file made from a session.
 async fn file(
     lab: Arc<Lab>,
     id: String,
     content_type: &'static str,
-    make: impl FnOnce(&Sitting) -> Result<Vec<u8>, String> + Send + 'static,
-) -> Result<Response, Refusal> {
-    beside(&lab.clone(), move |_| {
-        let (_, sitting) = lab.sitting(&id)?;
-        let made = make(&locked(&sitting)).map_err(Refusal::bad)?;
+    make: impl FnOnce(&LabSession) -> Result<Vec<u8>, String> + Send + 'static,
+) -> Result<Response, HttpError> {
+    run_blocking(&lab.clone(), move |_| {
+        let (_, session) = lab.session(&id)?;
+        let made = make(&locked(&session)).map_err(HttpError::bad_request)?;
         Ok(typed(content_type, made))
     })
     .await
 }
 
-async fn trace(State(lab): Shared, Path(id): Path<String>) -> Result<Response, Refusal> {
-    file(lab, id, "application/x-ndjson", Sitting::trace).await
+async fn trace(State(lab): Shared, Path(id): Path<String>) -> Result<Response, HttpError> {
+    file(lab, id, "application/x-ndjson", LabSession::trace).await
 }
 
-async fn diagram(State(lab): Shared, Path(id): Path<String>) -> Result<Response, Refusal> {
-    file(lab, id, "image/svg+xml", |sitting| Ok(sitting.svg(None).into_bytes())).await
+async fn diagram(State(lab): Shared, Path(id): Path<String>) -> Result<Response, HttpError> {
+    file(lab, id, "image/svg+xml", |session| Ok(session.svg(None).into_bytes())).await
 }
 
-async fn whole_page(State(lab): Shared, Path(id): Path<String>) -> Result<Response, Refusal> {
-    let mut page = file(lab, id, "text/html; charset=utf-8", Sitting::page).await?;
-    let alone: (HeaderName, _) = (CONTENT_SECURITY_POLICY, ALONE.parse());
+async fn whole_page(State(lab): Shared, Path(id): Path<String>) -> Result<Response, HttpError> {
+    let mut page = file(lab, id, "text/html; charset=utf-8", LabSession::page).await?;
+    let alone: (HeaderName, _) = (CONTENT_SECURITY_POLICY, SANDBOX_POLICY.parse());
     if let (name, Ok(policy)) = alone {
         page.headers_mut().insert(name, policy);
     }

@@ -1,6 +1,6 @@
-//! A command line as a shell takes it apart.
+//! Parser of command lines in shell syntax.
 
-/// The words of a line; what stands in quotes is one.
+/// Splits a line into words; quoted text is one word.
 pub(crate) fn split(line: &str) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -17,7 +17,7 @@ pub(crate) fn split(line: &str) -> Result<Vec<String>, String> {
         }
     }
     if let Some(open) = quote {
-        return Err(format!("a quote is not closed: {open}"));
+        return Err(format!("unclosed quote: {open}"));
     }
     words.extend(word);
     Ok(words)
@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_in_quotes_is_one_word() {
+    fn quoted_text_is_one_word() {
         let line = "lamport  -n 3 --steer '12 lose p2→p1 request' --x=\"a 'b'\" ''";
         let words = ["lamport", "-n", "3", "--steer", "12 lose p2→p1 request", "--x=a 'b'", ""];
         assert_eq!(split(line).unwrap(), words);

@@ -1,23 +1,23 @@
-//! What should come of an experiment.
+//! Expected results of experiments.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::formula;
 
-/// What a figure should be.
+/// Required relation of a figure to its expected value.
 #[derive(Clone, Debug, PartialEq)]
 enum Relation {
-    /// This.
+    /// Equality with this value.
     Is(Value),
-    /// A number no less than the first and no more than the second.
+    /// Inclusive range of numbers.
     Between(f64, f64),
-    /// Something in which these words occur.
+    /// Text that contains these words.
     Mentions(String),
 }
 
-/// Numbers that differ by less than this are the same number.
-const SAME: f64 = 1e-9;
+/// Tolerance for equal numbers.
+const TOLERANCE: f64 = 1e-9;
 
 impl Relation {
     fn holds(&self, observed: &Value) -> bool {
@@ -25,13 +25,13 @@ impl Relation {
             Relation::Is(expected) => same(expected, observed),
             Relation::Between(least, most) => observed
                 .as_f64()
-                .is_some_and(|number| (*least - SAME..=*most + SAME).contains(&number)),
+                .is_some_and(|number| (*least - TOLERANCE..=*most + TOLERANCE).contains(&number)),
             Relation::Mentions(words) => mention(observed, words).is_some(),
         }
     }
 
-    /// What the JSON has as expected.
-    fn told(&self) -> Value {
+    /// Returns the expected value in its JSON form.
+    fn expected(&self) -> Value {
         match self {
             Relation::Is(expected) => expected.clone(),
             Relation::Between(least, most) if least.is_infinite() => json!({ "at_most": most }),
@@ -42,15 +42,15 @@ impl Relation {
     }
 }
 
-/// Of a text that is longer than this only the words are told that were looked for.
-const LONG: usize = 120;
+/// Length from which a text is reduced to the expected words in output.
+const LONG_TEXT: usize = 120;
 
-/// Whether two values are alike; 2 and 2.0 are.
+/// True if two values are equal; 2 equals 2.0.
 fn same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => {
             let difference = one.as_f64().zip(other.as_f64()).map(|(one, other)| one - other);
-            difference.is_some_and(|difference| difference.abs() < SAME)
+            difference.is_some_and(|difference| difference.abs() < TOLERANCE)
         }
         (Value::Array(one), Value::Array(other)) => {
             one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same(one, other))
@@ -63,7 +63,7 @@ fn same(one: &Value, other: &Value) -> bool {
     }
 }
 
-/// The text with these words, wherever it is.
+/// Returns the text that contains these words, at any depth.
 fn mention<'a>(observed: &'a Value, words: &str) -> Option<&'a Value> {
     match observed {
         Value::String(text) => text.contains(words).then_some(observed),
@@ -73,14 +73,14 @@ fn mention<'a>(observed: &'a Value, words: &str) -> Option<&'a Value> {
     }
 }
 
-/// A figure, and what it should be.
+/// Figure with its expected value.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Expectation {
     pub(crate) name: String,
-    /// The line that gives this figure, where each figure has a line of its own.
+    /// Command line that produces this figure, if each figure has its own.
     pub(crate) line: Option<String>,
-    /// Where it stands, as a JSON pointer, or a formula of the data.
+    /// JSON pointer to the figure, or a formula of the data.
     at: Option<String>,
     is: Option<Value>,
     at_least: Option<f64>,
@@ -88,21 +88,21 @@ pub(crate) struct Expectation {
     mentions: Option<String>,
 }
 
-/// One expectation, and what was seen.
+/// Expectation with the observed value.
 #[derive(Clone, Debug, Serialize)]
 pub struct Finding {
-    /// What it is about.
+    /// Name of the figure.
     pub name: String,
-    /// What it should be.
+    /// Expected value, in JSON form.
     pub expected: Value,
-    /// What it is.
+    /// Value found in the data.
     pub observed: Value,
-    /// Whether the one is the other.
+    /// True if the observed value meets the expectation.
     pub holds: bool,
 }
 
 impl Expectation {
-    /// Looks at the data, where `otherwise` says if it does not say where itself.
+    /// Compares the data with the expectation; `otherwise` is the default location.
     pub(crate) fn judge(&self, data: &Value, otherwise: &str) -> Finding {
         let mut observed = match self.at(otherwise) {
             "" => data.clone(),
@@ -114,20 +114,20 @@ impl Expectation {
         let relation = self.relation();
         if let Relation::Mentions(words) = &relation {
             observed = match mention(&observed, words) {
-                Some(text) if text.as_str().is_some_and(|it| it.len() > LONG) => json!(words),
+                Some(text) if text.as_str().is_some_and(|it| it.len() > LONG_TEXT) => json!(words),
                 Some(text) => text.clone(),
                 None => Value::Null,
             };
         }
         Finding {
             name: self.name.clone(),
-            expected: relation.told(),
+            expected: relation.expected(),
             holds: relation.holds(&observed),
             observed,
         }
     }
 
-    /// Where it looks.
+    /// Returns the location of the figure.
     pub(crate) fn at<'a>(&'a self, otherwise: &'a str) -> &'a str {
         self.at.as_deref().unwrap_or(otherwise)
     }
@@ -143,7 +143,7 @@ impl Expectation {
         }
     }
 
-    /// Whether it expects one thing: a value, words, or something between ends.
+    /// True if exactly one relation is given: a value, words, or a range.
     pub(crate) fn is_one(&self) -> bool {
         let between = self.at_least.is_some() || self.at_most.is_some();
         [self.is.is_some(), self.mentions.is_some(), between].into_iter().filter(|it| *it).count()
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_itself_however_it_is_written() {
+    fn integers_equal_their_floats() {
         assert!(holds(Relation::Is(json!([2, 3])), json!([2.0, 3])));
         assert!(holds(Relation::Is(json!({"a": 1})), json!({"a": 1.0})));
         assert!(!holds(Relation::Is(json!([2, 3])), json!([3, 2])));
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_belong_to_what_is_between_them_and_nothing_is_not_between() {
+    fn range_includes_its_ends_and_excludes_null() {
         let between = Relation::Between(1.0, 2.0);
         assert!([1.0, 1.5, 2.0].into_iter().all(|it| holds(between.clone(), json!(it))));
         assert!([0.9, 2.1].into_iter().all(|it| !holds(between.clone(), json!(it))));
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_found_however_deep_they_are() {
+    fn finds_words_at_any_depth() {
         let says = |words: &str| Relation::Mentions(words.to_owned());
         assert!(holds(says("two"), json!({"told": ["one", "one two three"]})));
         assert!(!holds(says("two"), json!({"told": ["one"], "two": 2})));

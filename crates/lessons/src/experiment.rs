@@ -1,4 +1,4 @@
-//! Experiments: something that is done, what should come of it, and what does.
+//! Experiments: actions, expected results, and observed results.
 
 use std::collections::BTreeSet;
 
@@ -9,38 +9,39 @@ use crate::expectation::{Expectation, Finding};
 use crate::file::{self, Parameters, one_line, prose};
 use crate::performs::{Made, Performs};
 
-/// Something that is done, and what should come of it.
+/// Actions with their expected results.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Experiment {
-    /// What it shows, in a sentence.
+    /// Claim that the experiment supports, in a sentence.
     #[serde(default, deserialize_with = "prose")]
     says: String,
-    /// Whether there is a picture of what happens.
+    /// True if the experiment yields a picture.
     #[serde(default)]
     drawn: bool,
     line: Option<String>,
-    /// Several of them, a line each; the data is a list.
+    /// Several command lines, one per line; the data is then a list.
     lines: Option<String>,
-    /// What no line can do: its name, and its arguments. A list of arguments gives a list of data.
+    /// Name and arguments of a call, for actions beyond a command line. A list of arguments yields
+    /// a list of data.
     call: Option<String>,
     #[serde(default)]
     with: Value,
-    /// What is done in words, where they are not lines to be copied.
+    /// Description of the actions, if they are not command lines to copy.
     does: Option<String>,
-    /// Where figures stand that do not say so themselves.
+    /// Default location of the figures.
     #[serde(default)]
     at: String,
     expect: Vec<Expectation>,
     broken: Broken,
 }
 
-/// The same with one thing changed: what is left out is as it was.
+/// Negative control: the experiment with one change; omitted fields stay the same.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Broken {
     line: Option<String>,
-    /// The expectation whose line that is, where each has its own.
+    /// Name of the expectation whose command line is changed, if each has its own.
     of: Option<String>,
     lines: Option<String>,
     call: Option<String>,
@@ -49,7 +50,7 @@ struct Broken {
 }
 
 impl Experiment {
-    /// Reads experiments, with parameters in their places.
+    /// Parses experiments and substitutes parameters.
     pub(crate) fn of(experiments: &[Value], with: &Parameters) -> Result<Vec<Self>, String> {
         let filled = file::filled(&Value::Array(experiments.to_vec()), with)?;
         let Value::Array(filled) = filled else { unreachable!("a list stays a list") };
@@ -65,7 +66,8 @@ impl Experiment {
         let acts = [own, it.line.is_some(), it.lines.is_some(), it.call.is_some()];
         if acts.into_iter().filter(|done| *done).count() != 1 {
             return Err(
-                "it is one of a line, lines, lines of what is expected, and a call".to_owned()
+                "an experiment has exactly one of: a line, lines, lines of expectations, a call"
+                    .to_owned(),
             );
         }
         let changed = if it.call.is_some() {
@@ -75,13 +77,12 @@ impl Experiment {
         };
         if !changed {
             return Err(
-                "it is broken by a line if it has one, by arguments or another one if it is a call"
-                    .to_owned(),
+                "the negative control of a line is a line, that of a call another call".to_owned()
             );
         }
         let names: BTreeSet<&str> = it.names().collect();
         if names.is_empty() || names.len() < it.expect.len() {
-            return Err("something is expected, and each thing has a name of its own".to_owned());
+            return Err("expectations are required, with unique names".to_owned());
         }
         match it.expect.iter().find(|expected| !expected.is_one()) {
             Some(expected) => Err(format!("{}: give one relation", expected.name)),
@@ -89,12 +90,12 @@ impl Experiment {
         }
     }
 
-    /// What its expectations are about.
+    /// Returns the names of its expectations.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.expect.iter().map(|expected| expected.name.as_str())
     }
 
-    /// The lines that are done, and whether there are several.
+    /// Returns the command lines to run, and whether there are several.
     fn lines(&self) -> (Vec<String>, bool) {
         match (&self.line, &self.lines) {
             (Some(line), _) => (vec![one_line(line)], false),
@@ -111,7 +112,7 @@ impl Experiment {
         }
     }
 
-    /// The same when one of them is another.
+    /// Returns the command lines of the negative control.
     fn broken_lines(&self) -> Vec<String> {
         let (mut lines, _) = self.lines();
         match (&self.broken.lines, &self.broken.line, self.changed()) {
@@ -120,11 +121,11 @@ impl Experiment {
                 lines[place] = one_line(line);
                 lines
             }
-            _ => unreachable!("it was read"),
+            _ => unreachable!("validated by the parser"),
         }
     }
 
-    /// Which line is another when it is broken.
+    /// Returns the index of the command line that the negative control changes.
     fn changed(&self) -> Option<usize> {
         let (lines, several) = self.lines();
         let Some(name) = &self.broken.of else { return (!several).then_some(0) };
@@ -132,7 +133,7 @@ impl Experiment {
         lines.iter().position(|line| Some(line) == changed.line.as_ref())
     }
 
-    /// Makes it, or its broken form.
+    /// Conducts the experiment, or its negative control.
     fn conduct<P: Performs>(&self, by: &P, broken: bool) -> Result<Conducted, P::Failure> {
         let (made, mut acts) = match &self.call {
             Some(name) => {
@@ -164,7 +165,7 @@ impl Experiment {
         })
     }
 
-    /// Does a line; where it is expected to be refused, what is said then is the data.
+    /// Runs a command line. If it is expected to be rejected, the error message is the data.
     fn line<P: Performs>(&self, by: &P, line: &str) -> Result<Made, P::Failure> {
         by.line(line, self.drawn).or_else(|failure| {
             let expected = self.expect.iter().any(|expected| expected.at("") == "/refused");
@@ -189,35 +190,35 @@ fn split(lines: &str) -> Vec<String> {
     lines.lines().map(one_line).filter(|line| !line.is_empty()).collect()
 }
 
-/// A call; for a list of arguments one call each.
+/// Performs a call, once per item for a list of arguments.
 fn called<P: Performs>(by: &P, name: &str, with: &Value) -> Result<Made, P::Failure> {
     let Value::Array(each) = with else { return by.call(name, with) };
     let data = each.iter().map(|with| Ok(by.call(name, with)?.data));
     data.collect::<Result<Vec<_>, _>>().map(|data| Value::Array(data).into())
 }
 
-/// An experiment that was made.
+/// Experiment with its results.
 #[derive(Debug)]
 pub struct Conducted {
-    /// What it shows.
+    /// Claim that it supports.
     pub says: String,
-    /// What was done: lines to be copied, or words.
+    /// Command lines to copy, or a description.
     pub acts: Vec<String>,
-    /// What was expected and what was seen.
+    /// Expected and observed values.
     pub findings: Vec<Finding>,
-    /// What happened, drawn.
+    /// Picture of the run.
     pub picture: Option<String>,
 }
 
-/// Several experiments that were made.
+/// Results of several experiments.
 #[derive(Debug)]
 pub struct Results(pub Vec<Conducted>);
 
-/// Makes experiments, or their broken forms.
+/// Conducts experiments, or their negative controls.
 ///
 /// # Errors
 ///
-/// When one of them cannot be made.
+/// Returns an error if one of them cannot be conducted.
 pub fn conduct<P: Performs>(
     experiments: &[Experiment],
     by: &P,
@@ -228,24 +229,24 @@ pub fn conduct<P: Performs>(
 }
 
 impl Conducted {
-    /// Whether all that was expected came.
+    /// True if all expectations were met.
     pub fn holds(&self) -> bool {
         self.findings.iter().all(|finding| finding.holds)
     }
 }
 
 impl Results {
-    /// Whether all that was expected of all of them came.
+    /// True if all expectations of all experiments were met.
     pub fn hold(&self) -> bool {
         self.0.iter().all(Conducted::holds)
     }
 
-    /// What was expected, by name.
+    /// Returns the expected values by name.
     pub fn expected(&self) -> Value {
         self.by_name(|finding| &finding.expected)
     }
 
-    /// What was seen, by name.
+    /// Returns the observed values by name.
     pub fn observed(&self) -> Value {
         self.by_name(|finding| &finding.observed)
     }
@@ -255,13 +256,13 @@ impl Results {
         Value::Object(findings.map(|it| (key(&it.name), of(it).clone())).collect())
     }
 
-    /// What was done, line by line.
+    /// Returns the actions, line by line.
     pub fn acts(&self) -> Vec<&str> {
         self.0.iter().flat_map(|it| &it.acts).map(String::as_str).collect()
     }
 }
 
-/// The name of a finding as a key: words and what joins them.
+/// Converts the name of a finding to a key: words joined by underscores.
 fn key(name: &str) -> String {
     let words = name.split(|letter: char| !letter.is_alphanumeric());
     words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("_").to_lowercase()
@@ -271,7 +272,7 @@ fn key(name: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Gives back what it is asked.
+    /// Returns its arguments as data.
     struct Echo;
 
     impl Performs for Echo {
@@ -301,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn each_figure_has_its_line_or_all_have_one() {
+    fn either_all_figures_or_each_have_a_line() {
         let alone = "line = 'a  b'\nat = '/line'\nexpect = [{ name = 'it', is = 'a b' }]\n\
                      broken.line = 'c'";
         assert_eq!(seen(alone, false), (vec!["tenure a b".to_owned()], json!({"it": "a b"}), true));
@@ -319,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_has_words_and_its_arguments_may_be_a_list() {
+    fn call_accepts_list_of_arguments() {
         let at = "data|map(attribute='with')|list";
         let text = &format!(
             "call = 'f'\nwith = [1, 2]\ndoes = 'words'\n\
@@ -331,13 +332,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_data_is_said() {
+    fn reports_invalid_experiment_data() {
         let expect = "expect = [{ name = 'it', is = 1 }]";
         for (text, says) in [
             (format!("line = 'a'\n{expect}"), "broken"),
-            (format!("line = 'a'\ncall = 'f'\n{expect}\nbroken.line = 'b'"), "one of a line"),
+            (format!("line = 'a'\ncall = 'f'\n{expect}\nbroken.line = 'b'"), "exactly one of"),
             (format!("call = 'f'\n{expect}\nbroken.line = 'b'"), "by arguments"),
-            ("line = 'a'\nexpect = []\nbroken.line = 'b'".to_owned(), "something is expected"),
+            ("line = 'a'\nexpect = []\nbroken.line = 'b'".to_owned(), "expectations are required"),
             (
                 "line = 'a'\nexpect = [{ name = 'it' }]\nbroken.line = 'b'".to_owned(),
                 "one relation",

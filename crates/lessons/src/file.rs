@@ -1,8 +1,8 @@
-//! Files of lessons: TOML in which a text may have `{{ … }}` of parameters.
+//! Lesson files: TOML with `{{ … }}` formulas of parameters.
 //!
-//! A text that is nothing but one `{{ formula }}` becomes the value of the formula, and of others
-//! the formulas become part. A table in a list that has `each` stands for several: one for each
-//! item, which is called `it`.
+//! A text that consists of a single `{{ formula }}` becomes the value of the formula. In other
+//! texts, formulas are inserted. A table with `each` in a list is repeated for each item, which is
+//! named `it`.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
@@ -10,19 +10,19 @@ use serde_json::{Map, Value};
 
 use crate::formula;
 
-/// What parameters are called, and what they are.
+/// Parameters by name.
 pub(crate) type Parameters = Map<String, Value>;
 
-/// Reads a file that was compiled in.
+/// Parses a file that was compiled in.
 ///
 /// # Panics
 ///
-/// When the file is broken; a test reads all of them.
+/// Panics if the file is malformed; a test parses all of them.
 pub(crate) fn read<T: DeserializeOwned>(name: &str, text: &str) -> T {
     toml::from_str(text).unwrap_or_else(|error| panic!("docs/{name}: {error}"))
 }
 
-/// The same with parameters in their places.
+/// Substitutes parameters in a value.
 pub(crate) fn filled(value: &Value, with: &Parameters) -> Result<Value, String> {
     match value {
         Value::String(text) => formula::filled(text, with),
@@ -38,7 +38,7 @@ pub(crate) fn filled(value: &Value, with: &Parameters) -> Result<Value, String> 
     }
 }
 
-/// What an item of a list stands for.
+/// Expands an item of a list.
 fn several(item: &Value, with: &Parameters) -> Result<Vec<Value>, String> {
     let Some(each) = item.get("each") else { return Ok(vec![filled(item, with)?]) };
     let Value::Array(each) = filled(each, with)? else {
@@ -54,12 +54,12 @@ fn several(item: &Value, with: &Parameters) -> Result<Vec<Value>, String> {
     each.into_iter().map(one).collect()
 }
 
-/// Prose, which goes on where a line ends.
+/// Deserializes prose whose lines are joined.
 pub(crate) fn prose<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     String::deserialize(from).map(|text| one_line(&text))
 }
 
-/// Words with a space between them.
+/// Joins words by single spaces.
 pub(crate) fn one_line(text: &str) -> String {
     text.split([' ', '\n']).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn formulas_become_values_and_parts_of_texts() {
+    fn formulas_become_values_or_parts_of_text() {
         let value =
             json!({ "line": "check central -n {{ n + 1 }}", "is": ["{{ n * n }}", 2, true] });
         let expected = json!({ "line": "check central -n 4", "is": [9, 2, true] });
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_with_each_stands_for_several() {
+    fn table_with_each_is_repeated() {
         let value = json!([{ "each": "{{ range(n) }}", "name": "P{{ it + 1 }}" }, "else"]);
         let expected = json!([{ "name": "P1" }, { "name": "P2" }, "else"]);
         assert_eq!(filled(&value, &with(2)), Ok(expected));
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_formula_says_so() {
+    fn rejects_invalid_formulas() {
         assert!(filled(&json!("{{ n + }}"), &with(2)).is_err());
         assert!(filled(&json!("{{ nobody + 1 }}"), &with(2)).is_err());
     }

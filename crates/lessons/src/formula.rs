@@ -1,8 +1,8 @@
-//! Formulas: what is computed from parameters, and from the data of an experiment.
+//! Formulas over parameters, and over the data of an experiment.
 //!
-//! They are expressions of Jinja, such as `n * (n - 1) // 2` or `data.leaders|length`. Beside its
-//! filters there are two for stories: `having`, the lines with these words, and `field`, what
-//! follows the name of a field in a line.
+//! They are Jinja expressions, such as `n * (n - 1) // 2` or `data.leaders|length`. There are two
+//! additional filters for transcripts: `having` selects the lines with these words, and `field`
+//! extracts the value after a field name in a line.
 
 use minijinja::value::Serde;
 use minijinja::{Environment, Error, UndefinedBehavior, context};
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::file::Parameters;
 
-/// A text with parameters in their places; one that is nothing but a formula is its value.
+/// Substitutes parameters in a text. A text that is a single formula becomes its value.
 pub(crate) fn filled(text: &str, with: &Parameters) -> Result<Value, String> {
     if !text.contains("{{") && !text.contains("{%") {
         return Ok(text.into());
@@ -25,7 +25,7 @@ pub(crate) fn filled(text: &str, with: &Parameters) -> Result<Value, String> {
     made.map_err(|error| format!("{error} in {text:?}"))
 }
 
-/// A formula of the data that an experiment gave; what is wrong with it is seen in its place.
+/// Evaluates a formula of the data of an experiment. An error message takes the place of the value.
 pub(crate) fn observed(formula: &str, data: &Value) -> Value {
     let environment = environment(UndefinedBehavior::Chainable);
     let with = context! { data => minijinja::Value::from(Serde(data)) };
@@ -51,7 +51,7 @@ fn environment(undefined: UndefinedBehavior) -> Environment<'static> {
     environment
 }
 
-/// What follows the name of a field, until brackets are closed or another field begins.
+/// Returns the text after a field name, up to a closing bracket or the next field.
 fn field(line: &str, name: &str) -> Option<String> {
     let (_, rest) = line.split_once(&format!("{name}: "))?;
     let mut open = 0_i32;
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_ends_where_its_brackets_are_closed() {
+    fn field_value_ends_at_closing_bracket() {
         let line = "P1 is Lock { phase: Waiting { request: (1, P1), awaited: {P3} }, clock: 3 }";
         let cases = [
             ("phase", "Waiting { request: (1, P1), awaited: {P3} }"),
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn data_is_computed_with_and_what_is_wrong_is_seen() {
+    fn evaluates_formulas_of_data_and_shows_errors() {
         let data = json!({ "leaders": [3], "told": ["a", "rank: 5, hops: 2"] });
         assert_eq!(observed("data.leaders|length", &data), 1);
         assert_eq!(observed("data.told|last|field('rank')", &data), "5");

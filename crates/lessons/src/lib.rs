@@ -1,15 +1,14 @@
 //! Lessons: questions for self-study and worked examples, as data in `docs/questions` and
 //! `docs/scenarios`.
 //!
-//! A lesson is prose and experiments. An [`Experiment`] is something that is done, and a table of
-//! what should come of it: a name, where the figure stands in the data, and what it should be.
-//! What is done is mostly a line for the command `tenure`, so that whoever reads a page can copy
-//! the line and vary it; what no line can do is a call by name. Lessons know no engine:
-//! somebody [`Performs`] lines and calls for them.
+//! A lesson is prose with experiments. An [`Experiment`] is an action with a table of expected
+//! results: for each figure its name, its location in the data, and its value. Most actions are
+//! command lines for `tenure`, which readers can copy and vary; others are calls by name. This
+//! crate does not depend on any engine. An implementation of [`Performs`] executes command lines
+//! and calls.
 //!
-//! Each experiment can be *broken*: one thing about it is changed, and then something that is
-//! expected must fail to come. So none of them prints what it was told to print.
-//!
+//! Each experiment has a *negative control*: with one change, an expectation must fail. An
+//! experiment thus cannot merely print its expected values.
 #![doc = include_str!("../README.md")]
 
 mod expectation;

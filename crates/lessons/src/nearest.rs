@@ -1,9 +1,9 @@
-//! What somebody may have meant.
+//! Suggestions for misspelt names.
 
-/// At most so many names are suggested.
-const SUGGESTED: usize = 3;
+/// Maximum number of suggestions.
+const MAX_SUGGESTIONS: usize = 3;
 
-/// The names that are most like this one, the nearest first.
+/// Returns the most similar names, the nearest first.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let place = |known: &'a str| {
         let is_part = known.split(':').any(|part| !name.is_empty() && part.starts_with(name));
@@ -12,10 +12,10 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<
     let mut known: Vec<_> = known.into_iter().map(place).collect();
     known.sort_unstable();
     known.dedup();
-    known.into_iter().take(SUGGESTED).map(|(.., name)| name).collect()
+    known.into_iter().take(MAX_SUGGESTIONS).map(|(.., name)| name).collect()
 }
 
-/// There is no such name; which are the nearest?
+/// Returns an error message for an unknown name, with suggestions.
 pub(crate) fn unknown<'a>(
     what: &str,
     name: &str,
@@ -25,7 +25,7 @@ pub(crate) fn unknown<'a>(
     format!("there is no {what} `{name}`; nearest are {nearest}; `tenure {what}` lists all")
 }
 
-/// How many letters must be changed, added or left out; part of a name is as good as all of it.
+/// Returns the edit distance in letters; part of a name matches as well as all of it.
 fn distance(name: &str, known: &str) -> usize {
     if !name.is_empty() && known.contains(name) {
         return 0;
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn distances_count_letters() {
+    fn distance_counts_letters() {
         assert_eq!(distance("race", "race"), 0);
         assert_eq!(distance("rcae", "race"), 2);
         assert_eq!(distance("general", "two-generals"), 0);
@@ -57,16 +57,16 @@ mod tests {
     }
 
     #[test]
-    fn what_begins_like_it_comes_before_what_has_it_somewhere() {
-        let told = nearest("ra", ["central", "raft", "coordinated:raft", "raymond", "raft"]);
-        assert_eq!(told, ["raft", "raymond", "coordinated:raft"]);
+    fn prefix_match_precedes_inner_match() {
+        let found = nearest("ra", ["central", "raft", "coordinated:raft", "raymond", "raft"]);
+        assert_eq!(found, ["raft", "raymond", "coordinated:raft"]);
     }
 
     #[test]
-    fn the_nearest_names_come_first() {
-        let told = unknown("scenario", "central-emty", ["race", "central-queue", "central-empty"]);
+    fn nearest_names_come_first() {
+        let found = unknown("scenario", "central-emty", ["race", "central-queue", "central-empty"]);
         let says = "there is no scenario `central-emty`; nearest are central-empty, central-queue, \
                     race; `tenure scenario` lists all";
-        assert_eq!(told, says);
+        assert_eq!(found, says);
     }
 }

@@ -1,13 +1,13 @@
-//! Who does what an experiment asks for, and what came of it.
+//! Interface to the engines that execute experiments.
 
 use serde_json::Value;
 
-/// What came of what was done.
+/// Result of an action.
 #[derive(Clone, Debug, Default)]
 pub struct Made {
-    /// The figures.
+    /// Figures, as the JSON output of the command.
     pub data: Value,
-    /// What happened, drawn.
+    /// Picture of the run.
     pub picture: Option<String>,
 }
 
@@ -17,26 +17,25 @@ impl From<Value> for Made {
     }
 }
 
-/// Somebody who does what lessons ask for.
+/// Executes the actions of lessons.
 pub trait Performs {
-    /// Why something could not be done.
+    /// Error of an action.
     type Failure;
 
-    /// Does what a line for the command `tenure` says, such as `check central -n 3`. The data is
-    /// what the command prints as JSON.
+    /// Runs a command line of `tenure`, such as `check central -n 3`. The data is the JSON output.
     ///
     /// # Errors
     ///
-    /// When the line makes no sense.
+    /// Returns an error if the command line is invalid.
     fn line(&self, line: &str, drawn: bool) -> Result<Made, Self::Failure>;
 
-    /// What was said of a line that makes no sense; `None` when something else failed.
+    /// Returns the message for an invalid command line; `None` for other failures.
     fn refused(&self, failure: &Self::Failure) -> Option<String>;
 
-    /// Does what no line can do, by its name and with these arguments.
+    /// Performs a call by its name with these arguments.
     ///
     /// # Errors
     ///
-    /// When there is no such call, or it takes other arguments.
+    /// Returns an error if the call is unknown or its arguments are invalid.
     fn call(&self, name: &str, arguments: &Value) -> Result<Made, Self::Failure>;
 }

@@ -10,37 +10,37 @@ use crate::file::{Parameters, prose, read};
 use crate::nearest;
 use crate::scenario::Scenario;
 
-/// Questions that belong together.
+/// Questions on one topic.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Chapter {
-    /// What it is called.
+    /// Title of the chapter.
     pub title: String,
-    /// What its questions are about, in short, for whoever has forgotten.
+    /// Summary of the topic, as a reminder.
     #[serde(deserialize_with = "prose")]
     pub recalls: String,
-    /// In the order of a list.
+    /// Questions, in reading order.
     pub questions: Vec<Question>,
 }
 
-/// A question, and what answers it.
+/// Question with its answer.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Question {
-    /// What it is called, such as `Q-19`.
+    /// Identifier, such as `Q-19`.
     pub id: String,
-    /// The question itself.
+    /// Text of the question.
     #[serde(deserialize_with = "prose")]
     pub asks: String,
-    /// In short sentences, for somebody who has read nothing else.
+    /// Answer in short sentences, without prerequisites.
     #[serde(deserialize_with = "prose")]
     pub answer: String,
-    /// What no experiment can show, and who proved it.
+    /// Results that no experiment can show, with their source.
     #[serde(default, deserialize_with = "perhaps")]
     pub beyond: Option<String>,
     #[serde(default)]
     experiments: Vec<Value>,
-    /// The worked example that answers it as well.
+    /// Worked example that also answers it.
     scenario: Option<String>,
 }
 
@@ -66,14 +66,14 @@ static CHAPTERS: LazyLock<Vec<Chapter>> = LazyLock::new(|| {
 });
 
 impl Chapter {
-    /// All of them, in the order in which they are read.
+    /// Returns all chapters in reading order.
     pub fn all() -> &'static [Chapter] {
         &CHAPTERS
     }
 }
 
 impl Question {
-    /// All of them, with their chapters.
+    /// Returns all questions with their chapters.
     pub fn all() -> impl Iterator<Item = (&'static Chapter, &'static Question)> {
         let chapters = Chapter::all().iter();
         chapters.flat_map(|it| it.questions.iter().map(move |question| (it, question)))
@@ -103,11 +103,11 @@ impl Question {
         if words.is_empty() { Vec::new() } else { all.collect() }
     }
 
-    /// What answers it.
+    /// Returns the experiments of the answer.
     ///
     /// # Panics
     ///
-    /// When its data is broken; a test reads all of them.
+    /// Panics if the data is malformed; a test parses all of it.
     pub fn experiments(&self) -> Vec<Experiment> {
         let read = match &self.scenario {
             Some(name) => Scenario::find(name).and_then(|it| it.experiments(&Parameters::new())),
@@ -117,7 +117,7 @@ impl Question {
     }
 }
 
-/// The number of a question without what may be left out: `Q-05` is `5`, `q12n` is `12n`.
+/// Returns the number of a question without optional parts: `Q-05` is `5`, `q12n` is `12n`.
 fn number(id: &str) -> String {
     let id = id.to_lowercase();
     let number = id.strip_prefix('q').unwrap_or(&id);
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_a_question_however_its_number_is_written() {
+    fn finds_question_by_any_form_of_its_number() {
         for text in ["Q-29", "q-29", "Q29", "29"] {
             assert_eq!(Question::find(text).map(|(_, it)| it.id.as_str()), Ok("Q-29"), "{text}");
         }
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_every_question_once() {
+    fn question_ids_are_complete_and_unique() {
         let mut ids: Vec<_> =
             (1..=38).chain(40..=49).map(|number| format!("Q-{number:02}")).collect();
         ids.extend(["Q-12n", "Q-22b"].map(str::to_owned));
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_three_to_ten_sentences_and_a_question_is_one() {
+    fn questions_and_answers_have_the_required_length() {
         for (_, question) in Question::all() {
             let sentences = question.answer.matches(['.', ':', ';']).count();
             assert!((3..=24).contains(&sentences), "{}: {sentences}", question.id);
@@ -171,10 +171,10 @@ mod tests {
         }
     }
 
-    /// Whatever is wrong with its data is said with its name: an unknown field, no broken form, a
-    /// name that is there twice.
+    /// Reports problems with the name of the question: an unknown field, a missing negative
+    /// control, a duplicate name.
     #[test]
-    fn each_question_has_experiments_that_say_what_they_show() {
+    fn each_question_has_valid_experiments() {
         for (_, question) in Question::all() {
             assert!(!question.experiments().is_empty(), "{}", question.id);
         }

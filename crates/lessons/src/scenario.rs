@@ -1,4 +1,4 @@
-//! Worked examples of papers and textbooks, some of which can be varied.
+//! Worked examples of papers and textbooks, some with options.
 
 use std::sync::LazyLock;
 
@@ -9,16 +9,16 @@ use crate::experiment::Experiment;
 use crate::file::{Parameters, filled, prose, read};
 use crate::nearest;
 
-/// A worked example.
+/// Worked example of a paper or textbook.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// What it is called, in kebab case.
+    /// Name, in kebab case.
     pub name: String,
-    /// Where it comes from.
+    /// Source of the example.
     #[serde(deserialize_with = "prose")]
     pub source: String,
-    /// What happens in it.
+    /// Summary of the example.
     #[serde(deserialize_with = "prose")]
     pub says: String,
     #[serde(default)]
@@ -28,15 +28,15 @@ pub struct Scenario {
     experiments: Vec<Value>,
 }
 
-/// What may be varied.
+/// Option of an example.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Knob {
-    /// The option of the command.
+    /// Name of the command-line option.
     option: String,
-    /// What it is when nobody says so.
+    /// Value if the option is omitted.
     usual: Value,
-    /// Between which ends it makes sense.
+    /// Smallest valid value.
     least: Option<i64>,
     most: Option<i64>,
 }
@@ -47,7 +47,7 @@ impl Knob {
     }
 }
 
-/// What makes no sense together.
+/// Invalid combination of options.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Refused {
@@ -55,7 +55,7 @@ struct Refused {
     says: String,
 }
 
-/// Scenarios that belong together.
+/// Worked examples on one topic.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Chapter {
@@ -81,31 +81,31 @@ static SCENARIOS: LazyLock<Vec<Scenario>> = LazyLock::new(|| {
 });
 
 impl Scenario {
-    /// All of them, by chapter.
+    /// Returns all worked examples, by chapter.
     pub fn all() -> &'static [Scenario] {
         &SCENARIOS
     }
 
-    /// The one of this name.
+    /// Returns the worked example of this name.
     ///
     /// # Errors
     ///
-    /// What may have been meant, if there is none.
+    /// Returns a message with suggestions if there is none.
     pub fn find(name: &str) -> Result<&'static Scenario, String> {
         let names = Scenario::all().iter().map(|it| it.name.as_str());
         let mut all = Scenario::all().iter();
         all.find(|it| it.name == name).ok_or_else(|| nearest::unknown("scenario", name, names))
     }
 
-    /// What happens in it, where options have these values.
+    /// Returns the experiments of the example with these option values.
     ///
     /// # Errors
     ///
-    /// When it takes no such option, or a value makes no sense.
+    /// Returns an error if an option is unknown or a value is invalid.
     ///
     /// # Panics
     ///
-    /// When its data is broken; a test reads all of them.
+    /// Panics if the data is malformed; a test parses all of it.
     pub fn experiments(&self, given: &Parameters) -> Result<Vec<Experiment>, String> {
         let broken = |error: String| -> ! { panic!("{}: {error}", self.name) };
         self.check(given)?;
@@ -132,7 +132,7 @@ impl Scenario {
         {
             let known: Vec<_> = self.takes.iter().map(|knob| knob.option.as_str()).collect();
             let known = if known.is_empty() { "no option".to_owned() } else { known.join(", ") };
-            return Err(format!("{name} takes {known}, and not {}", option(strange)));
+            return Err(format!("{name} accepts {known}, not {}", option(strange)));
         }
         for knob in &self.takes {
             let value = given.get(knob.name()).and_then(Value::as_i64);
@@ -140,7 +140,7 @@ impl Scenario {
             if let (Some(least), Some(most), Some(value)) = ends
                 && !(least..=most).contains(&value)
             {
-                let says = format!("makes no sense for {name}; give {least} to {most}");
+                let says = format!("is invalid for {name}; expected {least} to {most}");
                 return Err(format!("{} {value} {says}", knob.option));
             }
         }
@@ -148,7 +148,7 @@ impl Scenario {
     }
 }
 
-/// A parameter as it is given to the command.
+/// Formats a parameter as a command-line option.
 pub fn option(name: &str) -> String {
     let dashes = if name.len() == 1 { "-" } else { "--" };
     format!("{dashes}{name}")
@@ -172,9 +172,9 @@ mod tests {
         }
     }
 
-    /// Whatever is wrong with its data is said with its name.
+    /// Reports problems with the name of the example.
     #[test]
-    fn what_is_expected_has_a_name_of_its_own_in_its_scenario() {
+    fn expectation_names_are_unique_in_their_scenario() {
         for scenario in Scenario::all() {
             let experiments = scenario.experiments(&Parameters::new()).unwrap();
             let names: Vec<_> = experiments.iter().flat_map(Experiment::names).collect();
@@ -185,13 +185,15 @@ mod tests {
     }
 
     #[test]
-    fn options_have_ends_and_others_are_refused() {
+    fn rejects_unknown_options_and_values_out_of_range() {
         let given =
             |name: &str, value: i64| Parameters::from_iter([(name.to_owned(), value.into())]);
         let says =
             |name: &str, given| Scenario::find(name).unwrap().experiments(&given).unwrap_err();
-        assert_eq!(says("race", given("n", 3)), "race takes --start, and not -n");
-        assert!(says("central-empty", given("n", 1)).ends_with("central-empty; give 3 to 1000"));
+        assert_eq!(says("race", given("n", 3)), "race accepts --start, not -n");
+        assert!(
+            says("central-empty", given("n", 1)).ends_with("central-empty; expected 3 to 1000")
+        );
         assert!(says("two-generals", given("seeds", 0)).starts_with("--seeds is 1 to"));
     }
 }

@@ -1,4 +1,4 @@
-//! Ports on loopback that are chosen before whoever listens there is started.
+//! Reserves loopback ports before the process that will listen on them is started.
 
 use std::collections::HashSet;
 use std::io;
@@ -7,14 +7,14 @@ use std::sync::Mutex;
 
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
-/// How often a port is drawn anew that the system gave out twice.
+/// Number of attempts to get a port that was not reserved before.
 const ATTEMPTS: usize = 16;
 
-/// Ports on loopback, each held by a socket that is bound and does not listen.
+/// Loopback ports, each held by a socket that is bound and does not listen.
 ///
-/// It allows the address to be reused, as those do who listen for TCP on Unix: so one of them
-/// listens at it, and listens again after it was killed, and nobody else is given the port in
-/// between. That is how Linux does it. Elsewhere the ports are only chosen, not held.
+/// The sockets allow the address to be reused, as TCP listeners on Unix do. So one process can
+/// listen on a port, also again after a restart, and the system gives the port to no other process.
+/// This works on Linux. Elsewhere the ports are chosen, but not held.
 #[derive(Debug)]
 pub struct Ports {
     addresses: Vec<SocketAddr>,
@@ -22,15 +22,15 @@ pub struct Ports {
 }
 
 impl Ports {
-    /// Reserves `count` ports, until this is dropped.
+    /// Reserves `count` ports until the value is dropped.
     ///
     /// # Errors
     ///
-    /// What the system says if it gives no socket or no port; none is held then.
+    /// The error of the system if it gives no socket or no port. No port is held then.
     pub fn reserve(count: u32) -> io::Result<Ports> {
         let (mut addresses, mut held, mut taken) = (Vec::new(), Vec::new(), HashSet::new());
         for _ in 0..count {
-            let (address, socket) = reserve_but(&taken)?;
+            let (address, socket) = reserve_except(&taken)?;
             taken.insert(address.port());
             addresses.push(address);
             held.push(socket);
@@ -41,27 +41,27 @@ impl Ports {
         Ok(Ports { addresses, _held: held })
     }
 
-    /// Where they are.
+    /// Returns the addresses.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
 }
 
-/// A port that is held until this process ends, for tests.
+/// Reserves a port until this process ends, for tests.
 ///
 /// # Panics
 ///
-/// If the system gives none.
+/// If the system gives no port.
 pub fn reserved() -> SocketAddr {
     static HELD: Mutex<Vec<Ports>> = Mutex::new(Vec::new());
     let ports = Ports::reserve(1).expect("a port");
     let address = ports.addresses[0];
-    HELD.lock().expect("nobody panics in here").push(ports);
+    HELD.lock().expect("not poisoned").push(ports);
     address
 }
 
-/// Reserves a port that is not `taken`.
-fn reserve_but(taken: &HashSet<u16>) -> io::Result<(SocketAddr, Socket)> {
+/// Reserves a port that is not in `taken`.
+fn reserve_except(taken: &HashSet<u16>) -> io::Result<(SocketAddr, Socket)> {
     for _ in 0..ATTEMPTS {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
         socket.set_reuse_address(true)?;
@@ -80,7 +80,7 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
 
     #[test]
-    fn a_held_port_can_be_listened_at_again_and_again() {
+    fn held_port_can_be_listened_on_repeatedly() {
         let ports = Ports::reserve(20).unwrap();
         for address in ports.addresses() {
             for _ in 0..2 {
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reserved_port_is_given_to_nobody_but_to_whoever_asks_for_it() {
+    fn reserved_port_is_given_only_on_request() {
         let reserved: Vec<SocketAddr> = (0..50).map(|_| reserved()).collect();
         for _ in 0..20_000 {
             let other = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_who_listen_at_a_held_port_the_second_is_refused() {
+    fn second_listener_on_a_held_port_fails() {
         let ports = Ports::reserve(1).unwrap();
         let _first = TcpListener::bind(ports.addresses()[0]).unwrap();
         let error = TcpListener::bind(ports.addresses()[0]).unwrap_err();

@@ -1,10 +1,10 @@
-//! What saving costs: a driver whose every step changes what is saved, the same without a disk that
-//! waits, and what bare files cost on the same disk, in one run.
+//! Cost of saves: a driver that changes its state in every step, the same without waiting for the
+//! disk, and plain files on the same disk.
 //!
-//! `cargo bench -p tenure-runtime --bench commit` prints medians over interleaved repetitions. A
-//! directory behind `--` (with a `/`) is used instead of that of temporary files, which may be in
-//! memory.
-#![allow(clippy::print_stdout, reason = "a benchmark is here to print")]
+//! `cargo bench -p tenure-runtime --bench commit` prints medians over interleaved repetitions. An
+//! argument behind `--` that contains a `/` replaces the directory for temporary files, which may
+//! be in memory.
+#![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
@@ -17,37 +17,37 @@ use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Effects, Fence, Group, ProcessId, Protocol};
 use tenure_runtime::store::Owner;
 use tenure_runtime::transport::{Limits, Listen, Settings, Trust};
-use tenure_runtime::{Injection, Parts, Raw, Recorder, Store, start};
+use tenure_runtime::{Injection, Parts, Passthrough, Recorder, Store, start};
 use tokio::sync::mpsc;
 
 const REPETITIONS: usize = 5;
-/// How long each measurement takes.
+/// Duration of each measurement.
 const TIME: Duration = Duration::from_millis(600);
-/// How many bytes a bare record has.
+/// Size of a record in a plain file, in bytes.
 const RECORD: usize = 64;
-/// How many entries a log has before it is measured.
+/// Number of entries of a log before the measurement.
 const ENTRIES: u64 = 10_000;
 
-/// Steps or flushes a second, in a directory.
+/// Measures steps or flushes per second in a directory.
 type Measure<'a> = &'a dyn Fn(&Path) -> f64;
 
-/// Also in the table of `benches/peers/raft`, which is why it is not private.
+/// Also used by `benches/peers/raft`, which is why it is not private.
 pub(crate) fn main() {
     let named = std::env::args().skip(1).find(|word| word.contains('/'));
     let place = named.map_or_else(std::env::temp_dir, PathBuf::from);
     let directory = tempfile::tempdir_in(place).expect("a temporary directory");
     let measures: [(&str, Measure<'_>); 11] = [
-        ("the whole for each step, by nothing else", &wholes),
-        ("driver, one waiting", &|path| driver::<Counting>((), path, 1)),
-        ("driver, 64 waiting", &|path| driver::<Counting>((), path, 64)),
-        ("log of 10,000 by changes, one waiting", &|path| driver::<Log>(true, path, 1)),
-        ("log of 10,000 by changes, 64 waiting", &|path| driver::<Log>(true, path, 64)),
-        ("log of 10,000 as a whole, one waiting", &|path| driver::<Log>(false, path, 1)),
-        ("log of 10,000 as a whole, 64 waiting", &|path| driver::<Log>(false, path, 64)),
-        ("bare flush of data, file of zeros", &|path| bare(path, true)),
-        ("bare flush of data, file that grows", &|path| bare(path, false)),
-        ("two bare files of zeros, one after the other", &after_each_other),
-        ("two bare files of zeros, at the same time", &at_the_same_time),
+        ("whole state for each step, without a driver", &wholes),
+        ("driver, 1 pending request", &|path| driver::<Counting>((), path, 1)),
+        ("driver, 64 pending requests", &|path| driver::<Counting>((), path, 64)),
+        ("log of 10,000 by changes, 1 pending request", &|path| driver::<Log>(true, path, 1)),
+        ("log of 10,000 by changes, 64 pending requests", &|path| driver::<Log>(true, path, 64)),
+        ("log of 10,000 as a whole, 1 pending request", &|path| driver::<Log>(false, path, 1)),
+        ("log of 10,000 as a whole, 64 pending requests", &|path| driver::<Log>(false, path, 64)),
+        ("plain data flush, preallocated file", &|path| bare(path, true)),
+        ("plain data flush, growing file", &|path| bare(path, false)),
+        ("two preallocated files, one after the other", &after_each_other),
+        ("two preallocated files, concurrently", &at_the_same_time),
     ];
     let mut rates = vec![Vec::new(); measures.len()];
     for repetition in 0..REPETITIONS {
@@ -61,7 +61,7 @@ pub(crate) fn main() {
     }
 }
 
-/// Counts how often it was asked, and forgets none of that.
+/// Counts its commands in its saved state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Counting(u64);
 
@@ -89,14 +89,14 @@ impl Protocol for Counting {
     fn on_message(&mut self, _: ProcessId, (): (), _: &mut impl Effects<Self>) {}
 }
 
-/// Writes each question down.
+/// Appends an entry for each command.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Log {
     entries: Vec<u64>,
     by_changes: bool,
 }
 
-/// Entries from a place on.
+/// Entries from a position on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Entries {
     from: u64,
@@ -130,7 +130,7 @@ impl Protocol for Log {
         (!entries.is_empty()).then_some(change)
     }
 
-    fn amend(saved: &mut Entries, change: Entries) {
+    fn apply_change(saved: &mut Entries, change: Entries) {
         saved.entries.truncate(usize::try_from(change.from).unwrap_or(usize::MAX));
         saved.entries.extend(change.entries);
     }
@@ -143,7 +143,7 @@ impl Protocol for Log {
     fn on_message(&mut self, _: ProcessId, (): (), _: &mut impl Effects<Self>) {}
 }
 
-/// How many steps a second are saved and told of, with so many always asked for.
+/// Measures the saved and emitted steps per second with a constant number of pending requests.
 fn driver<P>(config: P::Config, directory: &Path, waiting: u64) -> f64
 where
     P: Protocol<Command = Command, Event = Event>,
@@ -157,10 +157,10 @@ where
     let addresses = vec![listener.local_addr().expect("an address").to_string()];
     let me = ProcessId(0);
     let owner = Owner { cluster: "commit".into(), process: me, group_size: 1 };
-    let (local, mut told) = Raw::<P>::new();
-    let (asks, asked) = mpsc::unbounded_channel();
+    let (local, mut events) = Passthrough::<P>::new();
+    let (commands, receiver) = mpsc::unbounded_channel();
     runtime.block_on(async {
-        start::<P, Raw<P>>(Parts {
+        start::<P, Passthrough<P>>(Parts {
             config,
             transport: Settings {
                 cluster: "commit".into(),
@@ -168,36 +168,36 @@ where
                 session: 1,
                 listen: Listen::Listener(listener),
                 addresses,
-                trust: Trust::Machine,
+                trust: Trust::LoopbackOnly,
                 limits: Limits::default(),
             },
             store: Store::open(directory, &owner, "commit").expect("a store"),
-            local,
-            asks: asked,
+            application: local,
+            requests: receiver,
             recorder: Recorder::none(),
             injection: Injection::none(),
             suspected: None,
         })
         .expect("a node");
-        let ask = || asks.send(Command::Enter).expect("a node that runs");
-        (0..waiting).for_each(|_| ask());
-        // The first save makes the file.
+        let send = || commands.send(Command::Enter).expect("a running node");
+        (0..waiting).for_each(|_| send());
+        // The first save creates the file.
         for _ in 0..2 * waiting {
-            told.recv().await.expect("a node that runs");
-            ask();
+            events.recv().await.expect("a running node");
+            send();
         }
         let (begun, mut steps) = (Instant::now(), 0_u32);
         while begun.elapsed() < TIME {
-            told.recv().await.expect("a node that runs");
-            ask();
+            events.recv().await.expect("a running node");
+            send();
             steps += 1;
         }
         f64::from(steps) / begun.elapsed().as_secs_f64()
     })
 }
 
-/// How often a second a state is saved as a whole: what a driver did for each step, however many
-/// waited, before saves covered many. The driver itself is left out, so that it was no faster.
+/// Measures the saves of a whole state per second, without a driver. It is an upper bound for a
+/// driver that saves after each step.
 fn wholes(path: &Path) -> f64 {
     let owner = Owner { cluster: "commit".into(), process: ProcessId(0), group_size: 1 };
     let mut store = Store::open(path, &owner, "commit").expect("a store");
@@ -208,7 +208,7 @@ fn wholes(path: &Path) -> f64 {
     })
 }
 
-/// A file with a place to write at, filled with zeros or not.
+/// Creates a file, filled with zeros or empty.
 fn file(path: &Path, is_filled: bool) -> File {
     let mut file = File::create(path).expect("a file");
     if is_filled {
@@ -224,20 +224,20 @@ fn write(mut file: &File) {
     file.sync_data().expect("a disk");
 }
 
-/// How many records a second are flushed, one at a time.
+/// Measures the flushed records per second, one at a time.
 fn bare(path: &Path, is_filled: bool) -> f64 {
     let file = file(path, is_filled);
     rate(|| write(&file))
 }
 
-/// How many records a second are on two disks, if the second waits for the first: a follower that
-/// is told when its leader has saved.
+/// Measures the records per second on two disks, if the second starts after the first has finished,
+/// like a follower whose leader saves before it sends.
 fn after_each_other(path: &Path) -> f64 {
     let files = [path.with_extension("1"), path.with_extension("2")].map(|path| file(&path, true));
     rate(|| files.iter().for_each(write))
 }
 
-/// The same if a leader tells its follower before it saves.
+/// Measures the same with a leader that sends before it saves.
 fn at_the_same_time(path: &Path) -> f64 {
     let files = [path.with_extension("1"), path.with_extension("2")].map(|path| file(&path, true));
     rate(|| {

@@ -1,7 +1,7 @@
-//! How much the mesh costs over bare TCP: the same ping-pong through both, interleaved.
+//! Overhead of the mesh over plain TCP, with the same ping-pong through both, interleaved.
 //!
 //! `cargo bench -p tenure-runtime --bench ping` prints the median round trip of each.
-#![allow(clippy::print_stdout, reason = "a benchmark is here to print")]
+#![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -17,7 +17,7 @@ const PAYLOAD: usize = 32;
 const ROUNDS: usize = 10_000;
 const REPETITIONS: usize = 7;
 
-/// One runtime per node, as in a process of its own.
+/// Runtime of a node; each node has its own.
 #[derive(Clone, Copy, Debug)]
 enum Threads {
     One,
@@ -58,7 +58,7 @@ fn bare_round_trips(threads: Threads) -> Vec<Duration> {
     listener.set_nonblocking(true).expect("a socket of tokio");
     let echo = thread::spawn(move || {
         threads.runtime().block_on(async {
-            // A task of its own: where the code of a node runs too.
+            // A separate task, as in a node.
             tokio::spawn(bare_echo(listener)).await.expect("an echo").expect("a connection");
         });
     });
@@ -130,7 +130,7 @@ fn settings(me: u32, listener: TcpListener, addresses: Vec<String>) -> Settings 
         session: 1,
         listen: Listen::Listener(listener),
         addresses,
-        trust: Trust::Machine,
+        trust: Trust::LoopbackOnly,
         limits: Limits::default(),
     }
 }
@@ -141,7 +141,7 @@ async fn mesh_echo(settings: Settings) {
         match incoming {
             Incoming::Message { from, payload, .. } => mesh.send(from, payload).expect("room"),
             Incoming::PeerDown { .. } => return,
-            Incoming::PeerUp { .. } | Incoming::PeerLeft { .. } | Incoming::Expelled(_) => {}
+            Incoming::PeerUp { .. } | Incoming::PeerLeft { .. } | Incoming::Evicted(_) => {}
         }
     }
 }
@@ -163,6 +163,6 @@ async fn mesh_ping(settings: Settings) -> Vec<Duration> {
 async fn message(inbox: &mut Inbox) {
     match inbox.receive().await {
         Some(Incoming::Message { .. }) => {}
-        other => panic!("a message was expected, not {other:?}"),
+        other => panic!("expected a message, received {other:?}"),
     }
 }

@@ -1,4 +1,4 @@
-//! The thread that waits for the disk, so that the driver need not.
+//! Thread that performs blocking disk operations for the driver.
 
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
@@ -9,118 +9,121 @@ use tokio::sync::mpsc::{
 
 use crate::store::{SaveError, Store};
 
-/// What is to be written.
+/// A write operation.
 pub(crate) enum Job {
-    /// The whole of a state.
+    /// Replaces the whole state.
     Whole(Vec<u8>),
-    /// A change to it.
+    /// Appends a change.
     Change(Vec<u8>),
-    /// The whole of it, beside the changes that come from now on.
+    /// Rewrites the whole state, concurrently with further changes.
     Rewrite(Box<dyn FnOnce() -> Vec<u8> + Send>),
 }
 
-/// What the disk has done.
+/// Result of a finished operation.
 #[derive(Debug)]
-pub(crate) enum Done {
-    /// What was to be saved, or why not.
+pub(crate) enum Completion {
+    /// Result of a save or an append.
     Saved(Result<(), SaveError>),
-    /// What was to be rewritten, or why not.
+    /// Result of a rewrite.
     Rewritten(Result<(), SaveError>),
 }
 
-/// A store, and the thread in which it is, from the first save on.
+/// A store and its thread, which starts with the first operation.
 #[derive(Debug)]
 pub(crate) struct Disk {
-    place: Option<Place>,
-    /// Whether the whole should be written next.
-    is_long: bool,
+    location: Option<StoreLocation>,
+    /// True if a rewrite of the whole state is due.
+    is_rewrite_due: bool,
 }
 
 #[derive(Debug)]
-enum Place {
-    Here(Box<Store>),
-    Thread { jobs: mpsc::Sender<Job>, done: UnboundedReceiver<Told>, thread: JoinHandle<()> },
+enum StoreLocation {
+    Inline(Box<Store>),
+    Thread { jobs: mpsc::Sender<Job>, done: UnboundedReceiver<JobResult>, thread: JoinHandle<()> },
 }
 
-/// What came of a job, and whether the store has become long.
-type Told = (Done, bool);
+/// Result of an operation, and true if a rewrite is due.
+type JobResult = (Completion, bool);
 
 impl Disk {
     pub(crate) fn new(store: Store) -> Self {
-        Disk { place: Some(Place::Here(Box::new(store))), is_long: false }
+        Disk { location: Some(StoreLocation::Inline(Box::new(store))), is_rewrite_due: false }
     }
 
-    /// Whether changes have become longer than the whole.
-    pub(crate) fn is_long(&self) -> bool {
-        self.is_long
+    /// Returns true if the changes are longer than the state.
+    pub(crate) fn is_rewrite_due(&self) -> bool {
+        self.is_rewrite_due
     }
 
-    /// Begins to write. Whoever does waits for [`Disk::done`] before the next of its kind.
-    pub(crate) fn begin(&mut self, job: Job) {
-        let place = self.place.take().expect("a disk is somewhere");
-        let place = match place {
-            Place::Here(store) => started(*store),
-            thread @ Place::Thread { .. } => thread,
+    /// Submits an operation. The caller must await [`Disk::completed`] before the next one of its
+    /// kind.
+    pub(crate) fn submit(&mut self, job: Job) {
+        let location = self.location.take().expect("the store has a location");
+        let location = match location {
+            StoreLocation::Inline(store) => spawn_thread(*store),
+            thread @ StoreLocation::Thread { .. } => thread,
         };
-        if let Place::Thread { jobs, .. } = &place {
-            // A thread that has gone away is found out when its answer is awaited.
+        if let StoreLocation::Thread { jobs, .. } = &location {
+            // If the thread has ended, `completed` reports it.
             let _ = jobs.send(job);
         }
-        self.place = Some(place);
+        self.location = Some(location);
     }
 
-    /// Waits for something that was begun. Dropping the future loses nothing. After an error
-    /// nothing is written any more.
-    pub(crate) async fn done(&mut self) -> Done {
-        match &mut self.place {
-            Some(Place::Thread { done, .. }) => {
-                let told = done.recv().await.expect("the thread of a disk outlives its jobs");
-                self.note(told)
+    /// Waits for the next finished operation. Dropping the future loses nothing. Nothing is written
+    /// after an error.
+    pub(crate) async fn completed(&mut self) -> Completion {
+        match &mut self.location {
+            Some(StoreLocation::Thread { done, .. }) => {
+                let result = done.recv().await.expect("the disk thread outlives its jobs");
+                self.record_result(result)
             }
             _ => std::future::pending().await,
         }
     }
 
-    /// The same without waiting; nothing where nothing is done.
-    pub(crate) fn try_done(&mut self) -> Option<Done> {
-        let Some(Place::Thread { done, .. }) = &mut self.place else { return None };
+    /// Returns a finished operation without waiting, if there is one.
+    pub(crate) fn try_completed(&mut self) -> Option<Completion> {
+        let Some(StoreLocation::Thread { done, .. }) = &mut self.location else { return None };
         match done.try_recv() {
-            Ok(told) => Some(self.note(told)),
+            Ok(result) => Some(self.record_result(result)),
             Err(TryRecvError::Empty) => None,
-            Err(TryRecvError::Disconnected) => panic!("the thread of a disk outlives its jobs"),
+            Err(TryRecvError::Disconnected) => panic!("the disk thread outlives its jobs"),
         }
     }
 
-    fn note(&mut self, (done, is_long): Told) -> Done {
-        self.is_long = is_long;
+    fn record_result(&mut self, (done, is_rewrite_due): JobResult) -> Completion {
+        self.is_rewrite_due = is_rewrite_due;
         done
     }
 }
 
-fn started(store: Store) -> Place {
-    let (jobs, todo) = mpsc::channel();
+fn spawn_thread(store: Store) -> StoreLocation {
+    let (jobs, queue) = mpsc::channel();
     let (sender, done) = unbounded_channel();
     let thread = thread::Builder::new()
         .name("tenure-disk".into())
-        .spawn(move || work(store, &todo, &sender))
-        .expect("the system starts a thread");
-    Place::Thread { jobs, done, thread }
+        .spawn(move || run_jobs(store, &queue, &sender))
+        .expect("the operating system starts a thread");
+    StoreLocation::Thread { jobs, done, thread }
 }
 
-fn work(mut store: Store, todo: &mpsc::Receiver<Job>, done: &UnboundedSender<Told>) {
-    for job in todo {
-        let saved = match job {
+fn run_jobs(mut store: Store, queue: &mpsc::Receiver<Job>, done: &UnboundedSender<JobResult>) {
+    for job in queue {
+        let result = match job {
             Job::Whole(state) => store.save(&state),
             Job::Change(change) => store.append(&change),
             Job::Rewrite(state) => {
                 let done = done.clone();
-                // Nobody listens any more where the node has ended.
-                store.rewrite(state, move |it| drop(done.send((Done::Rewritten(it), false))));
+                // The receiver is gone if the node has stopped.
+                store.rewrite(state, move |result| {
+                    drop(done.send((Completion::Rewritten(result), false)))
+                });
                 continue;
             }
         };
-        let has_failed = saved.is_err();
-        let _ = done.send((Done::Saved(saved), store.is_long()));
+        let has_failed = result.is_err();
+        let _ = done.send((Completion::Saved(result), store.is_rewrite_due()));
         if has_failed {
             return;
         }
@@ -128,9 +131,9 @@ fn work(mut store: Store, todo: &mpsc::Receiver<Job>, done: &UnboundedSender<Tol
 }
 
 impl Drop for Disk {
-    /// The directory is free for the next node when this one is gone.
+    /// Waits for the thread, so that the next node can open the directory.
     fn drop(&mut self) {
-        if let Some(Place::Thread { jobs, thread, .. }) = self.place.take() {
+        if let Some(StoreLocation::Thread { jobs, thread, .. }) = self.location.take() {
             drop(jobs);
             let _ = thread.join();
         }

@@ -1,16 +1,16 @@
-//! The step loop: one task owns a driver, which owns a node, and nobody else steps it.
+//! The step loop of a node: one task owns a driver, which alone steps the node.
 //!
-//! Whatever happens to the process (a message, a command, a timer) becomes one input; its
-//! stable state is on disk before its messages leave. While the disk works, inputs are taken; the
-//! next save covers all of them, and their effects leave together. Nothing polls: the loop sleeps
-//! until a message, a user, the disk or the next timer wakes it. Where a course is followed
-//! (`steered`), another loop has the driver do what it is told.
+//! Every message, command and timer becomes one input of the node. Its messages are sent only after
+//! its stable state is on disk. The loop continues with further inputs while the disk works. The
+//! next save covers all of them, and their effects are released together. The loop never polls; it
+//! sleeps until a message, a request, the disk or the next timer wakes it. For scripted runs
+//! another loop calls the driver (`scripted`).
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use tenure_core::{
-    Group, Input, Node, ProcessId, ProcessSet, Protocol, Saving, TimerRole, Verdict,
+    Group, Input, Node, PendingSave, ProcessId, ProcessSet, Protocol, TimerRole, Verdict,
 };
 use tenure_trace::{Kind, Recorded};
 use tokio::sync::{mpsc, watch};
@@ -18,271 +18,273 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout_at;
 use tracing::warn;
 
-use crate::account::Account;
-use crate::clock::Clock;
-use crate::disk::Done;
+use crate::application::Application;
+use crate::disk::Completion;
 use crate::envelope::Envelope;
-use crate::environment::System;
+use crate::environment::SystemEnvironment;
+use crate::executor::EffectExecutor;
 use crate::failure::{Failure, StartError};
 use crate::injection::Injection;
-use crate::local::Local;
-use crate::outlet::Outlet;
-use crate::plausible::{Implausible, Plausible};
-use crate::presence::Present;
-use crate::recorder::{Diary, Recorder};
-use crate::store::{Saves, Store};
-use crate::transport::{Expelled, Inbox, Incoming, Mesh, Settings, View};
+use crate::membership::LivePeers;
+use crate::recorder::{Recorder, TraceWriter};
+use crate::step_record::StepRecord;
+use crate::store::{SaveMetrics, Store};
+use crate::transport::{Evicted, Inbox, Incoming, Mesh, MeshView, Settings};
+use crate::validator::{ValidationError, Validator};
+use crate::wake_timer::WakeTimer;
 
-/// How many messages that have already arrived are taken before the clock is looked at, and how
-/// much of what users have already asked.
+/// Maximum number of pending messages, and of pending requests, handled before late timers fire.
 const MESSAGES_BEFORE_TIMERS: usize = 256;
 
-/// How many steps that have something to save are taken before it is saved, as long as more is
-/// there to take.
+/// Maximum number of unsaved steps before a save starts, as long as more inputs are pending.
 const STEPS_BEFORE_SAVING: usize = 256;
 
-/// How many turns others have at most before something is saved, as long as each brings more.
-const TURNS_BEFORE_SAVING: u32 = 4;
+/// Maximum number of times that the task yields before a save, as long as each yields new inputs.
+const YIELDS_BEFORE_SAVING: u32 = 4;
 
-/// How many steps wait at most for the disk: nothing more is taken then.
-const MOST_KEPT_BACK: usize = 4096;
+/// Maximum number of steps that wait for the disk. The loop accepts no further input then.
+const MAX_PENDING_STEPS: usize = 4096;
 
-/// How long what was sent may take to arrive when a node stops in good order.
-const GRACE: Duration = Duration::from_secs(1);
+/// Time limit for the delivery of sent messages during a shutdown.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How long there and back takes at most, when a leader that leaves waits for its successor, where
-/// nobody says how far its peers are.
-const ROUND_TRIP: Duration = Duration::from_millis(250);
+/// Upper bound on the round-trip time that a departing leader assumes when it waits for its
+/// successor.
+const MAX_ROUND_TRIP: Duration = Duration::from_millis(250);
 
-/// Everything a node is made of.
+/// All components of a node.
 #[derive(Debug)]
-pub struct Parts<P: Protocol, L: Local<P>> {
-    /// The protocol's configuration.
+pub struct Parts<P: Protocol, L: Application<P>> {
+    /// Configuration of the protocol.
     pub config: P::Config,
-    /// Who this process is, where its peers are.
+    /// Identity of the process and addresses of its peers.
     pub transport: Settings,
-    /// What it saved; the transport's session must be the store's.
+    /// Saved state. Its session must equal the session of the transport.
     pub store: Store,
-    /// What stands between the protocol and its users.
-    pub local: L,
-    /// What the users ask. When every sender is gone, the node stops in good order.
-    pub asks: mpsc::UnboundedReceiver<L::Ask>,
-    /// What it writes down.
+    /// Application between the protocol and its users.
+    pub application: L,
+    /// Requests of the users. The node shuts down when all senders are dropped.
+    pub requests: mpsc::UnboundedReceiver<L::Request>,
+    /// Recorder of the trace.
     pub recorder: Recorder,
-    /// The faults to try it with.
+    /// Injected faults.
     pub injection: Injection,
-    /// Whom the process suspects by itself, where it has a detector inside: what is written down
-    /// of its opinions.
+    /// Function that returns the suspected peers of a process with its own failure detector. The
+    /// trace then includes its suspicions.
     pub suspected: Option<Suspected<P>>,
 }
 
-/// Reads from a process whom it suspects.
+/// Function that returns the processes that a process suspects.
 pub type Suspected<P> = fn(&P) -> &ProcessSet;
 
-/// A node that runs.
+/// A running node.
 #[derive(Debug)]
-pub struct Running {
-    /// Where it listens, with the port that the system chose if it did.
+pub struct RunningNode {
+    /// Address of its listener, with the actual port.
     pub address: SocketAddr,
-    /// What can be read of its connections.
-    pub view: View,
-    /// What can be read of its saving.
-    pub saves: Saves,
-    /// Who is there, as the process sees it.
-    pub present: watch::Receiver<Present>,
-    /// Ends when the node stops.
+    /// Status of its connections.
+    pub view: MeshView,
+    /// Counters of its saves.
+    pub saves: SaveMetrics,
+    /// Peers that are alive, as this process sees them.
+    pub live_peers: watch::Receiver<LivePeers>,
+    /// Task of the node, which ends when the node stops.
     pub task: JoinHandle<Result<(), Failure>>,
 }
 
-/// Boots a process, with what it saved if it had run before, and drives it in a task.
+/// Boots a process from its saved state, if there is one, and drives it in a task.
 ///
-/// Must be called inside a tokio runtime. A process that saves has a thread of its own for that,
-/// from its first save on.
+/// Must be called inside a tokio runtime. A process that saves state uses a thread of its own from
+/// the first save on.
 ///
 /// # Errors
 ///
-/// [`StartError`]; nothing runs then.
-pub fn start<P, L>(parts: Parts<P, L>) -> Result<Running, StartError>
+/// [`StartError`]; nothing is running in that case.
+pub fn start<P, L>(parts: Parts<P, L>) -> Result<RunningNode, StartError>
 where
     P: Recorded,
-    L: Local<P>,
+    L: Application<P>,
 {
     let saves = parts.store.saves();
-    let (driver, inbox, asks, recovered) = prepare(parts)?;
-    let (address, view) = (driver.outlet.mesh.address(), driver.outlet.mesh.view());
-    let present = driver.outlet.presence.watch();
-    let task = tokio::spawn(driver.run(inbox, asks, recovered));
-    Ok(Running { address, view, saves, present, task })
+    let (driver, inbox, requests, recovered) = prepare(parts)?;
+    let (address, view) = (driver.executor.mesh.address(), driver.executor.mesh.view());
+    let live_peers = driver.executor.membership.watch();
+    let task = tokio::spawn(driver.run(inbox, requests, recovered));
+    Ok(RunningNode { address, view, saves, live_peers, task })
 }
 
-/// A driver, what comes in, what users ask, and whether it had run before.
+/// A driver, its inbox, its requests, and true if the process has run before.
 pub(crate) type Prepared<P, L> =
-    (Driver<P, L>, Inbox, mpsc::UnboundedReceiver<<L as Local<P>>::Ask>, bool);
+    (Driver<P, L>, Inbox, mpsc::UnboundedReceiver<<L as Application<P>>::Request>, bool);
 
-/// Boots a process; nothing drives it yet.
+/// Boots a process without driving it.
 pub(crate) fn prepare<P, L>(parts: Parts<P, L>) -> Result<Prepared<P, L>, StartError>
 where
     P: Recorded,
-    L: Local<P>,
+    L: Application<P>,
 {
-    let Parts { config, transport, store, local, asks, recorder, injection, suspected } = parts;
+    let Parts { config, transport, store, application, requests, recorder, injection, suspected } =
+        parts;
     let size = ProcessId::at(transport.addresses.len()).0;
     let (me, session) = (transport.me, transport.session);
-    let mut plausible = Plausible::new(size);
-    let stable = saved_state::<P>(&store, &mut plausible)?;
+    let mut validator = Validator::new(size);
+    let stable = saved_state::<P>(&store, &mut validator)?;
     let (mesh, inbox) = Mesh::start_with(transport, store.registry())?;
     let recovered = stable.is_some();
-    let node = Node::boot(Group::new(me, size), &config, stable, System::new());
-    let diary = Diary::new(recorder, me, size, session);
-    let outlet = Outlet::new(mesh, store, plausible, local, diary, injection, suspected);
+    let node = Node::boot(Group::new(me, size), &config, stable, SystemEnvironment::new());
+    let trace = TraceWriter::new(recorder, me, size, session);
+    let executor =
+        EffectExecutor::new(mesh, store, validator, application, trace, injection, suspected);
     let sessions = vec![0; size as usize];
-    let (left, disbelieved) = (ProcessSet::new(), ProcessSet::new());
-    let clock = Clock::new();
-    let (saving, turns) = (None, 0);
-    let driver = Driver { me, node, outlet, saving, turns, clock, sessions, left, disbelieved };
-    Ok((driver, inbox, asks, recovered))
+    let (departed, warned_peers) = (ProcessSet::new(), ProcessSet::new());
+    let wake_timer = WakeTimer::new();
+    let (saving, yields) = (None, 0);
+    let driver =
+        Driver { me, node, executor, saving, yields, wake_timer, sessions, departed, warned_peers };
+    Ok((driver, inbox, requests, recovered))
 }
 
 fn saved_state<P: Protocol>(
     store: &Store,
-    plausible: &mut Plausible,
+    validator: &mut Validator,
 ) -> Result<Option<P::Stable>, StartError> {
     let Some(bytes) = store.state() else { return Ok(None) };
     let directory = || store.directory().display().to_string();
     let mut read = |bytes: &[u8]| {
         let Ok((stable, [])) = postcard::take_from_bytes::<P::Stable>(bytes) else {
-            return Err(StartError::State { directory: directory() });
+            return Err(StartError::UnreadableState { directory: directory() });
         };
-        match plausible.save(&stable) {
+        match validator.check_state(&stable) {
             Ok(()) => Ok(stable),
-            Err(why) => Err(StartError::Implausible { directory: directory(), why }),
+            Err(why) => Err(StartError::InvalidState { directory: directory(), why }),
         }
     };
     let mut stable = read(bytes)?;
     for change in store.changes() {
-        P::amend(&mut stable, read(change)?);
+        P::apply_change(&mut stable, read(change)?);
     }
     Ok(Some(stable))
 }
 
 pub(crate) struct Driver<P: Protocol, L> {
     me: ProcessId,
-    pub(crate) node: Node<P, System>,
-    pub(crate) outlet: Outlet<P, L>,
-    /// What is on its way to the disk.
-    saving: Option<Saving<P::Stable>>,
-    /// How many turns others have had since something was to be saved.
-    turns: u32,
-    /// What wakes it when a timer is due.
-    clock: Clock,
-    /// By peer: the session whose messages we get, 0 before the first.
+    pub(crate) node: Node<P, SystemEnvironment>,
+    pub(crate) executor: EffectExecutor<P, L>,
+    /// The save in progress.
+    saving: Option<PendingSave<P::Stable>>,
+    /// Number of times that the task has yielded since the first unsaved step.
+    yields: u32,
+    /// Timer that wakes the loop.
+    wake_timer: WakeTimer,
+    /// Current session of each peer; 0 before the first connection.
     pub(crate) sessions: Vec<u64>,
-    /// Whose last session has said goodbye.
-    left: ProcessSet,
-    /// Whose messages were not believed: it is said once of each.
-    disbelieved: ProcessSet,
+    /// Peers whose last session has ended with a goodbye.
+    departed: ProcessSet,
+    /// Peers with a logged invalid message. Later ones are only counted.
+    warned_peers: ProcessSet,
 }
 
-/// What woke the loop.
-enum Wake<A> {
+/// Reason for a wake-up of the loop.
+enum Wake<R> {
     Incoming(Option<Incoming>),
-    Ask(Option<A>),
-    Disk(Done),
-    Clock,
+    Request(Option<R>),
+    Disk(Completion),
+    Timer,
 }
 
 impl<P, L> Driver<P, L>
 where
     P: Recorded,
-    L: Local<P>,
+    L: Application<P>,
 {
     async fn run(
         mut self,
         mut inbox: Inbox,
-        mut asks: mpsc::UnboundedReceiver<L::Ask>,
+        mut requests: mpsc::UnboundedReceiver<L::Request>,
         recovered: bool,
     ) -> Result<(), Failure> {
-        let worked = self.work(&mut inbox, &mut asks, recovered).await;
-        if let Err(why) = worked {
-            self.outlet.ends(&why);
-            return Err(why);
+        let served = self.serve(&mut inbox, &mut requests, recovered).await;
+        if let Err(failure) = served {
+            self.executor.on_failure(&failure);
+            return Err(failure);
         }
-        // Whoever asks from now on is told at once that nobody answers any more.
-        drop(asks);
-        self.outlet.close(GRACE).await
+        // Later requests fail at once.
+        drop(requests);
+        self.executor.close(SHUTDOWN_TIMEOUT).await
     }
 
-    /// Goes on until there is nobody left to work for.
-    async fn work(
+    /// Runs the loop until the node shuts down or fails.
+    async fn serve(
         &mut self,
         inbox: &mut Inbox,
-        asks: &mut mpsc::UnboundedReceiver<L::Ask>,
+        requests: &mut mpsc::UnboundedReceiver<L::Request>,
         recovered: bool,
     ) -> Result<(), Failure> {
         self.boot(recovered)?;
-        while !self.outlet.is_over() {
-            self.outlet.refuses()?;
-            self.give_commands()?;
-            self.fire_timers(inbox, asks)?;
-            match self.sleep(inbox, asks).await? {
-                Wake::Incoming(Some(incoming)) => self.take(incoming)?,
-                Wake::Ask(Some(ask)) => self.outlet.ask(ask),
-                Wake::Disk(done) => self.done(done)?,
-                Wake::Clock => {}
-                Wake::Incoming(None) | Wake::Ask(None) => break,
+        while !self.executor.is_shutdown_requested() {
+            self.executor.check_application()?;
+            self.run_commands()?;
+            self.fire_timers(inbox, requests)?;
+            match self.next_wake(inbox, requests).await? {
+                Wake::Incoming(Some(incoming)) => self.on_incoming(incoming)?,
+                Wake::Request(Some(request)) => self.executor.on_request(request),
+                Wake::Disk(done) => self.on_disk_done(done)?,
+                Wake::Timer => {}
+                Wake::Incoming(None) | Wake::Request(None) => break,
             }
         }
-        self.hand_over(inbox, asks).await?;
-        self.settle().await
+        self.hand_over_leadership(inbox, requests).await?;
+        self.flush_saves().await
     }
 
-    /// Gives an office away before the process leaves, and stays until somebody else has it: what
-    /// the successor asks of everybody is answered then, and nobody waits for a time out. It does
-    /// not stay long, for nobody may come, and there is nothing to give where the protocol cannot.
-    async fn hand_over(
+    /// Hands over leadership before a shutdown, and stays until another process leads. The
+    /// successor receives answers meanwhile, so no process has to wait for a timeout. The wait is
+    /// bounded, and nothing happens if the protocol has no handover.
+    async fn hand_over_leadership(
         &mut self,
         inbox: &mut Inbox,
-        asks: &mut mpsc::UnboundedReceiver<L::Ask>,
+        requests: &mut mpsc::UnboundedReceiver<L::Request>,
     ) -> Result<(), Failure> {
-        let mut leads_on = self.outlet.local.leads_on_until_relieved();
-        // Whoever leads on takes what comes while the disk works, as at any time.
-        if !(leads_on && self.leads()) {
-            self.settle().await?;
+        let mut keeps_leading = self.executor.application.is_leading_until_replaced();
+        // A leader that stays in office keeps handling inputs while the disk works.
+        if !(keeps_leading && self.is_leader()) {
+            self.flush_saves().await?;
         }
-        let farewell = if self.leads() { self.outlet.local.farewell() } else { None };
-        let Some(farewell) = farewell else { return Ok(()) };
-        self.command(farewell)?;
-        if !leads_on {
-            self.settle().await?;
+        let handover =
+            if self.is_leader() { self.executor.application.on_shutdown() } else { None };
+        let Some(handover) = handover else { return Ok(()) };
+        self.on_command(handover)?;
+        if !keeps_leading {
+            self.flush_saves().await?;
         }
-        let round_trip = self.outlet.mesh.round_trip().min(ROUND_TRIP);
-        // Nobody can answer before the disk has let go of what is said.
-        let latest = tokio::time::Instant::now() + GRACE;
-        let (mut until, mut is_said, mut followed) = (latest, false, false);
-        // Whoever leads on says whom to ask now; of anybody else nothing is asked any more.
-        let (_open, mut nobody) = mpsc::unbounded_channel();
-        let mut asks = if leads_on { asks } else { &mut nobody };
-        while (leads_on || !self.leads()) && self.outlet.presence.is_anybody_there() {
-            self.outlet.refuses()?;
-            leads_on &= self.leads();
-            if !is_said && !self.node.is_waiting() {
-                is_said = true;
+        let round_trip = self.executor.mesh.round_trip().min(MAX_ROUND_TRIP);
+        // No peer can respond before the disk has released the handover message.
+        let latest = tokio::time::Instant::now() + SHUTDOWN_TIMEOUT;
+        let (mut until, mut is_handover_sent, mut has_successor) = (latest, false, false);
+        // A leader that stays in office still answers requests. Otherwise requests are ignored.
+        let (_open, mut no_requests) = mpsc::unbounded_channel();
+        let mut requests = if keeps_leading { requests } else { &mut no_requests };
+        while (keeps_leading || !self.is_leader()) && self.executor.membership.has_live_peers() {
+            self.executor.check_application()?;
+            keeps_leading &= self.is_leader();
+            if !is_handover_sent && !self.node.is_waiting() {
+                is_handover_sent = true;
                 until = latest.min(tokio::time::Instant::now() + 4 * round_trip);
             }
-            if !followed && !leads_on && self.outlet.local.leader().is_some() {
-                followed = true;
+            if !has_successor && !keeps_leading && self.executor.application.leader().is_some() {
+                has_successor = true;
                 until = tokio::time::Instant::now() + round_trip;
             }
-            self.give_commands()?;
-            self.fire_timers(inbox, asks)?;
-            match timeout_at(until, self.sleep(inbox, asks)).await {
+            self.run_commands()?;
+            self.fire_timers(inbox, requests)?;
+            match timeout_at(until, self.next_wake(inbox, requests)).await {
                 Ok(wake) => match wake? {
-                    Wake::Incoming(Some(incoming)) => self.take(incoming)?,
+                    Wake::Incoming(Some(incoming)) => self.on_incoming(incoming)?,
                     Wake::Incoming(None) => break,
-                    Wake::Disk(done) => self.done(done)?,
-                    Wake::Ask(Some(ask)) => self.outlet.ask(ask),
-                    Wake::Ask(None) => asks = &mut nobody,
-                    Wake::Clock => {}
+                    Wake::Disk(done) => self.on_disk_done(done)?,
+                    Wake::Request(Some(request)) => self.executor.on_request(request),
+                    Wake::Request(None) => requests = &mut no_requests,
+                    Wake::Timer => {}
                 },
                 Err(_) => break,
             }
@@ -290,83 +292,84 @@ where
         Ok(())
     }
 
-    /// Whether this process leads, as it was told.
-    fn leads(&self) -> bool {
-        self.outlet.local.leader().is_some_and(|term| term.leader == self.me)
+    /// Returns true if this process leads, as far as it knows.
+    fn is_leader(&self) -> bool {
+        self.executor.application.leader().is_some_and(|term| term.leader == self.me)
     }
 
-    /// Waits for the next thing to do. What is there already is taken first, so that one save
-    /// covers it; what is recorded is written before the sleep, when it costs little.
-    async fn sleep(
+    /// Waits for the next input. Pending inputs come first, so that one save covers them. The trace
+    /// is flushed before the task sleeps, when that costs least.
+    async fn next_wake(
         &mut self,
         inbox: &mut Inbox,
-        asks: &mut mpsc::UnboundedReceiver<L::Ask>,
-    ) -> Result<Wake<L::Ask>, Failure> {
-        if let Some(done) = self.outlet.disk.try_done() {
+        requests: &mut mpsc::UnboundedReceiver<L::Request>,
+    ) -> Result<Wake<L::Request>, Failure> {
+        if let Some(done) = self.executor.disk.try_completed() {
             return Ok(Wake::Disk(done));
         }
-        let has_room = self.outlet.accounts.len() < STEPS_BEFORE_SAVING || self.saving.is_some();
-        if has_room && let Some(wake) = self.ready(inbox, asks) {
+        let has_room =
+            self.executor.pending_steps.len() < STEPS_BEFORE_SAVING || self.saving.is_some();
+        if has_room && let Some(wake) = self.try_next_wake(inbox, requests) {
             return Ok(wake);
         }
-        let saves = self.saving.is_none() && !self.outlet.accounts.is_empty();
-        if saves && has_room && self.turns < TURNS_BEFORE_SAVING {
-            self.turns += 1;
-            // What was sent leaves before the disk's thread is woken, and what comes meanwhile is
-            // saved with the rest.
+        let saves = self.saving.is_none() && !self.executor.pending_steps.is_empty();
+        if saves && has_room && self.yields < YIELDS_BEFORE_SAVING {
+            self.yields += 1;
+            // Messages leave before the thread of the disk wakes, and the save covers inputs that
+            // arrive meanwhile.
             tokio::task::yield_now().await;
-            if let Some(wake) = self.ready(inbox, asks) {
+            if let Some(wake) = self.try_next_wake(inbox, requests) {
                 return Ok(wake);
             }
         }
         self.save()?;
-        self.turns = 0;
-        let takes = self.takes();
-        // What a save lets go may be due at once, and a timer of the runtime takes a millisecond.
-        if !self.outlet.commands.is_empty() || takes && self.outlet.timers.are_due() {
-            return Ok(Wake::Clock);
+        self.yields = 0;
+        let has_capacity = self.has_capacity();
+        // A save may release effects that are due at once, but a timer of the runtime takes 1 ms.
+        if !self.executor.commands.is_empty() || has_capacity && self.executor.timers.has_due() {
+            return Ok(Wake::Timer);
         }
-        let Outlet { disk, mesh, timers, diary, .. } = &mut self.outlet;
-        diary.flush()?;
-        let strikes = self.clock.strikes(timers.next());
+        let EffectExecutor { disk, mesh, timers, trace, .. } = &mut self.executor;
+        trace.flush()?;
+        let timer = self.wake_timer.wait_until(timers.next_deadline());
         let room = mesh.has_room();
         Ok(tokio::select! {
-            done = disk.done() => Wake::Disk(done),
-            incoming = inbox.receive(), if takes => Wake::Incoming(incoming),
-            ask = asks.recv(), if takes && room => Wake::Ask(ask),
-            () = mesh.room(), if !room => Wake::Clock,
-            () = strikes, if takes => Wake::Clock,
+            done = disk.completed() => Wake::Disk(done),
+            incoming = inbox.receive(), if has_capacity => Wake::Incoming(incoming),
+            request = requests.recv(), if has_capacity && room => Wake::Request(request),
+            () = mesh.wait_for_room(), if !room => Wake::Timer,
+            () = timer, if has_capacity => Wake::Timer,
         })
     }
 
-    /// What need not be waited for.
-    fn ready(
+    /// Returns an input that is already pending.
+    fn try_next_wake(
         &mut self,
         inbox: &mut Inbox,
-        asks: &mut mpsc::UnboundedReceiver<L::Ask>,
-    ) -> Option<Wake<L::Ask>> {
-        if !self.outlet.commands.is_empty() {
-            return Some(Wake::Clock);
+        requests: &mut mpsc::UnboundedReceiver<L::Request>,
+    ) -> Option<Wake<L::Request>> {
+        if !self.executor.commands.is_empty() {
+            return Some(Wake::Timer);
         }
-        if !self.takes() {
+        if !self.has_capacity() {
             return None;
         }
         if let Some(incoming) = inbox.try_receive() {
             return Some(Wake::Incoming(Some(incoming)));
         }
-        let saves_soon = !self.outlet.accounts.is_empty() && self.outlet.mesh.has_room();
-        let ask = saves_soon.then(|| asks.try_recv().ok()).flatten();
-        ask.map(|ask| Wake::Ask(Some(ask)))
+        let saves_soon = !self.executor.pending_steps.is_empty() && self.executor.mesh.has_room();
+        let request = saves_soon.then(|| requests.try_recv().ok()).flatten();
+        request.map(|request| Wake::Request(Some(request)))
     }
 
-    /// Whether anything is taken, or the disk must catch up first.
-    fn takes(&self) -> bool {
-        self.outlet.accounts.len() < MOST_KEPT_BACK
+    /// Returns true if the loop accepts inputs, false if the disk must catch up first.
+    fn has_capacity(&self) -> bool {
+        self.executor.pending_steps.len() < MAX_PENDING_STEPS
     }
 
-    fn give_commands(&mut self) -> Result<(), Failure> {
-        while let Some(command) = self.outlet.commands.pop_front() {
-            self.command(command)?;
+    fn run_commands(&mut self) -> Result<(), Failure> {
+        while let Some(command) = self.executor.commands.pop_front() {
+            self.on_command(command)?;
         }
         Ok(())
     }
@@ -380,183 +383,190 @@ where
     fn fire_timers(
         &mut self,
         inbox: &mut Inbox,
-        asks: &mut mpsc::UnboundedReceiver<L::Ask>,
+        requests: &mut mpsc::UnboundedReceiver<L::Request>,
     ) -> Result<(), Failure> {
-        if !self.outlet.timers.are_due() {
+        if !self.executor.timers.has_due() {
             return Ok(());
         }
         let role = |timer: &P::Timer| P::timer_role(timer);
         let precedes =
             |timer: &P::Timer| matches!(role(timer), TimerRole::EndsClaim | TimerRole::Paces);
-        while let Some(timer) = self.outlet.timers.fire_if(Instant::now(), precedes) {
-            self.fire(timer)?;
+        while let Some(timer) = self.executor.timers.take_due_if(Instant::now(), precedes) {
+            self.on_timer(timer)?;
         }
         let measures = |timer: &P::Timer| role(timer) == TimerRole::MeasuresSilence;
-        self.outlet.timers.defer_late(Instant::now(), measures);
+        self.executor.timers.defer_late(Instant::now(), measures);
         for _ in 0..MESSAGES_BEFORE_TIMERS {
             let Some(incoming) = inbox.try_receive() else { break };
-            self.take(incoming)?;
+            self.on_incoming(incoming)?;
         }
         for _ in 0..MESSAGES_BEFORE_TIMERS {
-            let takes = self.takes() && self.outlet.mesh.has_room();
-            let Some(ask) = takes.then(|| asks.try_recv().ok()).flatten() else { break };
-            self.outlet.ask(ask);
+            let has_capacity = self.has_capacity() && self.executor.mesh.has_room();
+            let Some(request) = has_capacity.then(|| requests.try_recv().ok()).flatten() else {
+                break;
+            };
+            self.executor.on_request(request);
         }
-        self.give_commands()?;
-        while let Some(timer) = self.outlet.timers.fire(Instant::now()) {
-            self.fire(timer)?;
+        self.run_commands()?;
+        while let Some(timer) = self.executor.timers.take_due(Instant::now()) {
+            self.on_timer(timer)?;
         }
         Ok(())
     }
 
-    /// Takes one thing from the mesh.
-    fn take(&mut self, incoming: Incoming) -> Result<(), Failure> {
+    /// Handles one item of the inbox.
+    fn on_incoming(&mut self, incoming: Incoming) -> Result<(), Failure> {
         match incoming {
             Incoming::Message { from, session, payload } => {
-                self.take_message(from, session, &payload)
+                self.on_message(from, session, &payload)
             }
-            Incoming::PeerUp { peer, session } => self.meet(peer, session),
-            // It accuses nobody, and the link has logged it.
+            Incoming::PeerUp { peer, session } => self.on_peer_up(peer, session),
+            // A lost connection is no suspicion, and the link has logged it.
             Incoming::PeerDown { .. } => Ok(()),
-            Incoming::PeerLeft { peer, session } => self.part(peer, session),
-            Incoming::Expelled(expelled) => self.step_down(expelled),
+            Incoming::PeerLeft { peer, session } => self.on_peer_left(peer, session),
+            Incoming::Evicted(evicted) => self.on_evicted(evicted),
         }
     }
 
-    /// The last that this node does. Its users learn of it as of any end of a node.
-    fn step_down(&mut self, expelled: Expelled) -> Result<(), Failure> {
-        self.outlet.diary.note(Kind::Note(format!("out: {expelled}")))?;
-        self.outlet.diary.note(Kind::End)?;
-        self.outlet.diary.flush()?;
-        Err(expelled.into())
+    /// Records the eviction and stops the node.
+    fn on_evicted(&mut self, evicted: Evicted) -> Result<(), Failure> {
+        self.executor.trace.record(Kind::Note(format!("evicted: {evicted}")))?;
+        self.executor.trace.record(Kind::End)?;
+        self.executor.trace.flush()?;
+        Err(evicted.into())
     }
 
-    pub(crate) fn take_message(
+    pub(crate) fn on_message(
         &mut self,
         from: ProcessId,
         session: u64,
         payload: &[u8],
     ) -> Result<(), Failure> {
-        let believed = Envelope::<P::Message>::decode(payload)
-            .ok_or(Implausible::Unreadable)
-            .and_then(|envelope| self.outlet.plausible.hear(&envelope).map(|()| envelope));
-        let Envelope { number, clock, message } = match believed {
+        let checked =
+            Envelope::<P::Message>::decode(payload).ok_or(ValidationError::Unreadable).and_then(
+                |envelope| self.executor.validator.check_message(&envelope).map(|()| envelope),
+            );
+        let Envelope { number, clock, message } = match checked {
             Ok(envelope) => envelope,
             Err(why) => {
-                self.disbelieve(from, session, &why);
+                self.reject_message(from, session, &why);
                 return Ok(());
             }
         };
-        let cause = self.outlet.diary.passage(&message, from, session, number, Kind::Receive);
-        let account = Account { learned: clock, cause, ..Account::default() };
-        self.step(Input::Message { from, message }, account)
+        let cause =
+            self.executor.trace.message_kind(&message, from, session, number, Kind::Receive);
+        let step_record = StepRecord { sender_clock: clock, cause, ..StepRecord::default() };
+        self.step(Input::Message { from, message }, step_record)
     }
 
-    /// What cannot be true never reaches the process, and ends the connection over which it came.
-    fn disbelieve(&mut self, from: ProcessId, session: u64, why: &Implausible) {
-        if self.disbelieved.insert(from) {
-            warn!(
-                "a message of {from} is not believed: {why}. Its connection is closed, now and \
-                 whenever it says such a thing again; that is counted, and not said again"
-            );
+    /// Drops an invalid message and closes its connection.
+    fn reject_message(&mut self, from: ProcessId, session: u64, why: &ValidationError) {
+        if self.warned_peers.insert(from) {
+            // Later invalid messages of this peer are only counted.
+            warn!(peer = %from, session, reason = %why, "invalid message, connection closed");
         }
-        self.outlet.mesh.disbelieve(from, session);
+        self.executor.mesh.close_invalid(from, session);
     }
 
-    /// A new session of a peer proves that it crashed, however quickly it came back.
-    fn meet(&mut self, peer: ProcessId, session: u64) -> Result<(), Failure> {
+    /// Handles a new session of a peer, which proves that the peer crashed or restarted.
+    fn on_peer_up(&mut self, peer: ProcessId, session: u64) -> Result<(), Failure> {
         let known = std::mem::replace(&mut self.sessions[peer.index()], session);
-        self.outlet.presence.meets(peer, session);
+        self.executor.membership.peer_up(peer, session);
         if known == 0 || known == session {
             return Ok(());
         }
-        if !self.left.remove(peer) {
-            self.suspicion(peer, Verdict::Suspect)?;
+        if !self.departed.remove(peer) {
+            self.on_suspicion(peer, Verdict::Suspect)?;
         }
-        self.suspicion(peer, Verdict::Trust)
+        self.on_suspicion(peer, Verdict::Trust)
     }
 
-    /// A session of a peer has ended, in its own word: that is as true as a crash can be told.
-    fn part(&mut self, peer: ProcessId, session: u64) -> Result<(), Failure> {
-        if self.sessions[peer.index()] != session || !self.left.insert(peer) {
+    /// Handles the goodbye of a peer: its session has ended, which is as certain as a crash.
+    fn on_peer_left(&mut self, peer: ProcessId, session: u64) -> Result<(), Failure> {
+        if self.sessions[peer.index()] != session || !self.departed.insert(peer) {
             return Ok(());
         }
-        self.suspicion(peer, Verdict::Suspect)
+        self.on_suspicion(peer, Verdict::Suspect)
     }
 
-    /// Takes the effects of booting.
+    /// Releases the effects of the boot.
     pub(crate) fn boot(&mut self, recovered: bool) -> Result<(), Failure> {
         let cause = if recovered { Kind::Recover } else { Kind::Boot };
-        self.outlet.take(self.node.pending(), Account::of(cause))
+        self.executor.execute(self.node.pending(), StepRecord::with_cause(cause))
     }
 
-    pub(crate) fn command(&mut self, command: P::Command) -> Result<(), Failure> {
-        let cause = self.outlet.diary.told(|| Kind::Command(command.clone().into()));
-        self.step(Input::Command(command), Account { cause, ..Account::default() })
+    pub(crate) fn on_command(&mut self, command: P::Command) -> Result<(), Failure> {
+        let cause = self.executor.trace.if_enabled(|| Kind::Command(command.clone().into()));
+        self.step(Input::Command(command), StepRecord { cause, ..StepRecord::default() })
     }
 
-    pub(crate) fn suspicion(&mut self, peer: ProcessId, verdict: Verdict) -> Result<(), Failure> {
+    pub(crate) fn on_suspicion(
+        &mut self,
+        peer: ProcessId,
+        verdict: Verdict,
+    ) -> Result<(), Failure> {
         let cause = Kind::Suspicion { peer, verdict };
-        self.outlet.share_opinion(peer, verdict);
-        self.step(Input::Suspicion { peer, verdict }, Account::of(cause))
+        self.executor.set_suspected(peer, verdict);
+        self.step(Input::Suspicion { peer, verdict }, StepRecord::with_cause(cause))
     }
 
-    /// A timer that is no longer armed fires.
-    pub(crate) fn fire(&mut self, timer: P::Timer) -> Result<(), Failure> {
-        let timer_name = self.outlet.diary.told(|| format!("{timer:?}"));
-        self.step(Input::Timer(timer), Account { timer: timer_name, ..Account::default() })
+    /// Fires a timer, which must not be armed any more.
+    pub(crate) fn on_timer(&mut self, timer: P::Timer) -> Result<(), Failure> {
+        let timer_name = self.executor.trace.if_enabled(|| format!("{timer:?}"));
+        self.step(Input::Timer(timer), StepRecord { timer_name, ..StepRecord::default() })
     }
 
-    /// The only place where a node is stepped.
-    fn step(&mut self, input: Input<P>, account: Account) -> Result<(), Failure> {
-        self.outlet.take(self.node.step(input), account)
+    /// Steps the node. No other code does.
+    fn step(&mut self, input: Input<P>, step_record: StepRecord) -> Result<(), Failure> {
+        self.executor.execute(self.node.step(input), step_record)
     }
 
-    /// Begins to save what is kept back, unless that is being done; and to write all of it as one,
-    /// where there is more than need be.
+    /// Starts a save of all unsaved steps, unless one is in progress. Also starts a rewrite of the
+    /// whole state if the changes have become too long.
     fn save(&mut self) -> Result<(), Failure> {
-        if let Some(saving) = self.node.save() {
-            self.outlet.write(&saving, self.node.replacement())?;
+        if let Some(saving) = self.node.begin_save() {
+            self.executor.write_change(&saving, self.node.replacement())?;
             self.saving = Some(saving);
-            let is_long = self.outlet.disk.is_long() || self.node.is_long();
-            if let Some(whole) = is_long.then(|| self.node.rewrite()).flatten() {
-                self.outlet.rewrite(whole)?;
+            let is_rewrite_due = self.executor.disk.is_rewrite_due() || self.node.needs_rewrite();
+            if let Some(whole) = is_rewrite_due.then(|| self.node.begin_rewrite()).flatten() {
+                self.executor.rewrite(whole)?;
             }
         }
-        self.let_go()
+        self.release_effects()
     }
 
-    /// The disk has done something.
-    fn done(&mut self, done: Done) -> Result<(), Failure> {
+    /// Handles the completion of a save or a rewrite.
+    fn on_disk_done(&mut self, done: Completion) -> Result<(), Failure> {
         match done {
-            // What this covers leaves.
-            Done::Saved(done) => {
+            // The save releases the effects that it covers.
+            Completion::Saved(done) => {
                 done?;
-                self.node.saved(self.saving.take().expect("what was saved was on its way"));
-                self.let_go()
+                self.node
+                    .finish_save(self.saving.take().expect("a completed save was in progress"));
+                self.release_effects()
             }
-            Done::Rewritten(done) => {
+            Completion::Rewritten(done) => {
                 done?;
-                self.node.rewritten();
+                self.node.finish_rewrite();
                 Ok(())
             }
         }
     }
 
-    fn let_go(&mut self) -> Result<(), Failure> {
+    fn release_effects(&mut self) -> Result<(), Failure> {
         while let Some(released) = self.node.release() {
-            self.outlet.let_go(released)?;
+            self.executor.release_next(released)?;
         }
         Ok(())
     }
 
-    /// Saves until nothing is kept back.
-    pub(crate) async fn settle(&mut self) -> Result<(), Failure> {
+    /// Saves until no effect waits for the disk.
+    pub(crate) async fn flush_saves(&mut self) -> Result<(), Failure> {
         while self.node.is_waiting() {
             self.save()?;
             if self.saving.is_some() {
-                let done = self.outlet.disk.done().await;
-                self.done(done)?;
+                let done = self.executor.disk.completed().await;
+                self.on_disk_done(done)?;
             }
         }
         Ok(())

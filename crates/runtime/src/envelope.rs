@@ -1,30 +1,30 @@
-//! What a message travels in.
+//! Envelope of a message on the wire.
 
 use serde::{Deserialize, Serialize};
 use tenure_core::VectorClock;
 
-/// A message with what traces need to match its sending with its receipt.
+/// A message with the data that lets traces match its sending and its receipt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Envelope<M> {
-    /// Counts the messages of the sender's session.
+    /// Number of the message in the session of the sender.
     pub(crate) number: u64,
-    /// The sender's vector clock, where it keeps one.
+    /// Vector clock of the sender, if it keeps one.
     pub(crate) clock: Option<VectorClock>,
     pub(crate) message: M,
 }
 
-/// How many bytes most messages have.
-const MOST: usize = 128;
+/// Initial capacity of an encoded envelope, in bytes. Most messages are shorter.
+const INITIAL_CAPACITY: usize = 128;
 
 impl<M: Serialize> Envelope<M> {
     pub(crate) fn encode(&self) -> Vec<u8> {
-        let bytes = postcard::to_extend(self, Vec::with_capacity(MOST));
-        bytes.expect("a message can always be encoded")
+        let bytes = postcard::to_extend(self, Vec::with_capacity(INITIAL_CAPACITY));
+        bytes.expect("a message is serializable")
     }
 }
 
 impl<M: for<'de> Deserialize<'de>> Envelope<M> {
-    /// What `bytes` say; nothing when they are not exactly one envelope.
+    /// Decodes an envelope. Returns `None` unless `bytes` contain exactly one.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         match postcard::take_from_bytes(bytes) {
             Ok((envelope, [])) => Some(envelope),
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_envelope_arrives_as_it_was_sent_and_nothing_else_does() {
+    fn envelope_round_trip_rejects_other_lengths() {
         let clock = Some(VectorClock::from(vec![1, 2, 3]));
         let sent = Envelope { number: 7, clock, message: (1_u32, "hello".to_string()) };
         let mut bytes = sent.encode();

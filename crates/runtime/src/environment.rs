@@ -1,4 +1,4 @@
-//! Where a real process takes its choices and its clock from.
+//! Randomness and clock of a real process.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -6,38 +6,38 @@ use std::time::Instant;
 use tenure_core::{Environment, LocalTime};
 use tenure_trace::Choice;
 
-/// The operating system: its entropy, and its monotonic clock since boot of the process.
+/// Entropy of the operating system, and a monotonic clock that starts with the process.
 #[derive(Debug)]
-pub struct System {
+pub struct SystemEnvironment {
     started: Instant,
-    /// What is drawn in the next step, as far as it was said.
-    said: VecDeque<u32>,
-    /// The choices since they were last read: they are recorded.
-    chosen: Vec<Choice>,
+    /// Forced values of the next choices.
+    forced: VecDeque<u32>,
+    /// Choices since they were last taken, for the trace.
+    choices: Vec<Choice>,
 }
 
-impl System {
+impl SystemEnvironment {
     pub(crate) fn new() -> Self {
-        System { started: Instant::now(), said: VecDeque::new(), chosen: Vec::new() }
+        SystemEnvironment { started: Instant::now(), forced: VecDeque::new(), choices: Vec::new() }
     }
 
-    /// The next number that is drawn in the next step is this, if one is.
-    pub(crate) fn will_draw(&mut self, value: u32) {
-        self.said.push_back(value);
+    /// Forces the value of the next choice, if the next step makes one.
+    pub(crate) fn force_next_choice(&mut self, value: u32) {
+        self.forced.push_back(value);
     }
 
     pub(crate) fn take_choices(&mut self) -> Vec<Choice> {
-        self.said.clear();
-        std::mem::take(&mut self.chosen)
+        self.forced.clear();
+        std::mem::take(&mut self.choices)
     }
 }
 
-impl Environment for System {
+impl Environment for SystemEnvironment {
     fn choose(&mut self, bound: u32) -> u32 {
-        let said = self.said.pop_front().map(|value| value.min(bound - 1));
-        let drawn = || u32::try_from(draw(u64::from(bound) - 1)).expect("it is below a u32");
-        let value = said.unwrap_or_else(drawn);
-        self.chosen.push(Choice { value, bound });
+        let forced = self.forced.pop_front().map(|value| value.min(bound - 1));
+        let drawn = || u32::try_from(draw(u64::from(bound) - 1)).expect("the value is below a u32");
+        let value = forced.unwrap_or_else(drawn);
+        self.choices.push(Choice { value, bound });
         value
     }
 
@@ -46,17 +46,17 @@ impl Environment for System {
     }
 }
 
-/// A number from 0 to `most`, each equally likely, from the system's entropy.
+/// Returns a uniformly distributed number from 0 to `most`.
 ///
 /// # Panics
 ///
-/// When the system has no entropy to give: nothing random can be promised then.
+/// If the operating system provides no entropy.
 pub(crate) fn draw(most: u64) -> u64 {
     if most == 0 {
         return 0;
     }
     let Some(bound) = most.checked_add(1) else { return entropy() };
-    // Numbers beyond the last whole multiple of the bound would favour the small ones.
+    // Values beyond the last whole multiple of the bound would favour small results.
     let unfair = u64::MAX - (u64::MAX % bound + 1) % bound;
     loop {
         let number = entropy();
@@ -68,7 +68,7 @@ pub(crate) fn draw(most: u64) -> u64 {
 
 fn entropy() -> u64 {
     let mut bytes = [0; 8];
-    getrandom::fill(&mut bytes).expect("the operating system gives random numbers");
+    getrandom::fill(&mut bytes).expect("the operating system provides entropy");
     u64::from_le_bytes(bytes)
 }
 
@@ -77,12 +77,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_draw_reaches_every_value_and_none_beyond() {
-        let mut seen = [0_u32; 5];
+    fn draw_covers_exactly_the_range() {
+        let mut counts = [0_u32; 5];
         for _ in 0..2_000 {
-            seen[usize::try_from(draw(4)).unwrap()] += 1;
+            counts[usize::try_from(draw(4)).unwrap()] += 1;
         }
-        assert!(seen.iter().all(|times| *times > 200), "{seen:?}");
+        assert!(counts.iter().all(|times| *times > 200), "{counts:?}");
         assert_eq!(draw(0), 0);
     }
 }

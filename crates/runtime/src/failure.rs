@@ -1,57 +1,53 @@
-//! Why a node does not start, and why it stops.
+//! Errors that prevent the start of a node, and failures that stop it.
 
 use tenure_trace::WriteError;
 use thiserror::Error;
 
-use crate::plausible::Implausible;
 use crate::store::SaveError;
-use crate::transport::{Expelled, MeshError};
+use crate::transport::{Evicted, MeshError};
+use crate::validator::ValidationError;
 
-/// Why a node did not start. Nothing runs; the store may have begun a session.
+/// Reason why a node did not start. Nothing runs, but the store may have begun a session.
 #[derive(Debug, Error)]
 pub enum StartError {
     /// The transport did not start.
     #[error(transparent)]
     Transport(#[from] MeshError),
-    /// What the store holds is not this protocol's state.
-    #[error(
-        "the saved state in {directory} cannot be understood; it was written by another \
-         algorithm or release"
-    )]
-    State {
-        /// Where the state is.
+    /// The store holds no valid state of this protocol.
+    #[error("cannot decode the saved state in {directory}; another algorithm or release wrote it")]
+    UnreadableState {
+        /// Directory of the store.
         directory: String,
     },
-    /// What the store holds is a state that no process can have come to.
+    /// The store holds a state that no process can reach.
     #[error(
-        "the saved state in {directory} cannot be true: {why}. It is left as it is; the way out is \
-         in docs/wire.md, under \"A state that cannot be true\""
+        "the saved state in {directory} is impossible: {why}; it is unchanged, see \"Impossible \
+         states\" in docs/wire.md"
     )]
-    Implausible {
-        /// Where the state is.
+    InvalidState {
+        /// Directory of the store.
         directory: String,
-        /// What is wrong with it.
-        why: Implausible,
+        /// Violated rule.
+        why: ValidationError,
     },
 }
 
-/// Why a running node stopped. Its effects since the last saved state never left.
+/// Reason why a running node stopped. Its effects since the last saved state were never released.
 #[derive(Debug, Error)]
 pub enum Failure {
-    /// The state could not be saved, so nothing that depends on it may leave.
-    #[error("the state cannot be saved, so this node stops: {0}")]
+    /// The state could not be saved, so effects that depend on it were not released.
+    #[error("the node stops because its state cannot be saved: {0}")]
     Save(#[from] SaveError),
-    /// The process came to a state in which it could not go on after a restart.
-    #[error("the state is not saved, for it cannot be true, so this node stops: {0}")]
-    Implausible(#[from] Implausible),
+    /// The process reached a state that a restart would reject.
+    #[error("the node stops because its state is invalid and was not saved: {0}")]
+    InvalidState(#[from] ValidationError),
     /// The trace could not be written.
-    #[error("the trace cannot be written, so this node stops: {0}")]
+    #[error("the node stops because its trace cannot be written: {0}")]
     Trace(#[from] WriteError),
-    /// Peers refuse this node for good. It has claimed nothing since: whoever held its lock has
-    /// lost it, and it knows no leader.
-    #[error("this node is out of its group, so it stops: {0}")]
-    Expelled(#[from] Expelled),
-    /// The users' side cannot take what the protocol told it. It has taken nothing since.
-    #[error("{0}, so this node stops")]
-    Refused(String),
+    /// Peers reject this node permanently. Its guards are lost and it knows no leader.
+    #[error("the node stops because it was evicted from its group: {0}")]
+    Evicted(#[from] Evicted),
+    /// The application could not handle an event. It has handled no later event.
+    #[error("the node stops because of an error in its application: {0}")]
+    Application(String),
 }

@@ -1,9 +1,8 @@
-//! Faults on purpose, just above the sockets.
+//! Fault injection above the transport.
 
-/// Loses and duplicates messages before they reach a socket, to try what is built to bear it.
+/// Drops and duplicates messages at random before they reach the transport, for tests.
 ///
-/// Drawn from a seed, so that a run can be told to do the same again; what the network then
-/// makes of the order is its own affair.
+/// A seed makes the choices repeatable. The network may still reorder the events of a run.
 #[derive(Debug)]
 pub struct Injection {
     lose: f64,
@@ -11,32 +10,33 @@ pub struct Injection {
     random: fastrand::Rng,
 }
 
-/// How often a message is to be sent.
+/// Action for one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
-    Pass,
-    Lose,
+pub(crate) enum SendAction {
+    Send,
+    Drop,
     Duplicate,
 }
 
 impl Injection {
-    /// No faults.
+    /// Injects no faults.
     pub fn none() -> Self {
         Injection::new(0.0, 0.0, 0)
     }
 
-    /// Each message is lost with the probability `lose`, and else sent twice with `duplicate`.
+    /// Drops each message with probability `lose`, and sends each other one twice with probability
+    /// `duplicate`.
     pub fn new(lose: f64, duplicate: f64, seed: u64) -> Self {
         Injection { lose, duplicate, random: fastrand::Rng::with_seed(seed) }
     }
 
-    pub(crate) fn fate(&mut self) -> Fate {
+    pub(crate) fn next_action(&mut self) -> SendAction {
         if self.lose > 0.0 && self.random.f64() < self.lose {
-            Fate::Lose
+            SendAction::Drop
         } else if self.duplicate > 0.0 && self.random.f64() < self.duplicate {
-            Fate::Duplicate
+            SendAction::Duplicate
         } else {
-            Fate::Pass
+            SendAction::Send
         }
     }
 }
@@ -46,13 +46,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn faults_are_as_frequent_as_asked_and_none_come_unasked() {
+    fn faults_occur_with_given_probability() {
         let mut injection = Injection::new(0.25, 0.5, 7);
-        let fates: Vec<Fate> = (0..10_000).map(|_| injection.fate()).collect();
-        let count = |fate| fates.iter().filter(|f| **f == fate).count();
-        assert!((2_200..2_800).contains(&count(Fate::Lose)), "{}", count(Fate::Lose));
-        assert!((3_400..4_100).contains(&count(Fate::Duplicate)), "{}", count(Fate::Duplicate));
+        let actions: Vec<SendAction> = (0..10_000).map(|_| injection.next_action()).collect();
+        let count = |action| actions.iter().filter(|it| **it == action).count();
+        assert!((2_200..2_800).contains(&count(SendAction::Drop)), "{}", count(SendAction::Drop));
+        assert!(
+            (3_400..4_100).contains(&count(SendAction::Duplicate)),
+            "{}",
+            count(SendAction::Duplicate)
+        );
         let mut none = Injection::none();
-        assert!((0..10_000).all(|_| none.fate() == Fate::Pass));
+        assert!((0..10_000).all(|_| none.next_action() == SendAction::Send));
     }
 }

@@ -1,48 +1,47 @@
-//! Runs a protocol for real: TCP transport, durable store, timers and handles on tokio.
+//! Runs a protocol on tokio: TCP transport, durable store, timers and handles.
 //!
-//! [`start`] drives one process of any [`Protocol`](tenure_core::Protocol): the very value that
-//! the simulator runs and the checker explores. [`Front`] gives its users a [`Lock`] and a
-//! [`Leadership`].
+//! [`start`] drives one process of any [`Protocol`](tenure_core::Protocol). The simulator and the
+//! checker run the same implementation. [`LockApplication`] provides a [`Lock`] and a
+//! [`Leadership`] for its users.
 //!
 #![doc = include_str!("../README.md")]
 
-mod account;
-mod clock;
+mod application;
 mod disk;
 mod driver;
-#[cfg(test)]
-mod ending;
 mod envelope;
 mod environment;
-pub mod exercise;
+mod executor;
 mod failure;
-mod front;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod injection;
-#[cfg(test)]
-mod leaving;
-mod local;
 mod lock;
-mod outlet;
-mod plausible;
-mod presence;
+mod lock_application;
+mod log_throttle;
+mod membership;
 mod priority;
 mod recorder;
-mod seldom;
-mod steered;
+mod scripted;
+mod step_record;
 pub mod store;
+#[cfg(test)]
+mod tests;
 mod timers;
 pub mod transport;
+mod validator;
+mod wake_timer;
 
-pub use driver::{Parts, Running, Suspected, start};
-pub use environment::System;
+pub use application::{Application, Passthrough};
+pub use driver::{Parts, RunningNode, Suspected, start};
+pub use environment::SystemEnvironment;
 pub use failure::{Failure, StartError};
-pub use front::{Asks, Demand, Front, Tidings};
 pub use injection::Injection;
-pub use local::{Local, Raw};
-pub use lock::{Ask, Guard, Leadership, Lock, Lost, Stopped};
-pub use plausible::{Implausible, Plausible};
-pub use presence::Present;
-pub use priority::set_back;
+pub use lock::{Guard, Leadership, Lock, LockRequest, Lost, Stopped};
+pub use lock_application::{LockApplication, LockCommand, LockEvent, LockRequestReceiver};
+pub use membership::LivePeers;
+pub use priority::lower_priority;
 pub use recorder::Recorder;
-pub use steered::{ClusterError, follow};
+pub use scripted::{ClusterError, follow};
 pub use store::Store;
+pub use validator::{ValidationError, Validator};

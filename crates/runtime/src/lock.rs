@@ -1,252 +1,254 @@
-//! A lock, being inside, and who leads, as the users of a node have them.
+//! Handles of a node for its users: locks, guards and leadership.
 
 use std::time::Duration;
 
-use tenure_core::{Fence, Name, Term};
+use tenure_core::{Fence, LockName, Term};
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
 
-use crate::transport::Expelled;
+use crate::transport::Evicted;
 
-/// How long [`Lock::try_enter`] waits for the group, unless it is told otherwise.
-const AT_ONCE: Duration = Duration::from_millis(80);
+/// Default time limit of [`Lock::try_enter`].
+const TRY_ENTER_TIMEOUT: Duration = Duration::from_millis(80);
 
-/// A lock that many tasks of this process share: at most one of them is inside, and while it
-/// is, nobody in the whole group is (but see [`Guard::fence`]).
+/// A lock that many tasks of this process share. At most one task in the whole group holds it; see
+/// [`Guard::fence`] for the exception.
 ///
-/// Cheap to clone. Whoever waits through this node is served in order of asking; between nodes the
-/// order is the algorithm's.
+/// Cheap to clone. Waiters of this node are served in the order of their requests. The algorithm
+/// determines the order between nodes.
 #[derive(Clone, Debug)]
 pub struct Lock {
-    /// Which lock of its node, if that has many.
-    name: Option<Name>,
-    at_once: Duration,
-    asks: mpsc::UnboundedSender<Ask>,
+    /// Name of the lock, if the node has many.
+    name: Option<LockName>,
+    try_enter_timeout: Duration,
+    requests: mpsc::UnboundedSender<LockRequest>,
 }
 
-/// Being inside. Dropping it leaves.
+/// Possession of a lock. Dropping it releases the lock.
 #[derive(Debug)]
-#[must_use = "dropping it leaves at once"]
+#[must_use = "dropping the guard releases the lock at once"]
 pub struct Guard {
     fence: Fence,
-    name: Option<Name>,
-    /// Which entry of this node to this lock it is.
+    name: Option<LockName>,
+    /// Number of this entry among the entries of this node to the lock.
     entry: u64,
-    /// Told why, or closed, when the entry ends without having been left.
-    stays: watch::Receiver<Option<Lost>>,
-    asks: mpsc::UnboundedSender<Ask>,
+    /// Reason for a loss of the lock. Closed if the node stops without a reason.
+    loss: watch::Receiver<Option<Lost>>,
+    requests: mpsc::UnboundedSender<LockRequest>,
 }
 
-/// Who leads, as this process was told last.
+/// The current leader, as this process knows it.
 #[derive(Clone, Debug)]
 pub struct Leadership {
-    asks: mpsc::UnboundedSender<Ask>,
+    requests: mpsc::UnboundedSender<LockRequest>,
     leader: watch::Receiver<Option<Term>>,
 }
 
-/// Why somebody is inside no more who did not leave. Whatever the reason, others may be inside now.
+/// Reason for a loss of the lock without a release. Another process may hold it now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Lost {
-    /// The entry ended by itself, as a lease does that could not be renewed in time: this node was
-    /// stopped for long, or cut off from the leader, or from those who stand behind it.
-    #[error("the entry ended by itself, since it could not be renewed in time")]
-    LeaseOver,
-    /// The entry ended by itself, since whoever let it in leads no more, and nobody who leads now
-    /// confirmed it in time.
-    #[error("the entry ended by itself, since its leader was deposed and no other confirmed it")]
+    /// The lease expired because it was not renewed in time. This node was paused, or it was cut
+    /// off from the leader or its quorum.
+    #[error("the lease expired because it was not renewed in time")]
+    LeaseExpired,
+    /// The lease expired because its leader was deposed and no new leader confirmed it in time.
+    #[error("the lease expired because its leader was deposed and no new leader confirmed it")]
     Deposed,
-    /// Peers refuse this node for good: as a rule since another boot of its process has taken its
-    /// place. It has stopped.
-    #[error("this node is out of its group: {0}")]
-    Superseded(Expelled),
-    /// The node has stopped: it was told to, or it could not go on.
+    /// Peers reject this node permanently, usually because a newer boot of its process has replaced
+    /// it. The node has stopped.
+    #[error("this node was evicted from its group: {0}")]
+    Superseded(Evicted),
+    /// The node has stopped, on request or after a failure.
     #[error("the node has stopped")]
-    NodeEnded,
+    NodeStopped,
 }
 
-/// The node has stopped: nobody will ever enter through it again, and nobody is inside.
+/// The node has stopped. No lock is held through it, and none can be acquired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the node has stopped")]
 pub struct Stopped;
 
-/// What the handles ask of a [`Front`](crate::Front).
+/// Request of a handle to its [`LockApplication`](crate::LockApplication).
 #[derive(Debug)]
-pub struct Ask(pub(crate) Wish);
+pub struct LockRequest(pub(crate) LockRequestKind);
 
 #[derive(Debug)]
-pub(crate) enum Wish {
+pub(crate) enum LockRequestKind {
     Enter {
-        name: Option<Name>,
-        user: User,
-        /// Whether nobody is to be waited for whom this node knows of.
-        at_once: bool,
+        name: Option<LockName>,
+        waiter: Waiter,
+        /// True if the request fails at once when another local user holds or awaits the lock.
+        is_try: bool,
     },
-    /// From the entry of this number, unless that has ended by itself.
+    /// Releases the entry with this number, unless it has already ended.
     Exit {
-        name: Option<Name>,
+        name: Option<LockName>,
         entry: u64,
     },
     Elect,
-    End,
+    Shutdown,
 }
 
-/// Who waits for a guard; nothing comes where somebody else is in the way.
-pub(crate) type User = oneshot::Sender<Option<Guard>>;
+/// Channel to a waiter. It receives `None` if a try fails because of another local user.
+pub(crate) type Waiter = oneshot::Sender<Option<Guard>>;
 
 impl Lock {
-    pub(crate) fn new(asks: mpsc::UnboundedSender<Ask>) -> Self {
-        Lock { name: None, at_once: AT_ONCE, asks }
+    pub(crate) fn new(requests: mpsc::UnboundedSender<LockRequest>) -> Self {
+        Lock { name: None, try_enter_timeout: TRY_ENTER_TIMEOUT, requests }
     }
 
-    /// The lock of this name at the same node, which must have many: nobody ever enters through it
-    /// otherwise, and everybody who tries is told [`Stopped`].
+    /// Returns the lock with this name on the same node. If the node has no named locks, every
+    /// attempt to enter returns [`Stopped`].
     #[must_use]
-    pub fn named(&self, name: Name) -> Lock {
+    pub fn named(&self, name: LockName) -> Lock {
         Lock { name: Some(name), ..self.clone() }
     }
 
-    /// The same lock with another idea of how long [`Lock::try_enter`] may take; 80 ms by default.
+    /// Sets the time limit of [`Lock::try_enter`]. The default is 80 ms.
     #[must_use]
-    pub fn at_once_within(self, at_once: Duration) -> Lock {
-        Lock { at_once, ..self }
+    pub fn with_try_enter_timeout(self, timeout: Duration) -> Lock {
+        Lock { try_enter_timeout: timeout, ..self }
     }
 
-    /// The name of this lock, if its node has many.
-    pub fn name(&self) -> Option<&Name> {
+    /// Returns the name of this lock, if the node has many.
+    pub fn name(&self) -> Option<&LockName> {
         self.name.as_ref()
     }
 
-    /// Waits until inside, however long that takes: for ever, where the algorithm stops, as it does
-    /// without a majority or with a crash that its card excludes.
+    /// Waits until this task holds the lock. The wait does not end while the algorithm makes no
+    /// progress, such as without a majority or after a crash that its card excludes.
     ///
-    /// Dropping the future gives the place in the queue up, and nobody is kept waiting for it. No
-    /// algorithm here takes a request back that has been sent, so it may be granted yet: then the
-    /// next task of this process has it, or it is given back at once.
+    /// Dropping the future gives up the place in the queue. Algorithms cannot withdraw a request
+    /// that was sent, so the lock may still be granted. The next waiter of this process then
+    /// receives it, or it is released at once.
     ///
     /// # Errors
     ///
-    /// [`Stopped`]; you are not inside.
+    /// [`Stopped`]; the lock is not held.
     pub async fn enter(&self) -> Result<Guard, Stopped> {
-        let guard = self.ask(false).await?;
-        Ok(guard.expect("whoever waits is let in"))
+        let guard = self.request_entry(false).await?;
+        Ok(guard.expect("a request that may wait always receives a guard"))
     }
 
-    /// Enters at once, or not: nothing if somebody else is inside or about to be, or if nobody who
-    /// decides can be reached.
+    /// Acquires the lock without waiting for another user. Returns `None` if another task or
+    /// process holds or awaits it, or if the processes that grant it cannot be reached.
     ///
-    /// If it is a task of this process, the answer comes without a message. Otherwise at once is as
-    /// long as a request and its answer may take: twice `message_ms` of a node's configuration.
-    /// Where the permission travels, as a token does, it may be elsewhere though nobody is inside.
-    /// Dropping the future, and a grant that comes too late, are as with [`Lock::enter`].
+    /// If a task of this process holds it, the answer needs no message. Otherwise the answer takes
+    /// at most one round trip: twice `message_ms` of the configuration of a node. A token can be at
+    /// another process although no process holds the lock; then the attempt also fails. Dropping
+    /// the future, and a late grant, have the same effects as with [`Lock::enter`].
     ///
     /// # Errors
     ///
-    /// [`Stopped`]; you are not inside.
+    /// [`Stopped`]; the lock is not held.
     pub async fn try_enter(&self) -> Result<Option<Guard>, Stopped> {
-        timeout(self.at_once, self.ask(true)).await.unwrap_or(Ok(None))
+        timeout(self.try_enter_timeout, self.request_entry(true)).await.unwrap_or(Ok(None))
     }
 
-    /// Waits until inside, at most so long: nothing if it takes longer. Dropping the future, and a
-    /// grant that comes too late, are as with [`Lock::enter`].
+    /// Waits until this task holds the lock, for at most `limit`. Returns `None` after that time.
+    /// Dropping the future, and a late grant, have the same effects as with [`Lock::enter`].
     ///
     /// # Errors
     ///
-    /// [`Stopped`]; you are not inside.
-    pub async fn enter_within(&self, patience: Duration) -> Result<Option<Guard>, Stopped> {
-        timeout(patience, self.ask(false)).await.unwrap_or(Ok(None))
+    /// [`Stopped`]; the lock is not held.
+    pub async fn enter_within(&self, limit: Duration) -> Result<Option<Guard>, Stopped> {
+        timeout(limit, self.request_entry(false)).await.unwrap_or(Ok(None))
     }
 
-    /// Ends the node in good order, whoever has handles of it: what was sent arrives first, whoever
-    /// waits is told [`Stopped`], and guards are lost, so that others are let in as if this node
-    /// had crashed there. It ends by itself when the last handle and guard is gone.
-    pub fn end_node(&self) {
-        // One that has stopped has ended.
-        let _ = self.asks.send(Ask(Wish::End));
+    /// Shuts the node down, even if handles still exist. Messages that were sent are delivered
+    /// first. Waiters receive [`Stopped`], and guards are lost as if this node had crashed. Without
+    /// this call the node stops when the last handle and guard is dropped.
+    pub fn stop_node(&self) {
+        // The send fails only if the node has already stopped.
+        let _ = self.requests.send(LockRequest(LockRequestKind::Shutdown));
     }
 
-    async fn ask(&self, at_once: bool) -> Result<Option<Guard>, Stopped> {
-        let (user, answered) = oneshot::channel();
-        let wish = Wish::Enter { name: self.name.clone(), user, at_once };
-        self.asks.send(Ask(wish)).map_err(|_| Stopped)?;
-        answered.await.map_err(|_| Stopped)
+    async fn request_entry(&self, is_try: bool) -> Result<Option<Guard>, Stopped> {
+        let (waiter, answer) = oneshot::channel();
+        let kind = LockRequestKind::Enter { name: self.name.clone(), waiter, is_try };
+        self.requests.send(LockRequest(kind)).map_err(|_| Stopped)?;
+        answer.await.map_err(|_| Stopped)
     }
 }
 
 impl Guard {
     pub(crate) fn new(
         fence: Fence,
-        name: Option<Name>,
+        name: Option<LockName>,
         entry: u64,
-        stays: watch::Receiver<Option<Lost>>,
-        asks: mpsc::UnboundedSender<Ask>,
+        loss: watch::Receiver<Option<Lost>>,
+        requests: mpsc::UnboundedSender<LockRequest>,
     ) -> Self {
-        Guard { fence, name, entry, stays, asks }
+        Guard { fence, name, entry, loss, requests }
     }
 
-    /// Goes with every access to what the lock protects.
+    /// Returns the fence (fencing token) of this entry, which must accompany every access to the
+    /// protected resource.
     ///
-    /// A process can be stopped for longer than others are willing to wait, and still believe
-    /// that it is inside. The resource keeps the highest fence it has seen and refuses lower
-    /// ones: that, and nothing else, makes the lock safe then.
+    /// A process can be paused for longer than its lease and still believe that it holds the lock.
+    /// The lock is safe only if the resource stores the highest fence that it has seen and rejects
+    /// lower ones.
     pub fn fence(&self) -> Fence {
         self.fence
     }
 
-    /// Comes back when the lock is lost while it is held, with the reason: the entry has ended by
-    /// itself, as a lease does that could not be renewed, or the node has stopped, because it
-    /// failed or because its peers take another for this process. Whoever is inside stops what it
-    /// does. Dropping the future loses nothing, and it may be asked for again and again.
+    /// Resolves when the lock is lost while it is held, and returns the reason. The lease expired,
+    /// the node stopped or failed, or its peers evicted it. The holder must stop using the
+    /// resource. Dropping the future loses nothing, and the method can be called again.
     pub async fn lost(&self) -> Lost {
-        let mut stays = self.stays.clone();
-        let why = stays.wait_for(Option::is_some).await;
-        why.ok().and_then(|why| *why).unwrap_or(Lost::NodeEnded)
+        let mut loss = self.loss.clone();
+        let reason = loss.wait_for(Option::is_some).await;
+        reason.ok().and_then(|reason| *reason).unwrap_or(Lost::NodeStopped)
     }
 
-    /// Whether [`Guard::lost`] would come back now.
+    /// True if the lock is lost, so that [`Guard::lost`] would resolve at once.
     pub fn is_lost(&self) -> bool {
-        self.stays.borrow().is_some() || self.stays.has_changed().is_err()
+        self.loss.borrow().is_some() || self.loss.has_changed().is_err()
     }
 }
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        // A node that has stopped is outside already.
-        let _ = self.asks.send(Ask(Wish::Exit { name: self.name.clone(), entry: self.entry }));
+        // The send fails only if the node has stopped, which has released the lock.
+        let _ = self.requests.send(LockRequest(LockRequestKind::Exit {
+            name: self.name.clone(),
+            entry: self.entry,
+        }));
     }
 }
 
 impl Leadership {
     pub(crate) fn new(
-        asks: mpsc::UnboundedSender<Ask>,
+        requests: mpsc::UnboundedSender<LockRequest>,
         leader: watch::Receiver<Option<Term>>,
     ) -> Self {
-        Leadership { asks, leader }
+        Leadership { requests, leader }
     }
 
-    /// The term that this process was told of last; nothing while nobody leads, or when the node
-    /// has stopped.
-    pub fn now(&self) -> Option<Term> {
+    /// Returns the current term, as of the last event. `None` if there is no leader or the node has
+    /// stopped.
+    pub fn current(&self) -> Option<Term> {
         *self.leader.borrow()
     }
 
-    /// Waits for the next change. Changes in quick succession may be seen as one.
+    /// Waits for the next change and returns the term. Changes in quick succession may merge.
     ///
     /// # Errors
     ///
-    /// [`Stopped`].
+    /// [`Stopped`], after the node has stopped.
     pub async fn changed(&mut self) -> Result<Option<Term>, Stopped> {
         self.leader.changed().await.map_err(|_| Stopped)?;
         Ok(*self.leader.borrow_and_update())
     }
 
-    /// Asks for an election. Only who wants a leader and no lock needs to: entering asks for one
-    /// where the lock follows a leader.
+    /// Starts an election. It is needed only without a lock: entering a lock that depends on a
+    /// leader starts one by itself.
     ///
     /// # Errors
     ///
-    /// [`Stopped`].
+    /// [`Stopped`], after the node has stopped.
     pub fn elect(&self) -> Result<(), Stopped> {
-        self.asks.send(Ask(Wish::Elect)).map_err(|_| Stopped)
+        self.requests.send(LockRequest(LockRequestKind::Elect)).map_err(|_| Stopped)
     }
 }

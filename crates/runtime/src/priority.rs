@@ -1,16 +1,16 @@
-//! Work that can wait.
+//! Priority of background threads.
 
-/// How much less than the rest of a process a thread counts that was set back, in the units of
-/// `nice`: it has a tenth of what another has that wants the same processor.
+/// Increment of the nice value of a background thread. It receives about a tenth of the processor
+/// time of a normal thread.
 #[cfg(target_os = "linux")]
-const BACK: i32 = 10;
+const NICE_INCREMENT: i32 = 10;
 
-/// Sets the calling thread back, for good: whoever wants the processor while it works on something
-/// long has it at once. Where threads have no priority of their own, so but on Linux, nothing
-/// happens, and so it does where the system refuses.
-pub fn set_back() {
+/// Lowers the priority of the calling thread permanently, for long computations in the background.
+/// Does nothing on systems without priorities for threads (other than Linux), or if the system
+/// refuses.
+pub fn lower_priority() {
     #[cfg(target_os = "linux")]
-    let _ = rustix::process::nice(BACK);
+    let _ = rustix::process::nice(NICE_INCREMENT);
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -22,14 +22,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_is_set_back_and_no_other_is() {
+    fn lowers_priority_of_calling_thread_only() {
         let priority = || getpriority_process(None).expect("a thread has a priority");
         let before = priority();
-        let set_back = thread::spawn(move || {
-            set_back();
+        let lowered = thread::spawn(move || {
+            lower_priority();
             priority()
         });
-        let set_back = set_back.join().expect("it ends");
-        assert_eq!((set_back, priority()), ((before + BACK).min(19), before));
+        let lowered = lowered.join().expect("the thread ends");
+        assert_eq!((lowered, priority()), ((before + NICE_INCREMENT).min(19), before));
     }
 }

@@ -1,153 +1,154 @@
-//! What one node writes down.
+//! Records the trace of one node.
 
 use std::fmt::Debug;
 use std::sync::mpsc::Sender;
 
 use tenure_core::{Labelled, Layer, ProcessId, VectorClock};
 use tenure_trace::state::States;
-use tenure_trace::{CreateError, Kind, Passage, Record, Segments, WriteError, Writer, now};
+use tenure_trace::{CreateError, Kind, MessageRecord, Record, Segments, WriteError, Writer, now};
 
-/// Writes one process's trace, or nothing.
+/// Destination of the trace of one process.
 ///
-/// Heartbeats are left out: they would drown everything else.
+/// Traces exclude heartbeats because they would outnumber all other records.
 #[derive(Debug)]
 pub struct Recorder {
     writer: Option<Writer>,
-    /// Where the trace goes on when a file is long enough.
+    /// Further files of the trace, if it has segments.
     segments: Option<Segments>,
     clocks: bool,
-    /// The states that were written, where they are wanted.
+    /// Last recorded states, if the trace includes states.
     states: Option<States>,
-    /// Who is told of every record besides.
+    /// Channel that also receives each record.
     watcher: Option<Sender<Record>>,
 }
 
 impl Recorder {
-    /// Writes nothing.
+    /// Records nothing.
     pub fn none() -> Self {
         Recorder { writer: None, segments: None, clocks: false, states: None, watcher: None }
     }
 
-    /// Writes to `writer`, with a vector clock on every record if `clocks`.
-    pub fn to(writer: Writer, clocks: bool) -> Self {
+    /// Records to `writer`. If `clocks` is true, each record has a vector clock.
+    pub fn writing_to(writer: Writer, clocks: bool) -> Self {
         Recorder { writer: Some(writer), segments: None, clocks, states: None, watcher: None }
     }
 
-    /// The same, going on in another file whenever one is long enough: `writer` was that of the
-    /// current one.
+    /// Continues the trace in a new segment whenever a file is full. `writer` must belong to the
+    /// current segment.
     #[must_use]
-    pub fn in_segments(mut self, segments: Segments) -> Self {
+    pub fn with_segments(mut self, segments: Segments) -> Self {
         self.segments = Some(segments);
         self
     }
 
-    /// The same with what the process holds after each step that changed it.
+    /// Also records the state of the process after each step that changed it.
     #[must_use]
     pub fn with_states(mut self) -> Self {
         self.states = Some(States::default());
         self
     }
 
-    /// The same with a watcher who is told of every record, for as long as it listens.
+    /// Also sends each record to `watcher`, until its receiver is dropped.
     #[must_use]
-    pub fn watched_by(mut self, watcher: Sender<Record>) -> Self {
+    pub fn with_watcher(mut self, watcher: Sender<Record>) -> Self {
         self.watcher = Some(watcher);
         self
     }
 
-    pub(crate) fn keeps_clocks(&self) -> bool {
+    pub(crate) fn has_clocks(&self) -> bool {
         self.clocks && self.writer.is_some()
     }
 
     fn flush(&mut self) -> Result<(), WriteError> {
         let Some(writer) = &mut self.writer else { return Ok(()) };
         writer.flush()?;
-        let turned = self.segments.as_mut().map_or(Ok(()), |segments| segments.turn(writer));
-        turned.map_err(|CreateError { error, .. }| WriteError(error))
+        let rotated = self.segments.as_mut().map_or(Ok(()), |segments| segments.turn(writer));
+        rotated.map_err(|CreateError { error, .. }| WriteError(error))
     }
 
-    pub(crate) fn is_on(&self) -> bool {
+    pub(crate) fn is_enabled(&self) -> bool {
         self.writer.is_some() || self.watcher.is_some()
     }
 }
 
-/// One process as its records show it.
+/// Writer of the trace of one process, with its vector clock.
 #[derive(Debug)]
-pub(crate) struct Diary {
+pub(crate) struct TraceWriter {
     recorder: Recorder,
     me: ProcessId,
     session: u64,
     clock: Option<VectorClock>,
 }
 
-impl Diary {
+impl TraceWriter {
     pub(crate) fn new(recorder: Recorder, me: ProcessId, size: u32, session: u64) -> Self {
-        let clock = recorder.keeps_clocks().then(|| VectorClock::new(size));
-        Diary { recorder, me, session, clock }
+        let clock = recorder.has_clocks().then(|| VectorClock::new(size));
+        TraceWriter { recorder, me, session, clock }
     }
 
-    /// Whether anything is written down.
-    pub(crate) fn is_on(&self) -> bool {
-        self.recorder.is_on()
+    /// Returns true if records are written or watched.
+    pub(crate) fn is_enabled(&self) -> bool {
+        self.recorder.is_enabled()
     }
 
-    /// How something is told, where it is to be written down: what has many bytes is long in words.
-    pub(crate) fn told<T>(&self, tell: impl FnOnce() -> T) -> Option<T> {
-        self.is_on().then(tell)
+    /// Returns a description, but computes it only if recording is enabled: descriptions can be
+    /// long.
+    pub(crate) fn if_enabled<T>(&self, describe: impl FnOnce() -> T) -> Option<T> {
+        self.is_enabled().then(describe)
     }
 
-    /// Writes down that something happened now.
-    pub(crate) fn note(&mut self, kind: Kind) -> Result<(), WriteError> {
+    /// Records that something happened now.
+    pub(crate) fn record(&mut self, kind: Kind) -> Result<(), WriteError> {
         if let Some(clock) = &mut self.clock {
             clock.tick(self.me);
         }
-        if !self.recorder.is_on() {
+        if !self.recorder.is_enabled() {
             return Ok(());
         }
-        let mut record = Record::new(now(), self.me, kind).in_session(self.session);
-        record.clock.clone_from(&self.clock);
+        let mut entry = Record::new(now(), self.me, kind).in_session(self.session);
+        entry.clock.clone_from(&self.clock);
         if let Some(watcher) = &self.recorder.watcher {
-            // Whoever has gone away does not want to know.
-            let _ = watcher.send(record.clone());
+            // The watcher may have gone.
+            let _ = watcher.send(entry.clone());
         }
         let writer = self.recorder.writer.as_mut();
-        writer.map_or(Ok(()), |writer| writer.write(record).map(|_| ()))
+        writer.map_or(Ok(()), |writer| writer.write(entry).map(|_| ()))
     }
 
-    /// Writes down a message sent or received, unless it is the detector's.
-    pub(crate) fn note_passage(
+    /// Records a message that was sent or received, unless it belongs to the failure detector.
+    pub(crate) fn record_message(
         &mut self,
         message: &impl Labelled,
         peer: ProcessId,
         session: u64,
         number: u64,
-        kind: fn(Passage) -> Kind,
+        kind: fn(MessageRecord) -> Kind,
     ) -> Result<(), WriteError> {
-        let passage = self.passage(message, peer, session, number, kind);
-        passage.map_or(Ok(()), |passage| self.note(passage))
+        let kind = self.message_kind(message, peer, session, number, kind);
+        kind.map_or(Ok(()), |kind| self.record(kind))
     }
 
-    /// What is to be written down of a message sent or received.
-    pub(crate) fn passage(
+    /// Returns the record of a message that was sent or received.
+    pub(crate) fn message_kind(
         &self,
         message: &impl Labelled,
         peer: ProcessId,
         session: u64,
         number: u64,
-        kind: fn(Passage) -> Kind,
+        kind: fn(MessageRecord) -> Kind,
     ) -> Option<Kind> {
-        let told = self.recorder.is_on() && message.label().layer != Layer::Detector;
-        told.then(|| kind(Passage::of(message, peer, session, number)))
+        let is_recorded = self.recorder.is_enabled() && message.label().layer != Layer::Detector;
+        is_recorded.then(|| kind(MessageRecord::of(message, peer, session, number)))
     }
 
-    /// What is to be written down of what the process holds now, where that is wanted and news.
-    pub(crate) fn state(&mut self, state: &impl Debug) -> Option<Kind> {
+    /// Returns the record of the current state, if states are recorded and it has changed.
+    pub(crate) fn changed_state(&mut self, state: &impl Debug) -> Option<Kind> {
         let (states, me) = (self.recorder.states.as_mut(), self.me);
         states.and_then(|states| states.changed(me, state))
     }
 
-    /// Takes in what the sender of a message knew.
-    pub(crate) fn learn(&mut self, theirs: Option<&VectorClock>) {
+    /// Merges the vector clock of a received message into the own clock.
+    pub(crate) fn merge_clock(&mut self, theirs: Option<&VectorClock>) {
         if let (Some(mine), Some(theirs)) = (&mut self.clock, theirs) {
             mine.merge(theirs);
         }

@@ -4,67 +4,67 @@ use std::time::{Duration, Instant};
 
 use tenure_core::Delay;
 
-/// At most one deadline per name; setting again replaces, and what was cancelled never fires.
-/// There are a few for each peer, so they are looked through.
+/// At most one deadline per timer. Setting a timer again replaces its deadline, and a cancelled
+/// timer never fires. Lookups are linear because a process has only a few timers per peer.
 #[derive(Debug)]
 pub(crate) struct Timers<T> {
     armed: Vec<Armed<T>>,
-    settings: u64,
-    /// How many changes of steps that are not saved yet there are, of those with any.
-    kept_back: Vec<(T, usize)>,
+    set_count: u64,
+    /// Number of unsaved changes of each timer with at least one.
+    unsaved_changes: Vec<(T, usize)>,
 }
 
 #[derive(Debug)]
 struct Armed<T> {
     timer: T,
     deadline: Instant,
-    /// Which setting this is: it keeps equal deadlines apart.
-    setting: u64,
+    /// Sequence number of the setting, which orders equal deadlines.
+    set_number: u64,
     /// Time between setting and deadline.
     length: Duration,
     /// Time by which the deadline was moved by [`Timers::defer_late`].
     deferred: Duration,
 }
 
-/// Part of a timer's length that its first deferral lasts at least: time for the links to read
-/// what has arrived. At the default election timeout of 250 ms this is 8 ms.
-const READING: u32 = 32;
+/// Divisor of a timer's length that gives its shortest first deferral: time for the links to read
+/// pending data. It is 8 ms at the default election timeout of 250 ms.
+const READ_TIME_DIVISOR: u32 = 32;
 
-/// Part of a timer's length by which it must be late to be deferred again.
-const LATE: u32 = 16;
+/// Divisor of a timer's length that gives the lateness that causes another deferral.
+const LATENESS_DIVISOR: u32 = 16;
 
-/// Part of a timer's length that all its deferrals last together at most.
-const MOST_DEFERRED: u32 = 2;
+/// Divisor of a timer's length that gives the upper bound on all its deferrals together.
+const MAX_DEFERRAL_DIVISOR: u32 = 2;
 
 impl<T: Clone + Ord> Timers<T> {
     pub(crate) fn new() -> Self {
-        Timers { armed: Vec::new(), settings: 0, kept_back: Vec::new() }
+        Timers { armed: Vec::new(), set_count: 0, unsaved_changes: Vec::new() }
     }
 
-    /// A timer is changed by a step that is not saved yet. What it was set to before never fires.
-    pub(crate) fn keep_back(&mut self, timer: &T) {
+    /// Registers a change by an unsaved step. The earlier deadline of the timer never fires.
+    pub(crate) fn hold_change(&mut self, timer: &T) {
         self.cancel(timer);
-        match self.kept_back.iter_mut().find(|(kept, _)| kept == timer) {
+        match self.unsaved_changes.iter_mut().find(|(kept, _)| kept == timer) {
             Some((_, changes)) => *changes += 1,
-            None => self.kept_back.push((timer.clone(), 1)),
+            None => self.unsaved_changes.push((timer.clone(), 1)),
         }
     }
 
-    /// A change that was kept back takes place now, unless a later one that still is overrules it:
-    /// says which.
-    pub(crate) fn let_go(&mut self, timer: &T) -> bool {
-        let Some(index) = self.kept_back.iter().position(|(kept, _)| kept == timer) else {
+    /// Releases a change whose step is saved. Returns true if it takes effect, or false if a later
+    /// unsaved change overrides it.
+    pub(crate) fn release_change(&mut self, timer: &T) -> bool {
+        let Some(index) = self.unsaved_changes.iter().position(|(kept, _)| kept == timer) else {
             return true;
         };
-        self.kept_back[index].1 -= 1;
-        let is_last = self.kept_back[index].1 == 0;
+        self.unsaved_changes[index].1 -= 1;
+        let is_last = self.unsaved_changes[index].1 == 0;
         if is_last {
-            self.kept_back.swap_remove(index);
+            self.unsaved_changes.swap_remove(index);
         }
         is_last
     }
 
-    /// Arms a timer somewhere within `after` of `now`; `draw` gives a number up to its argument.
+    /// Arms a timer at a random delay within `after`. `draw` returns a number up to its argument.
     pub(crate) fn set(
         &mut self,
         timer: T,
@@ -74,10 +74,10 @@ impl<T: Clone + Ord> Timers<T> {
     ) {
         self.cancel(&timer);
         let nanoseconds = after.min + draw(after.max - after.min);
-        self.settings += 1;
+        self.set_count += 1;
         let length = Duration::from_nanos(nanoseconds);
-        let (deadline, setting) = (now + length, self.settings);
-        self.armed.push(Armed { timer, deadline, setting, length, deferred: Duration::ZERO });
+        let (deadline, set_number) = (now + length, self.set_count);
+        self.armed.push(Armed { timer, deadline, set_number, length, deferred: Duration::ZERO });
     }
 
     /// Moves the deadlines of due timers that measure the silence of a peer.
@@ -92,11 +92,11 @@ impl<T: Clone + Ord> Timers<T> {
             }
             let late = now - armed.deadline;
             let is_first = armed.deferred.is_zero();
-            if !is_first && late < armed.length / LATE {
+            if !is_first && late < armed.length / LATENESS_DIVISOR {
                 continue;
             }
-            let least = if is_first { armed.length / READING } else { Duration::ZERO };
-            let left = (armed.length / MOST_DEFERRED).saturating_sub(armed.deferred);
+            let least = if is_first { armed.length / READ_TIME_DIVISOR } else { Duration::ZERO };
+            let left = (armed.length / MAX_DEFERRAL_DIVISOR).saturating_sub(armed.deferred);
             let wait = late.max(least).min(left);
             armed.deferred += wait;
             armed.deadline = if wait.is_zero() { armed.deadline } else { now + wait };
@@ -109,31 +109,31 @@ impl<T: Clone + Ord> Timers<T> {
         }
     }
 
-    /// When the next one fires.
-    pub(crate) fn next(&self) -> Option<Instant> {
+    /// Returns the next deadline.
+    pub(crate) fn next_deadline(&self) -> Option<Instant> {
         self.armed.iter().map(|armed| armed.deadline).min()
     }
 
-    /// Whether one should fire now.
-    pub(crate) fn are_due(&self) -> bool {
-        self.next().is_some_and(|deadline| deadline <= Instant::now())
+    /// Returns true if a timer is due.
+    pub(crate) fn has_due(&self) -> bool {
+        self.next_deadline().is_some_and(|deadline| deadline <= Instant::now())
     }
 
-    /// The names of those that are armed, in no order.
+    /// Returns the armed timers in no particular order.
     pub(crate) fn armed(&self) -> impl Iterator<Item = &T> + Clone {
         self.armed.iter().map(|armed| &armed.timer)
     }
 
-    /// Takes the next one whose time has come; it is no longer armed.
-    pub(crate) fn fire(&mut self, now: Instant) -> Option<T> {
-        self.fire_if(now, |_| true)
+    /// Removes and returns the earliest timer that is due.
+    pub(crate) fn take_due(&mut self, now: Instant) -> Option<T> {
+        self.take_due_if(now, |_| true)
     }
 
-    /// Takes the next one of these whose time has come; it is no longer armed.
-    pub(crate) fn fire_if(&mut self, now: Instant, of_these: impl Fn(&T) -> bool) -> Option<T> {
+    /// Removes and returns the earliest due timer for which `matches` returns true.
+    pub(crate) fn take_due_if(&mut self, now: Instant, matches: impl Fn(&T) -> bool) -> Option<T> {
         let due = self.armed.iter().enumerate();
-        let due = due.filter(|(_, armed)| armed.deadline <= now && of_these(&armed.timer));
-        let (index, _) = due.min_by_key(|(_, armed)| (armed.deadline, armed.setting))?;
+        let due = due.filter(|(_, armed)| armed.deadline <= now && matches(&armed.timer));
+        let (index, _) = due.min_by_key(|(_, armed)| (armed.deadline, armed.set_number))?;
         Some(self.armed.swap_remove(index).timer)
     }
 }
@@ -143,52 +143,55 @@ mod tests {
     use super::*;
 
     #[test]
-    fn timers_fire_in_the_order_of_their_deadlines_and_only_once() {
+    fn timers_fire_once_in_deadline_order() {
         let start = Instant::now();
         let mut timers = Timers::new();
         timers.set("late", Delay::ticks(20), start, |_| 0);
         timers.set("early", Delay::ticks(10), start, |_| 0);
-        assert_eq!(timers.fire(start + Duration::from_nanos(5)), None);
-        assert_eq!(timers.fire(start + Duration::from_nanos(50)), Some("early"));
-        assert_eq!(timers.fire(start + Duration::from_nanos(50)), Some("late"));
-        assert_eq!(timers.fire(start + Duration::from_secs(5)), None);
+        assert_eq!(timers.take_due(start + Duration::from_nanos(5)), None);
+        assert_eq!(timers.take_due(start + Duration::from_nanos(50)), Some("early"));
+        assert_eq!(timers.take_due(start + Duration::from_nanos(50)), Some("late"));
+        assert_eq!(timers.take_due(start + Duration::from_secs(5)), None);
     }
 
     #[test]
-    fn a_timer_without_a_delay_is_due_at_once() {
+    fn timer_without_delay_is_due_at_once() {
         let mut timers = Timers::new();
-        assert!(!timers.are_due());
+        assert!(!timers.has_due());
         timers.set("later", Delay::ticks(3_600_000_000_000), Instant::now(), |_| 0);
-        assert!(!timers.are_due());
+        assert!(!timers.has_due());
         timers.set("now", Delay::NONE, Instant::now(), |_| 0);
-        assert!(timers.are_due());
+        assert!(timers.has_due());
     }
 
     #[test]
-    fn what_a_step_does_that_is_not_saved_ends_a_timer_at_once_and_begins_it_later() {
+    fn unsaved_change_cancels_at_once_and_arms_after_save() {
         let start = Instant::now();
         let mut timers = Timers::new();
         timers.set("beat", Delay::ticks(10), start, |_| 0);
-        // One step sets it anew, the next one cancels it: neither is saved.
-        timers.keep_back(&"beat");
-        timers.keep_back(&"beat");
-        assert_eq!(timers.fire(start + Duration::from_secs(1)), None);
-        assert!(!timers.let_go(&"beat"), "the first of them, of which the second knows better");
-        assert!(timers.let_go(&"beat"), "the second");
-        assert!(timers.let_go(&"beat"), "one of a step that had nothing to save");
+        // One unsaved step sets the timer again, and the next one cancels it.
+        timers.hold_change(&"beat");
+        timers.hold_change(&"beat");
+        assert_eq!(timers.take_due(start + Duration::from_secs(1)), None);
+        assert!(!timers.release_change(&"beat"), "the second change overrides the first");
+        assert!(timers.release_change(&"beat"), "the second change takes effect");
+        assert!(
+            timers.release_change(&"beat"),
+            "a change of a step without unsaved state takes effect"
+        );
     }
 
     #[test]
-    fn of_those_that_are_due_some_are_taken_before_earlier_ones() {
+    fn matching_timers_fire_before_earlier_ones() {
         let start = Instant::now();
         let mut timers = Timers::new();
         for (name, after) in [("other", 10), ("lease", 20), ("later lease", 90)] {
             timers.set(name, Delay::ticks(after), start, |_| 0);
         }
         let now = start + Duration::from_nanos(50);
-        assert_eq!(timers.fire_if(now, |name| name.contains("lease")), Some("lease"));
-        assert_eq!(timers.fire_if(now, |name| name.contains("lease")), None);
-        assert_eq!(timers.fire(now), Some("other"));
+        assert_eq!(timers.take_due_if(now, |name| name.contains("lease")), Some("lease"));
+        assert_eq!(timers.take_due_if(now, |name| name.contains("lease")), None);
+        assert_eq!(timers.take_due(now), Some("other"));
         assert_eq!(timers.armed().collect::<Vec<_>>(), [&"later lease"]);
     }
 
@@ -202,39 +205,39 @@ mod tests {
             timers.set(name, Delay::units(320), start, |_| 0);
         }
         timers.defer_late(at(300), silence);
-        assert_eq!(timers.next(), Some(at(320)), "it is not due");
-        // Punctual: it waits until what has arrived is read.
+        assert_eq!(timers.next_deadline(), Some(at(320)), "the timer is not due");
+        // The timer is on time: it waits until pending data is read.
         timers.defer_late(at(320), silence);
-        assert_eq!((timers.fire(at(320)), timers.fire(at(329))), (Some("other"), None));
+        assert_eq!((timers.take_due(at(320)), timers.take_due(at(329))), (Some("other"), None));
         timers.defer_late(at(331), silence);
-        assert_eq!(timers.fire(at(331)), Some("silence"), "it was deferred, and is hardly late");
-        // The process was stopped for a long time.
+        assert_eq!(timers.take_due(at(331)), Some("silence"), "it was deferred and is hardly late");
+        // The process was paused for a long time.
         timers.set("silence", Delay::units(320), start, |_| 0);
         timers.defer_late(at(420), silence);
-        assert_eq!((timers.fire(at(519)), timers.next()), (None, Some(at(520))));
-        // And again.
+        assert_eq!((timers.take_due(at(519)), timers.next_deadline()), (None, Some(at(520))));
+        // The process was paused again.
         timers.defer_late(at(3_000), silence);
-        assert_eq!(timers.next(), Some(at(3_060)), "160 ms in all");
+        assert_eq!(timers.next_deadline(), Some(at(3_060)), "160 ms in all");
         timers.defer_late(at(9_000), silence);
-        assert_eq!(timers.fire(at(9_000)), Some("silence"));
-        // A message has arrived meanwhile, which sets it anew.
+        assert_eq!(timers.take_due(at(9_000)), Some("silence"));
+        // A message arrived meanwhile and set the timer again.
         timers.set("silence", Delay::units(320), start, |_| 0);
         timers.defer_late(at(400), silence);
         timers.set("silence", Delay::units(320), at(410), |_| 0);
-        assert_eq!(timers.next(), Some(at(730)));
+        assert_eq!(timers.next_deadline(), Some(at(730)));
     }
 
     #[test]
-    fn a_timer_that_is_set_again_or_cancelled_does_not_fire_at_its_old_time() {
+    fn reset_or_cancelled_timer_ignores_old_deadline() {
         let start = Instant::now();
         let mut timers = Timers::new();
         timers.set("again", Delay::ticks(10), start, |_| 0);
         timers.set("never", Delay::ticks(10), start, |_| 0);
         timers.set("again", Delay { min: 30, max: 50 }, start, |range| range / 2);
         timers.cancel(&"never");
-        assert_eq!(timers.fire(start + Duration::from_nanos(39)), None);
-        assert_eq!(timers.next(), Some(start + Duration::from_nanos(40)));
-        assert_eq!(timers.fire(start + Duration::from_nanos(40)), Some("again"));
-        assert_eq!(timers.next(), None);
+        assert_eq!(timers.take_due(start + Duration::from_nanos(39)), None);
+        assert_eq!(timers.next_deadline(), Some(start + Duration::from_nanos(40)));
+        assert_eq!(timers.take_due(start + Duration::from_nanos(40)), Some("again"));
+        assert_eq!(timers.next_deadline(), None);
     }
 }

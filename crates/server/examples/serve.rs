@@ -1,5 +1,5 @@
-//! One member, in a program of your own: `cargo run -p tenure-server --example serve [FILE]`.
-#![allow(clippy::print_stdout, reason = "an example is here to print")]
+//! Embeds a member in a program: `cargo run -p tenure-server --example serve [FILE]`.
+#![allow(clippy::print_stdout, reason = "an example prints")]
 
 use tenure_server::{Config, Server};
 

@@ -1,9 +1,9 @@
-//! A store in a file: what `etcdctl snapshot save` and `tenure snapshot save` write, and what a new
-//! cluster begins with.
+//! Backup files: written by `etcdctl snapshot save` and `tenure snapshot save`, and read to restore
+//! a cluster.
 //!
-//! The file is in whole pages, as clients of etcd expect it, with a SHA-256 behind them; the last 8
-//! bytes of the last page say how many bytes of the pages count. Those are a store as
-//! `tenure-store` writes it, and not the database of etcd.
+//! The file consists of whole pages, as clients of etcd expect, and a SHA-256 hash of them. The
+//! last 8 bytes of the last page contain the length of the payload. The payload is a store as
+//! `tenure-store` encodes it, and not a database of etcd.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-use tenure_algorithms::agreement::raft_log::{Place, Snapshot, Stable};
+use tenure_algorithms::agreement::raft_log::{EntryId, Snapshot, Stable};
 use tenure_core::ProcessSet;
 use tenure_core::service::log::{Members, Payload};
 use tenure_runtime::store::{OpenError, Owner, SaveError, sync_directory};
@@ -20,116 +20,118 @@ use tenure_store::Store;
 use thiserror::Error;
 
 use crate::config::{Config, ConfigError};
-use crate::image;
-use crate::member::{SCHEMA, owner};
-use crate::state::Urls;
+use crate::log::snapshot;
+use crate::log::state::ClientUrls;
+use crate::member::{SCHEMA, store_owner};
 
-/// Clients expect a snapshot in whole pages.
-const PAGE: usize = 512;
+/// Length of a page, which clients of etcd expect.
+const PAGE_BYTES: usize = 512;
 
-/// The bytes of the hash behind them.
-const HASH: usize = 32;
+/// Length of the hash behind the pages.
+const HASH_BYTES: usize = 32;
 
-/// The highest revision that a cluster begins with: clients count to 2^63.
-const HIGHEST: u64 = 1 << 62;
+/// Highest revision after a restore. Clients use signed numbers, which end at 2^63.
+const MAX_REVISION: u64 = 1 << 62;
 
-/// What a store was at some revision.
+/// Store as of a revision, read from a file.
 #[derive(Clone, Debug)]
 pub struct Backup {
     store: Store,
     bytes: u64,
-    hash: [u8; HASH],
+    hash: [u8; HASH_BYTES],
 }
 
-/// What is in a backup.
+/// Summary of a backup.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Summary {
-    /// The first four bytes of its hash, in hexadecimal digits.
+    /// First four bytes of the hash, in hexadecimal.
     pub hash: String,
-    /// The revision of the store.
+    /// Revision of the store.
     pub revision: u64,
-    /// How many keys it has.
+    /// Number of keys.
     pub keys: u64,
-    /// How many leases.
+    /// Number of leases.
     pub leases: u64,
-    /// How many locks and offices are claimed.
+    /// Number of locks and elections with claims.
     pub locks: u64,
-    /// How many bytes the file has.
+    /// Length of the file, in bytes.
     pub bytes: u64,
 }
 
-/// Why a backup is of no use, or nothing was made of it.
+/// Failure to read or restore a backup.
 #[derive(Debug, Error)]
 pub enum BackupError {
     /// The file cannot be read.
-    #[error("{path} cannot be read: {source}")]
+    #[error("cannot read {path}: {source}")]
     Unreadable {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// It is not whole.
-    #[error("{path} is damaged or cut off: its hash does not fit what is in it")]
+    /// The file is incomplete or corrupt.
+    #[error("{path} is damaged or incomplete: the hash does not match its contents")]
     Damaged {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// It is whole, and not of this server.
+    /// The file is intact, but not a store that this version can read.
     #[error(
-        "{path} holds no store that this version can read; a snapshot of etcd is restored by \
-         etcdutl, into etcd"
+        "{path} contains no store that this version can read: use etcdutl to restore a snapshot of \
+         etcd into etcd"
     )]
-    Foreign {
-        /// Which.
+    WrongFormat {
+        /// Path of the file.
         path: PathBuf,
     },
-    /// Its revision would be so high that there is no fence left to hand out.
+    /// The raised revision would leave no fencing tokens.
     #[error(
-        "{revision} and {bump} more are beyond 2^62, the highest revision to begin with; raise it \
-         by less"
+        "cannot raise revision {revision} by {bump}: the highest revision to begin with is 2^62, \
+         raise it by less"
     )]
-    Beyond {
-        /// The revision of the backup.
+    RevisionTooHigh {
+        /// Revision of the backup.
         revision: u64,
-        /// By how much it was to be raised.
+        /// Number by which it should be raised.
         bump: u64,
     },
-    /// There is something already where the data are to be.
-    #[error("{path} is there already and not empty; a restored member needs a folder of its own")]
-    Inhabited {
-        /// The folder.
+    /// The data directory is not empty.
+    #[error("{path} is not empty: a restored member needs a new directory")]
+    NotEmpty {
+        /// Path of the directory.
         path: PathBuf,
     },
-    /// Somebody began to make the data and did not come to an end.
-    #[error("{path} is left of a restore that was ended; nothing is lost with it: remove it")]
+    /// A directory of an interrupted restore exists.
+    #[error(
+        "{path} is left over from an interrupted restore: remove it, it contains no other data"
+    )]
     Unfinished {
-        /// The folder that was being made.
+        /// Path of the incomplete directory.
         path: PathBuf,
     },
-    /// The member that is to begin with it cannot be.
+    /// The configuration of the restored member is invalid.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The folder cannot be used.
+    /// The data directory cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// Nothing can be written there.
+    /// The data directory cannot be written.
     #[error(transparent)]
     Save(#[from] SaveError),
 }
 
 impl BackupError {
-    /// Whether it is the machine that does not let us.
-    pub fn is_of_environment(&self) -> bool {
+    /// True if the cause is the environment, and not the backup or the configuration.
+    pub fn is_environment_error(&self) -> bool {
         matches!(self, BackupError::Open(_) | BackupError::Save(_))
     }
 }
 
-/// A store as it lies in a file.
-pub(crate) fn written(store: &tenure_store::Snapshot) -> Vec<u8> {
+/// Encodes a store as the contents of a backup file.
+pub(crate) fn encode(store: &tenure_store::Snapshot) -> Vec<u8> {
     let mut bytes = store.encode();
     let length = bytes.len() as u64;
-    bytes.resize((bytes.len() + 8).next_multiple_of(PAGE) - 8, 0);
+    bytes.resize((bytes.len() + 8).next_multiple_of(PAGE_BYTES) - 8, 0);
     bytes.extend(length.to_be_bytes());
     let hash = Sha256::digest(&bytes);
     bytes.extend(hash);
@@ -137,18 +139,18 @@ pub(crate) fn written(store: &tenure_store::Snapshot) -> Vec<u8> {
 }
 
 impl Backup {
-    /// Reads a file, and believes it when its hash fits.
+    /// Reads a file and verifies its hash.
     ///
     /// # Errors
     ///
-    /// [`BackupError::Unreadable`], [`BackupError::Damaged`] and [`BackupError::Foreign`].
+    /// [`BackupError::Unreadable`], [`BackupError::Damaged`] and [`BackupError::WrongFormat`].
     pub fn read(path: &Path) -> Result<Backup, BackupError> {
         let path = path.to_owned();
         let file = match fs::read(&path) {
             Ok(file) => file,
             Err(source) => return Err(BackupError::Unreadable { path, source }),
         };
-        let Some((pages, hash)) = file.split_last_chunk::<HASH>() else {
+        let Some((pages, hash)) = file.split_last_chunk::<HASH_BYTES>() else {
             return Err(BackupError::Damaged { path });
         };
         if Sha256::digest(pages)[..] != hash[..] {
@@ -160,11 +162,11 @@ impl Backup {
         });
         match store {
             Some(store) => Ok(Backup { store, bytes: file.len() as u64, hash: *hash }),
-            None => Err(BackupError::Foreign { path }),
+            None => Err(BackupError::WrongFormat { path }),
         }
     }
 
-    /// What is in it.
+    /// Returns a summary of the contents.
     pub fn summary(&self) -> Summary {
         let Backup { store, bytes, hash } = self;
         Summary {
@@ -177,59 +179,60 @@ impl Backup {
         }
     }
 
-    /// Makes the data of a member that begins with it: each member of a new cluster is made so, of
-    /// the same file. The revision is higher by `bump`, which has to be more than the revisions
-    /// that the old cluster may have made since, so that no fence is handed out twice. Tells the
-    /// revision.
+    /// Creates the data directory of a member that begins with this backup, and returns the raised
+    /// revision. All members of the new cluster need the same file.
+    ///
+    /// `bump` is added to the revision. It must exceed the number of revisions that the old cluster
+    /// may have made since the backup. Otherwise a fencing token could be granted twice.
     ///
     /// # Errors
     ///
-    /// [`BackupError`]. What is in the folder already stays as it is.
+    /// [`BackupError`]. Existing contents of the directory stay as they are.
     pub fn restore(self, config: &Config, bump: u64) -> Result<u64, BackupError> {
         let plan = config.plan()?;
         let path = plan.directory.clone();
         if fs::read_dir(&path).is_ok_and(|mut files| files.next().is_some()) {
-            return Err(BackupError::Inhabited { path });
+            return Err(BackupError::NotEmpty { path });
         }
         let revision = self.store.revision();
-        if revision.checked_add(bump).is_none_or(|raised| raised > HIGHEST) {
-            return Err(BackupError::Beyond { revision, bump });
+        if revision.checked_add(bump).is_none_or(|raised| raised > MAX_REVISION) {
+            return Err(BackupError::RevisionTooHigh { revision, bump });
         }
-        let owner = owner(config, &plan);
-        let store = self.store.restored(bump);
+        let owner = store_owner(config, &plan);
+        let store = self.store.into_new_cluster(bump);
         let revision = store.revision();
-        let state = image::write(&Urls::new(), &store.snapshot());
-        begin_with(&path, &owner, state)?;
+        let state = snapshot::encode(&ClientUrls::new(), &store.snapshot());
+        restore_into(&path, &owner, state)?;
         Ok(revision)
     }
 }
 
-/// Makes the data of a member whose log begins with a snapshot: all of them, or none. In a folder
-/// that had nothing of them yet a member would begin with nothing.
-pub(crate) fn begin_with(path: &Path, owner: &Owner, state: Vec<u8>) -> Result<(), BackupError> {
-    let Some(name) = path.file_name() else { return fill(path, owner, state) };
+/// Creates the data directory of a member whose log begins with a snapshot, completely or not at
+/// all. A member would start empty with an incomplete directory.
+pub(crate) fn restore_into(path: &Path, owner: &Owner, state: Vec<u8>) -> Result<(), BackupError> {
+    let Some(name) = path.file_name() else { return write_data(path, owner, state) };
     let part = path.with_file_name([name, OsStr::new(".part")].join(OsStr::new("")));
     if part.exists() {
         return Err(BackupError::Unfinished { path: part });
     }
-    let unusable = |source| OpenError::Unusable { path: path.to_owned(), source };
+    let unusable = |source| OpenError::Io { path: path.to_owned(), source };
     let above = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let begun = fill(&part, owner, state).and_then(|()| {
+    let restored = write_data(&part, owner, state).and_then(|()| {
         fs::rename(&part, path).and_then(|()| sync_directory(above)).map_err(unusable)?;
         Ok(())
     });
-    if begun.is_err() {
-        // It has nothing that the backup has not.
+    if restored.is_err() {
+        // All its contents are in the backup.
         let _ = fs::remove_dir_all(&part);
     }
-    begun
+    restored
 }
 
-fn fill(path: &Path, owner: &Owner, state: Vec<u8>) -> Result<(), BackupError> {
+fn write_data(path: &Path, owner: &Owner, state: Vec<u8>) -> Result<(), BackupError> {
     let members = Members::of(ProcessSet::first(owner.group_size));
-    let last = Place { index: 1, term: 1 };
-    let stable = Stable::of_snapshot(Snapshot { last, members, state: Payload::new(state) });
-    let stable = postcard::to_stdvec(&stable).expect("a state can be encoded");
+    let last = EntryId { index: 1, term: 1 };
+    let stable = Stable::from_snapshot(Snapshot { last, members, state: Payload::new(state) });
+    let stable = postcard::to_stdvec(&stable).expect("a state has an encoding");
     tenure_runtime::Store::open(path, owner, SCHEMA)?.save(&stable)?;
     Ok(())
 }

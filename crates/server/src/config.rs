@@ -1,4 +1,4 @@
-//! What a member is told when it starts: names, addresses, and where its data lie.
+//! Configuration of a member, and the plan that results from it.
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
@@ -7,83 +7,88 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-use crate::bounds::Bounds;
-use crate::url::{Url, UrlError, urls};
+pub use bounds::Bounds;
+use url::urls;
+pub use url::{Url, UrlError};
 
-/// What a member is told when it starts, under the names that etcd has for it. What is left out is
-/// as it is for one member on this machine.
+pub(crate) mod bounds;
+pub(crate) mod url;
+
+/// Configuration of a member, with the option names of etcd. The defaults are those of a single
+/// member that serves this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Config {
-    /// The name of this member, by which `initial_cluster` knows it.
+    /// Name of this member in `initial_cluster`.
     pub name: String,
-    /// The folder of its data; `NAME.tenure` where none is given.
+    /// Data directory; `NAME.tenure` if none is given.
     pub data_dir: Option<PathBuf>,
-    /// Where clients are served: URLs with commas between them.
+    /// URLs at which clients are served, separated by commas.
     pub listen_client_urls: String,
-    /// Where clients reach this member, as other members tell them; `listen_client_urls` where
-    /// nothing is given.
-    pub advertise_client_urls: Option<String>,
-    /// Where the other members reach this one; the URL of `initial_cluster` where none is given.
-    pub listen_peer_urls: Option<String>,
-    /// URL that other members are told for this one. It is the one of `initial_cluster`, if that is
+    /// Client URLs that the cluster publishes for this member; `listen_client_urls` if none are
     /// given.
+    pub advertise_client_urls: Option<String>,
+    /// URL at which this member listens for others; its URL in `initial_cluster` if none is given.
+    pub listen_peer_urls: Option<String>,
+    /// Peer URL that the cluster publishes for this member. It must be the one in
+    /// `initial_cluster`, if that is given.
     pub initial_advertise_peer_urls: Option<String>,
     /// Additional URLs at which only metrics and health are served.
     pub listen_metrics_urls: Option<String>,
-    /// The members: `NAME=URL` of each, with commas between them, the same on all.
+    /// All members as `NAME=URL`, separated by commas. The list must be the same on all members.
     pub initial_cluster: Option<String>,
-    /// Where this member dials others if not at their URLs: `NAME=HOST:PORT` with commas between
-    /// them. Somebody stands between members then, and may cut them off from each other: for tests,
-    /// and nothing that a file says.
+    /// Addresses at which this member dials others instead of their URLs: `NAME=HOST:PORT`,
+    /// separated by commas. Tests put proxies there. Configuration files cannot set it.
     #[serde(skip)]
     pub dial_peers: Option<String>,
-    /// What the cluster is called: members of another are refused.
+    /// Name of the cluster. Members of another cluster are rejected.
     pub initial_cluster_token: String,
-    /// Whether this member begins with the others, or takes the place of one that was removed.
+    /// Whether the cluster is new, or this member replaces a removed one.
     pub initial_cluster_state: ClusterState,
-    /// How often a leader says that it is there, in milliseconds.
+    /// Time between two heartbeats of a leader, in milliseconds.
     pub heartbeat_interval: u64,
-    /// How long a leader may be silent at least before the others elect one, in milliseconds; they
-    /// wait at most twice as long.
+    /// Shortest time without a heartbeat after which a member starts an election, in milliseconds.
+    /// The longest is twice as long.
     pub election_timeout: u64,
-    /// After how many entries the log is replaced by a snapshot of the store; 0 for however many,
-    /// until they have 64 MiB.
+    /// Number of entries after which a snapshot replaces the head of the log. With 0 only the bytes
+    /// of the entries decide, from 64 MiB on.
     pub snapshot_count: u64,
-    /// How many entries before a snapshot are kept, for members that are a little behind.
+    /// Number of entries before a snapshot that are kept for members that lag a little.
     pub snapshot_catchup_entries: u64,
-    /// The certificate that clients are shown at `https`, and those that vouch for it: a PEM file.
+    /// PEM file with the certificate chain for `https`.
     pub cert_file: Option<PathBuf>,
-    /// The private key of that certificate: a PEM file.
+    /// PEM file with the private key of the certificate.
     pub key_file: Option<PathBuf>,
-    /// Who vouches for the certificates of clients, which they have to show then: a PEM file.
+    /// PEM file with the authorities of client certificates. If given, clients must present a
+    /// certificate.
     pub trusted_ca_file: Option<PathBuf>,
-    /// Whether clients have to show a certificate; so they do if `trusted_ca_file` is given.
+    /// True if clients must present a certificate. Implied by `trusted_ca_file`.
     pub client_cert_auth: bool,
-    /// The key by which the other members know this one: a file that `tenure keys new` makes.
+    /// File with the private key that authenticates this member to others, as `tenure keys new`
+    /// writes it.
     pub peer_private_key: Option<PathBuf>,
-    /// The keys by which it knows them, in the order of their names.
+    /// File with the public keys of all members, in the order of their names.
     pub peer_public_keys: Option<PathBuf>,
-    /// For how many seconds a token counts that a user is given for their password.
+    /// Time for which an unused token is valid, in seconds.
     pub auth_token_ttl: u64,
-    /// Origins whose web pages may read responses over HTTP, with commas between them; `*` for all.
+    /// Origins whose web pages may read responses over HTTP, separated by commas; `*` for all.
     pub cors: String,
     /// Size of the store, in bytes, at which puts and grants are rejected and the alarm NOSPACE is
     /// raised; 0 for 2 GiB, negative for no quota.
     pub quota_backend_bytes: i64,
-    /// Largest command of a client, in bytes.
+    /// Upper bound on the command of a client, in bytes.
     pub max_request_bytes: u64,
-    /// Most operations of a transaction.
+    /// Upper bound on the operations of a transaction.
     pub max_txn_ops: usize,
     /// Time after which an idle watcher that asks for progress notifications receives one, as Go
     /// writes durations: `10m`.
     #[serde(alias = "experimental-watch-progress-notify-interval")]
     pub watch_progress_notify_interval: String,
-    /// Whether to listen beyond this machine though nobody proves there who they are.
+    /// True if the server may listen beyond this machine without authentication.
     pub insecure: bool,
 }
 
-/// Peer URL of a member that is alone and was given none. It never listens there.
+/// Peer URL of a single member that was given none. It does not listen there.
 const DEFAULT_PEER_URL: &str = "http://127.0.0.1:2380";
 
 impl Default for Config {
@@ -121,83 +126,85 @@ impl Default for Config {
     }
 }
 
-/// What a member without data comes into.
+/// State of the cluster that a member without data joins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClusterState {
-    /// A cluster that begins with it.
+    /// A new cluster.
     #[default]
     New,
-    /// A cluster that has removed the member of this name, and is to take it in again.
+    /// A cluster that has removed the member of this name, and is about to add it again.
     Existing,
 }
 
-/// Why a configuration cannot be used. Nothing was started.
+/// Error in a configuration. Nothing was started.
 #[derive(Debug, Error)]
 pub enum ConfigError {
-    /// A URL means nothing, or cannot be served.
+    /// A URL is invalid or unsupported.
     #[error("{option}: {why}")]
     Url {
-        /// Which option it is in.
+        /// Option with the URL.
         option: &'static str,
-        /// What is wrong with it.
+        /// Reason.
         why: UrlError,
     },
-    /// The list of members is not one.
-    #[error("--initial-cluster: `{item}` is not NAME=URL")]
+    /// The list of members is malformed.
+    #[error("invalid member '{item}' in --initial-cluster: expected NAME=URL")]
     Member {
-        /// The part that is wrong.
+        /// Malformed item of the list.
         item: String,
     },
-    /// The name cannot be that of a folder, and no other was given.
-    #[error("--name {0}: no folder can be called so; say --data-dir, or another name")]
-    Folder(String),
-    /// Two members have one name.
-    #[error("--initial-cluster: two members are called `{0}`; each needs a name of its own")]
-    Twice(String),
-    /// This member is none of the cluster's.
-    #[error("--initial-cluster has no member `{name}`; its members are {members}")]
-    Stranger {
-        /// What this member is called.
+    /// The name is not usable as the name of a directory, and no directory was given.
+    #[error(
+        "--name '{0}' is not usable as a directory name: set --data-dir, or choose another name"
+    )]
+    UnusableName(String),
+    /// Two members have the same name.
+    #[error("--initial-cluster has two members named '{0}': names must be unique")]
+    DuplicateName(String),
+    /// The list of members does not contain this member.
+    #[error("--initial-cluster has no member '{name}': expected --name to be one of {members}")]
+    UnknownMember {
+        /// Name of this member.
         name: String,
-        /// Who is there.
+        /// Names in the list.
         members: String,
     },
-    /// Anybody could come in.
+    /// A listener would be reachable without authentication.
     #[error(
-        "{option}: {url} can be reached from other machines, and nobody proves there who they are; \
-         listen on 127.0.0.1, {remedy}, or say --insecure if everybody who can reach it is trusted"
+        "{option}: {url} is reachable from other machines without authentication: listen on \
+         127.0.0.1, {remedy}, or set --insecure if all who can reach it are trusted"
     )]
     Exposed {
-        /// Which option it is in.
+        /// Option with the URL.
         option: &'static str,
-        /// What can be reached.
+        /// URL that is reachable.
         url: String,
-        /// What would be right.
+        /// Options that would authenticate clients.
         remedy: &'static str,
     },
-    /// An option needs another one.
+    /// An option is missing that another one requires.
     #[error("{0}")]
     Incomplete(&'static str),
-    /// A certificate or a key cannot be used.
-    #[error("{option}: {path}: {says}")]
+    /// A certificate or key cannot be used.
+    #[error("{option}: {path}: {reason}")]
     Certificate {
-        /// Which option names it.
+        /// Option with the file.
         option: &'static str,
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// What is wrong with it.
-        says: String,
+        /// Reason.
+        reason: String,
     },
-    /// Times that make no sense together.
+    /// The election timeout is too short for the heartbeat interval.
     #[error(
-        "--election-timeout {election} must be at least 3 times --heartbeat-interval {heartbeat}, \
-         and that at least 1"
+        "invalid --election-timeout {election}: expected at least 3 times --heartbeat-interval \
+         {heartbeat}, which must be at least 1"
     )]
-    Times {
-        /// In milliseconds.
+    Timeouts {
+        /// Heartbeat interval, in milliseconds.
         heartbeat: u64,
-        /// In milliseconds.
+        /// Election timeout, in milliseconds.
         election: u64,
     },
     /// The value of an option cannot be used.
@@ -210,36 +217,36 @@ pub enum ConfigError {
         /// Values that are allowed.
         expected: &'static str,
     },
-    /// A file is not what it should be.
-    #[error("{path}: {says}")]
+    /// A configuration file or key file is invalid.
+    #[error("{path}: {reason}")]
     File {
-        /// Which.
+        /// Path of the file.
         path: String,
-        /// What is wrong, with the line where it is known.
-        says: String,
+        /// Reason, with the line if it is known.
+        reason: String,
     },
 }
 
-/// Who the members are and what follows from that: the same on all of them but for `me`.
+/// Validated configuration. It is the same on all members, except `me` and the addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// All members, in the order of their names: the order of their processes.
+    /// All members, ordered by name. A member's index is the number of its process.
     pub members: Vec<Member>,
-    /// Which of them this is.
+    /// Index of this member.
     pub me: usize,
-    /// What tells this cluster from others.
+    /// ID of the cluster, a hash of its token and members.
     pub cluster_id: u64,
-    /// Where clients are served.
-    pub clients: Vec<Place>,
-    /// Where only metrics and health are served.
-    pub metrics: Vec<Place>,
-    /// What clients are shown at `https`.
+    /// Listeners for clients.
+    pub clients: Vec<ListenAddress>,
+    /// Listeners for metrics and health only.
+    pub metrics: Vec<ListenAddress>,
+    /// Certificate files for `https`.
     pub certificates: Option<Certificates>,
-    /// Where this member listens for the others.
+    /// Address at which this member listens for others.
     pub peers: SocketAddr,
-    /// Where its data lie.
+    /// Data directory.
     pub directory: PathBuf,
-    /// Where clients reach this member.
+    /// Client URLs that the cluster publishes for this member.
     pub client_urls: Vec<String>,
     /// Origins whose web pages may read responses over HTTP.
     pub origins: Vec<String>,
@@ -247,61 +254,61 @@ pub struct Plan {
     pub bounds: Bounds,
 }
 
-/// Where clients are served.
+/// Address of a listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// The address to listen at.
+pub struct ListenAddress {
+    /// Address to bind.
     pub address: SocketAddr,
-    /// Whether they speak TLS.
-    pub is_sealed: bool,
+    /// True if clients must use TLS.
+    pub is_tls: bool,
 }
 
-/// The files of certificates, in PEM.
+/// Certificate files in PEM format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Certificates {
-    /// The one that clients are shown, and those that vouch for it.
-    pub own: PathBuf,
-    /// Its private key.
+    /// Certificate chain of the server.
+    pub cert: PathBuf,
+    /// Private key of the certificate.
     pub key: PathBuf,
-    /// Those that vouch for the ones that clients have to show; they show none, if nothing.
-    pub of_clients: Option<PathBuf>,
+    /// Authorities of client certificates; none if clients need no certificate.
+    pub client_ca: Option<PathBuf>,
 }
 
-/// One member, as all know it from the beginning.
+/// Member of the initial cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// What tells it from the others for ever.
+    /// ID of the member, a hash of the cluster's token, its name and its URL.
     pub id: u64,
-    /// What it is called.
+    /// Name of the member.
     pub name: String,
-    /// Where the others reach it; empty for a member that is alone and was given none.
+    /// Peer URL; empty for a single member that was given none.
     pub peer_url: String,
-    /// The same as `host:port`.
+    /// Address at which others dial it, as `host:port`.
     pub address: String,
 }
 
 impl Config {
-    /// Reads a TOML file whose keys are the options without their dashes in front.
+    /// Reads a TOML file whose keys are the names of options, without leading dashes.
     ///
     /// # Errors
     ///
     /// [`ConfigError::File`].
     pub fn read(path: &std::path::Path) -> Result<Config, ConfigError> {
-        let failed = |says| ConfigError::File { path: path.display().to_string(), says };
+        let failed = |reason| ConfigError::File { path: path.display().to_string(), reason };
         let text = std::fs::read_to_string(path)
-            .map_err(|error| failed(format!("cannot be read: {error}")))?;
+            .map_err(|error| failed(format!("cannot read the file: {error}")))?;
         toml::from_str(&text).map_err(|error| {
             let line = error.span().map(|it| text[..it.start].matches('\n').count() + 1);
-            let says = error.message().replace('\n', " ");
-            failed(format!("line {}: {says}", line.unwrap_or(1)))
+            let reason = error.message().replace('\n', " ");
+            failed(format!("line {}: {reason}", line.unwrap_or(1)))
         })
     }
 
-    /// What follows from it.
+    /// Validates the configuration, and returns the resulting plan.
     ///
     /// # Errors
     ///
-    /// [`ConfigError`] says which option cannot be, and what would be right.
+    /// [`ConfigError`] with the invalid option and the remedy.
     pub fn plan(&self) -> Result<Plan, ConfigError> {
         self.check()?;
         let clients = self.urls("--listen-client-urls", &self.listen_client_urls)?;
@@ -316,31 +323,36 @@ impl Config {
         let me = members.iter().position(|it| it.name == self.name);
         let me = me.ok_or_else(|| {
             let names: Vec<&str> = members.iter().map(|it| it.name.as_str()).collect();
-            ConfigError::Stranger { name: self.name.clone(), members: names.join(", ") }
+            ConfigError::UnknownMember { name: self.name.clone(), members: names.join(", ") }
         })?;
         let peers = match (&self.listen_peer_urls, &self.initial_cluster) {
             (Some(given), _) => given,
             (None, Some(_)) => &members[me].peer_url,
             (None, None) => DEFAULT_PEER_URL,
         };
-        let peers = self.urls_of_peers("--listen-peer-urls", peers)?;
+        let peers = self.peer_urls("--listen-peer-urls", peers)?;
         let metrics = self.listen_metrics_urls.as_deref();
         let metrics = metrics.map(|given| self.urls("--listen-metrics-urls", given));
         let metrics = metrics.transpose()?.unwrap_or_default();
         let certificates = self.certificates()?;
-        if certificates.is_none() && clients.iter().chain(&metrics).any(Url::is_sealed) {
-            let says = "--listen-client-urls: https needs --cert-file and --key-file";
-            return Err(ConfigError::Incomplete(says));
+        if certificates.is_none() && clients.iter().chain(&metrics).any(Url::is_tls) {
+            let reason = "--listen-client-urls with https requires --cert-file and --key-file";
+            return Err(ConfigError::Incomplete(reason));
         }
-        let is_alone = members.len() == 1;
+        let is_single_member = members.len() == 1;
         let has_keys = self.has_peer_keys()?;
         let directory = self.data_dir.clone();
         Ok(Plan {
-            clients: self.places("--listen-client-urls", &clients, false)?,
-            // Nothing can be changed there, nor are keys or values told.
-            metrics: self.places("--listen-metrics-urls", &metrics, true)?,
+            clients: self.listen_addresses("--listen-client-urls", &clients, false)?,
+            // Metrics reveal no keys or values, and nothing can be changed there.
+            metrics: self.listen_addresses("--listen-metrics-urls", &metrics, true)?,
             certificates,
-            peers: self.places("--listen-peer-urls", &peers[..1], is_alone || has_keys)?[0].address,
+            peers: self.listen_addresses(
+                "--listen-peer-urls",
+                &peers[..1],
+                is_single_member || has_keys,
+            )?[0]
+                .address,
             cluster_id: self.cluster_id(&members),
             members,
             me,
@@ -351,22 +363,21 @@ impl Config {
         })
     }
 
-    /// Checks the options that stand alone.
+    /// Checks options that do not depend on others.
     fn check(&self) -> Result<(), ConfigError> {
         let (heartbeat, election) = (self.heartbeat_interval, self.election_timeout);
         if heartbeat == 0 || election < heartbeat.saturating_mul(3) {
-            return Err(ConfigError::Times { heartbeat, election });
+            return Err(ConfigError::Timeouts { heartbeat, election });
         }
         if self.name.is_empty() {
-            return Err(ConfigError::Incomplete("--name is empty"));
+            return Err(ConfigError::Incomplete("--name must not be empty"));
         }
-        if self.data_dir.is_none() && !is_folder(&self.name) {
-            return Err(ConfigError::Folder(self.name.clone()));
+        if self.data_dir.is_none() && !is_directory_name(&self.name) {
+            return Err(ConfigError::UnusableName(self.name.clone()));
         }
         if self.auth_token_ttl == 0 {
-            let says =
-                "--auth-token-ttl 0: no token would ever count; say how many seconds one does";
-            return Err(ConfigError::Incomplete(says));
+            let reason = "invalid value '0' for --auth-token-ttl: expected at least 1 second";
+            return Err(ConfigError::Incomplete(reason));
         }
         Ok(())
     }
@@ -375,37 +386,37 @@ impl Config {
         urls(text).map_err(|why| ConfigError::Url { option, why })
     }
 
-    /// The same of members, who seal what they say by keys of their own.
-    fn urls_of_peers(&self, option: &'static str, text: &str) -> Result<Vec<Url>, ConfigError> {
+    /// Parses peer URLs. Members authenticate each other by keys of their own, so `https` requires
+    /// those keys.
+    fn peer_urls(&self, option: &'static str, text: &str) -> Result<Vec<Url>, ConfigError> {
         let urls = self.urls(option, text)?;
-        if urls.iter().any(Url::is_sealed) && !self.is_alone() && !self.has_peer_keys()? {
-            let says = "peer URLs with https: members authenticate each other by keys, not by \
-                        certificates; give all of them --peer-private-key and --peer-public-keys \
-                        (tenure keys new)";
-            return Err(ConfigError::Incomplete(says));
+        if urls.iter().any(Url::is_tls) && !self.is_single_member() && !self.has_peer_keys()? {
+            let reason = "peer URLs with https require keys, not certificates: set \
+                          --peer-private-key and --peer-public-keys on all members (tenure keys new)";
+            return Err(ConfigError::Incomplete(reason));
         }
         Ok(urls)
     }
 
     /// True if no other member is named.
-    pub fn is_alone(&self) -> bool {
+    pub fn is_single_member(&self) -> bool {
         let others = self.initial_cluster.iter().flat_map(|all| all.split(','));
         others.filter(|item| !item.trim().is_empty()).count() <= 1
     }
 
     fn certificates(&self) -> Result<Option<Certificates>, ConfigError> {
-        let incomplete = |says| Err(ConfigError::Incomplete(says));
+        let incomplete = |reason| Err(ConfigError::Incomplete(reason));
         if self.client_cert_auth && self.trusted_ca_file.is_none() {
-            return incomplete("--client-cert-auth needs --trusted-ca-file");
+            return incomplete("--client-cert-auth requires --trusted-ca-file");
         }
         match (&self.cert_file, &self.key_file) {
-            (Some(own), Some(key)) => {
-                let of_clients = self.trusted_ca_file.clone();
-                Ok(Some(Certificates { own: own.clone(), key: key.clone(), of_clients }))
+            (Some(cert), Some(key)) => {
+                let client_ca = self.trusted_ca_file.clone();
+                Ok(Some(Certificates { cert: cert.clone(), key: key.clone(), client_ca }))
             }
             (None, None) if self.trusted_ca_file.is_none() => Ok(None),
-            (None, None) => incomplete("--trusted-ca-file needs --cert-file and --key-file"),
-            _ => incomplete("--cert-file and --key-file need each other"),
+            (None, None) => incomplete("--trusted-ca-file requires --cert-file and --key-file"),
+            _ => incomplete("--cert-file and --key-file must be given together"),
         }
     }
 
@@ -414,56 +425,58 @@ impl Config {
             (Some(_), Some(_)) => Ok(true),
             (None, None) => Ok(false),
             _ => {
-                let says = "--peer-private-key and --peer-public-keys need each other";
-                Err(ConfigError::Incomplete(says))
+                let reason = "--peer-private-key and --peer-public-keys must be given together";
+                Err(ConfigError::Incomplete(reason))
             }
         }
     }
 
-    /// Where to listen, if that may be.
-    fn places(
+    /// Resolves the addresses of listeners, and rejects those that would be exposed.
+    fn listen_addresses(
         &self,
         option: &'static str,
         urls: &[Url],
         is_safe: bool,
-    ) -> Result<Vec<Place>, ConfigError> {
+    ) -> Result<Vec<ListenAddress>, ConfigError> {
         let remedy = match option {
-            "--listen-peer-urls" => "give members keys (--peer-private-key)",
-            _ => "say https and give it a certificate (--cert-file)",
+            "--listen-peer-urls" => "set --peer-private-key and --peer-public-keys",
+            _ => "use https with --cert-file and --key-file",
         };
         let address = |url: &Url| {
-            let why = |says: String| UrlError::Unresolved { url: url.to_string(), says };
+            let why = |reason: String| UrlError::Unresolved { url: url.to_string(), reason };
             let found = url.address().to_socket_addrs().map_err(|it| why(it.to_string()));
-            let found = found.and_then(|mut it| it.next().ok_or_else(|| why("no address".into())));
+            let found =
+                found.and_then(|mut it| it.next().ok_or_else(|| why("no address found".into())));
             let found = found.map_err(|why| ConfigError::Url { option, why })?;
-            let is_sealed = url.is_sealed();
-            let may_be = self.insecure || is_safe || is_sealed || is_here(found.ip());
+            let is_tls = url.is_tls();
+            let is_allowed = self.insecure || is_safe || is_tls || is_local(found.ip());
             let exposed = || ConfigError::Exposed { option, url: url.to_string(), remedy };
-            may_be.then_some(Place { address: found, is_sealed }).ok_or_else(exposed)
+            is_allowed.then_some(ListenAddress { address: found, is_tls }).ok_or_else(exposed)
         };
         urls.iter().map(address).collect()
     }
 
     fn members(&self) -> Result<Vec<Member>, ConfigError> {
-        let alone = format!("{}={DEFAULT_PEER_URL}", self.name);
-        let text = self.initial_cluster.as_deref().unwrap_or(&alone);
+        let default_cluster = format!("{}={DEFAULT_PEER_URL}", self.name);
+        let text = self.initial_cluster.as_deref().unwrap_or(&default_cluster);
         let advertised = self.initial_advertise_peer_urls.as_deref();
-        let advertised = advertised.map(|given| self.advertised(given)).transpose()?;
+        let advertised = advertised.map(|given| self.advertised_peer_urls(given)).transpose()?;
         let mut members = Vec::new();
         for item in text.split(',').map(str::trim).filter(|item| !item.is_empty()) {
             let wrong = || ConfigError::Member { item: item.to_owned() };
             let (name, url) = item.split_once('=').ok_or_else(wrong)?;
-            let url = self.urls_of_peers("--initial-cluster", url)?.remove(0);
-            let address = self.dialed(name)?.unwrap_or_else(|| url.address());
+            let url = self.peer_urls("--initial-cluster", url)?.remove(0);
+            let address = self.dial_address(name)?.unwrap_or_else(|| url.address());
             members.push(Member {
-                id: number(&[&self.initial_cluster_token, name, &url.to_string()]),
+                id: hash_id(&[&self.initial_cluster_token, name, &url.to_string()]),
                 name: name.to_owned(),
                 peer_url: url.to_string(),
                 address,
             });
         }
         if self.initial_cluster.is_none() {
-            // Its number is made of the default URL, as that of all its data is, whichever it has.
+            // The ID is a hash of the default URL, like all data of a single member, whatever its
+            // URL is.
             members[0].peer_url =
                 advertised.and_then(|all| all.into_iter().next()).unwrap_or_default();
         } else if let Some(advertised) = advertised
@@ -479,22 +492,22 @@ impl Config {
         members.sort_by(|one, other| one.name.cmp(&other.name));
         let same = members.windows(2).find(|pair| pair[0].name == pair[1].name);
         if let Some(pair) = same {
-            return Err(ConfigError::Twice(pair[0].name.clone()));
+            return Err(ConfigError::DuplicateName(pair[0].name.clone()));
         }
         Ok(members)
     }
 
-    fn advertised(&self, given: &str) -> Result<Vec<String>, ConfigError> {
-        let urls = self.urls_of_peers("--initial-advertise-peer-urls", given)?;
+    fn advertised_peer_urls(&self, given: &str) -> Result<Vec<String>, ConfigError> {
+        let urls = self.peer_urls("--initial-advertise-peer-urls", given)?;
         Ok(urls.iter().map(Url::to_string).collect())
     }
 
-    /// Where to dial a member, if not at its URL.
-    fn dialed(&self, name: &str) -> Result<Option<String>, ConfigError> {
+    /// Returns the address at which to dial a member, if it differs from its URL.
+    fn dial_address(&self, name: &str) -> Result<Option<String>, ConfigError> {
         for item in self.dial_peers.iter().flat_map(|all| all.split(',')) {
-            let says = "--dial-peers: say NAME=HOST:PORT, with commas between them";
-            let (whom, address) = item.split_once('=').ok_or(ConfigError::Incomplete(says))?;
-            if whom == name {
+            let reason = "invalid --dial-peers: expected NAME=HOST:PORT, separated by commas";
+            let (peer, address) = item.split_once('=').ok_or(ConfigError::Incomplete(reason))?;
+            if peer == name {
                 return Ok(Some(address.to_owned()));
             }
         }
@@ -509,12 +522,12 @@ impl Config {
             }
             None => parts.push(format!("{}={DEFAULT_PEER_URL}", self.name)),
         }
-        number(&parts.iter().map(String::as_str).collect::<Vec<_>>())
+        hash_id(&parts.iter().map(String::as_str).collect::<Vec<_>>())
     }
 }
 
-/// A number that is made of some words, and is not 0.
-fn number(words: &[&str]) -> u64 {
+/// Hashes words to an ID, which is never 0.
+fn hash_id(words: &[&str]) -> u64 {
     let mut hash = Sha256::new();
     for word in words {
         hash.update((word.len() as u64).to_be_bytes());
@@ -524,13 +537,13 @@ fn number(words: &[&str]) -> u64 {
     u64::from_be_bytes(first).max(1)
 }
 
-/// Whether an address can be reached from this machine alone.
-fn is_here(address: IpAddr) -> bool {
+/// True if only this machine can reach the address.
+fn is_local(address: IpAddr) -> bool {
     address.is_loopback()
 }
 
-/// Whether a folder beside others can be called so, with an ending.
-fn is_folder(name: &str) -> bool {
+/// True if a directory can have this name with a suffix.
+fn is_directory_name(name: &str) -> bool {
     !matches!(name, "." | "..") && !name.contains(['/', '\0'])
 }
 

@@ -1,68 +1,37 @@
-//! A replicated lock and election server that clients of etcd talk to.
+//! Replicated lock and election server for clients of etcd.
 //!
-//! The shell around what decides: the log (`relayed-log`, driven by `tenure-runtime`), the store
-//! (`tenure-store`), who counts the time of leases (`tenure-session`), and nothing else. It has
-//! sockets and clocks, and turns requests into commands and what came of them into answers.
+//! The crate provides sockets and clocks. All decisions are made by the log (`relayed-log`, driven
+//! by `tenure-runtime`), the store (`tenure-store`), and the lease rules (`tenure-session`).
 //!
 //! ```no_run
 //! # async fn run() -> Result<(), tenure_server::ServeError> {
 //! let config = tenure_server::Config::default();
 //! let server = tenure_server::Server::start(&config).await?;
-//! println!("clients are served at {}", server.addresses()[0]);
+//! println!("serves clients at {}", server.addresses()[0]);
 //! server.run(std::future::pending()).await
 //! # }
 //! ```
 
-#[cfg(test)]
-mod alone;
+mod auth;
 mod backup;
-mod beside;
-mod bounds;
-mod budget;
-mod caller;
+mod blocking;
 mod config;
-mod convert;
-mod cors;
-mod desk;
-mod enums;
-mod errand;
-mod eviction;
-pub mod exercise;
-mod gateway;
-mod hashing;
-mod image;
-mod intake;
-mod json_stream;
-mod leader_monitor;
-mod leases;
-mod led;
-mod length;
-mod listener;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
+mod log;
 mod member;
 mod metrics;
-mod peers;
-mod probes;
-mod process;
-mod proposal;
-mod quota;
-mod refusal;
-mod renewals;
-mod router;
+mod net;
 mod rpc;
-mod secrets;
 mod server;
-mod state;
-mod stopping;
-#[cfg_attr(not(feature = "tls"), path = "tls_none.rs")]
-mod tls;
-mod tokens;
-mod url;
-mod visits;
+#[cfg(test)]
+mod test_member;
 
 pub use backup::{Backup, BackupError, Summary};
-pub use bounds::Bounds;
-pub use config::{Certificates, ClusterState, Config, ConfigError, Member, Place, Plan};
-pub use eviction::Eviction;
+pub use config::{
+    Bounds, Certificates, ClusterState, Config, ConfigError, ListenAddress, Member, Plan, Url,
+    UrlError,
+};
 pub use member::ServeError;
-pub use server::{Server, Standing, Standings};
-pub use url::{Url, UrlError};
+pub use member::eviction::Eviction;
+pub use server::{LeaderStatus, LeaderWatch, Server};

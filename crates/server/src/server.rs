@@ -1,4 +1,4 @@
-//! A member as a whole: its log, its store, and the ports for clients.
+//! A whole member: its log, its store, and its listeners for clients.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -10,131 +10,136 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
-use crate::config::{Config, Place};
-use crate::listener::{self, PARTING, Scope};
+use crate::config::{Config, ListenAddress};
+use crate::log::state;
 use crate::member::{Member, ServeError};
-use crate::state;
-use crate::tls::Tls;
+use crate::net::listener::{self, CLOSE_TIMEOUT, Scope};
+use crate::net::tls::Tls;
 
-/// A port, and what seals what is said there.
-type Listening = (TcpListener, Option<Arc<Tls>>);
+/// Listener, with its TLS configuration if it serves TLS.
+type BoundListener = (TcpListener, Option<Arc<Tls>>);
 
-async fn bound(places: &[Place], tls: Option<&Arc<Tls>>) -> Result<Vec<Listening>, ServeError> {
+async fn bind_all(
+    places: &[ListenAddress],
+    tls: Option<&Arc<Tls>>,
+) -> Result<Vec<BoundListener>, ServeError> {
     let mut listeners = Vec::new();
-    for Place { address, is_sealed } in places {
-        let tls = tls.filter(|_| *is_sealed).cloned();
+    for ListenAddress { address, is_tls } in places {
+        let tls = tls.filter(|_| *is_tls).cloned();
         listeners.push((listener::bind(*address).await?, tls));
     }
     Ok(listeners)
 }
 
-/// A member that has started.
+/// Member that has started.
 #[derive(Debug)]
 pub struct Server {
     member: Arc<Member>,
     log: JoinHandle<Result<(), Failure>>,
-    listeners: Vec<Listening>,
-    /// Those at which only metrics and health are served.
-    metrics: Vec<Listening>,
+    listeners: Vec<BoundListener>,
+    /// Listeners that serve only metrics and health.
+    metrics: Vec<BoundListener>,
     addresses: Vec<SocketAddr>,
 }
 
-/// Who leads, as a member knows.
+/// Leader and term as a member knows them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
-    /// The leader's name; nothing where nobody leads.
+pub struct LeaderStatus {
+    /// Name of the leader; none if no leader is known.
     pub leader: Option<String>,
-    /// The latest term.
+    /// Latest term that the member knows.
     pub term: u64,
 }
 
-/// Who leads, whenever that changes.
+/// Receiver of changes of the leader.
 #[derive(Debug)]
-pub struct Standings {
-    standing: watch::Receiver<state::Standing>,
+pub struct LeaderWatch {
+    leader_status: watch::Receiver<state::LeaderStatus>,
     names: Vec<String>,
 }
 
-impl Standings {
-    /// Waits for the next change; nothing comes any more when the member has ended.
-    pub async fn next(&mut self) -> Option<Standing> {
-        self.standing.changed().await.ok()?;
-        let state::Standing { leader, term } = *self.standing.borrow_and_update();
-        Some(Standing { leader: leader.map(|leader| self.names[leader].clone()), term })
+impl LeaderWatch {
+    /// Waits for the next change and returns the new status; none once the member has stopped.
+    /// Returns the current status at the first call.
+    pub async fn next(&mut self) -> Option<LeaderStatus> {
+        self.leader_status.changed().await.ok()?;
+        let state::LeaderStatus { leader, term } = *self.leader_status.borrow_and_update();
+        Some(LeaderStatus { leader: leader.map(|leader| self.names[leader].clone()), term })
     }
 }
 
 impl Server {
-    /// Opens what the member stands on, and listens. Clients are served by [`Server::run`].
+    /// Opens the data directory, binds the listeners and starts the log. Clients are served by
+    /// [`Server::run`].
     ///
     /// # Errors
     ///
-    /// [`ServeError`]; nothing is left running.
+    /// [`ServeError`]. Nothing is left running.
     pub async fn start(config: &Config) -> Result<Server, ServeError> {
         let mut plan = config.plan()?;
         let tls = plan.certificates.as_ref().map(Tls::read).transpose()?.map(Arc::new);
-        let listeners = bound(&plan.clients, tls.as_ref()).await?;
-        let metrics = bound(&plan.metrics, tls.as_ref()).await?;
+        let listeners = bind_all(&plan.clients, tls.as_ref()).await?;
+        let metrics = bind_all(&plan.metrics, tls.as_ref()).await?;
         let addresses = listeners.iter().filter_map(|(it, _)| it.local_addr().ok());
         let addresses: Vec<SocketAddr> = addresses.collect();
         if config.advertise_client_urls.is_none() {
-            plan.client_urls = chosen(&plan.client_urls, &addresses);
+            plan.client_urls = with_chosen_ports(&plan.client_urls, &addresses);
         }
         let (member, log) = Member::start(config, plan)?;
         Ok(Server { member, log, listeners, metrics, addresses })
     }
 
-    /// Where clients are served, with the ports that the system chose if it did.
+    /// Returns the addresses of the listeners, with the ports that the system chose for port 0.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
 
-    /// The same as URLs.
+    /// Returns the addresses of the listeners as URLs.
     pub fn urls(&self) -> Vec<String> {
-        let sealed = self.listeners.iter().map(|(_, tls)| tls.is_some());
-        let scheme = |is_sealed| if is_sealed { "https" } else { "http" };
-        let both = sealed.zip(&self.addresses);
-        both.map(|(is_sealed, address)| format!("{}://{address}", scheme(is_sealed))).collect()
+        let is_tls = self.listeners.iter().map(|(_, tls)| tls.is_some());
+        let scheme = |is_tls| if is_tls { "https" } else { "http" };
+        let both = is_tls.zip(&self.addresses);
+        both.map(|(is_tls, address)| format!("{}://{address}", scheme(is_tls))).collect()
     }
 
-    /// Who leads, as soon as it is known, and whenever that changes.
-    pub fn standings(&self) -> Standings {
-        let standing = self.member.shared.standing.subscribe();
+    /// Returns a receiver of the leader status and its changes.
+    pub fn watch_leader(&self) -> LeaderWatch {
+        let leader_status = self.member.shared.leader_status.subscribe();
         let members = self.member.plan.members.iter();
-        Standings { standing, names: members.map(|it| it.name.clone()).collect() }
+        LeaderWatch { leader_status, names: members.map(|it| it.name.clone()).collect() }
     }
 
-    /// Serves clients until `stop`, or until the member cannot go on. It leaves in good order: who
-    /// leads hands over first.
+    /// Serves clients until `stop` resolves, or until the member fails. A leader hands over
+    /// leadership before it stops.
     ///
     /// # Errors
     ///
-    /// [`ServeError::Failure`] if the log cannot go on, [`ServeError::Evicted`] if this member must
-    /// not take part any more.
+    /// [`ServeError::Failure`] if the log fails, [`ServeError::Evicted`] if this member must not
+    /// participate any more.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), ServeError> {
         let Server { member, mut log, listeners, metrics, .. } = self;
         let listeners = listeners.into_iter().map(|it| (it, Scope::All));
         let metrics = metrics.into_iter().map(|it| (it, Scope::Metrics));
-        let serving = serve(listeners.chain(metrics).collect(), &member);
+        let serving = serve_all(listeners.chain(metrics).collect(), &member);
         let ended = tokio::select! {
             ended = &mut log => Some(ended),
             () = stop => None,
         };
         let ended = match ended {
             Some(ended) => {
-                // Each call is answered before the process ends.
+                // Each call ends with a response before the process exits.
                 member.shared.stop_serving();
                 drop(serving);
-                member.visits.end();
-                member.visits.left(PARTING).await;
+                member.connections.close_all();
+                member.connections.wait_closed(CLOSE_TIMEOUT).await;
                 ended
             }
             None => {
-                member.leave().await;
-                // Clients go to other members while this one does what it was asked, and passes on
-                // what another leads by then.
+                member.shut_down().await;
+                // New clients use other members. Meanwhile this member completes its calls, and
+                // forwards requests to the new leader.
                 drop(serving);
-                member.visits.end();
+                member.connections.close_all();
                 log.await
             }
         };
@@ -148,16 +153,17 @@ impl Server {
             Ok(ended) => Ok(ended?),
             Err(failed) => match failed.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),
-                // Cancelled: the runtime is going away.
+                // Cancelled: the runtime is shutting down.
                 Err(_) => Ok(()),
             },
         }
     }
 }
 
-/// Serves at all ports until what is returned is dropped. It is a function of its own, so that all
-/// of it is compiled here: what an `async fn` awaits is compiled where that is polled.
-fn serve(listeners: Vec<(Listening, Scope)>, member: &Arc<Member>) -> JoinSet<Infallible> {
+/// Serves all listeners until the returned set is dropped.
+///
+/// This is not a part of an `async fn`, whose code is compiled in the crate that polls it.
+fn serve_all(listeners: Vec<(BoundListener, Scope)>, member: &Arc<Member>) -> JoinSet<Infallible> {
     let mut serving = JoinSet::new();
     for ((listener, tls), scope) in listeners {
         serving.spawn(listener::serve(listener, tls, member.clone(), scope));
@@ -165,8 +171,8 @@ fn serve(listeners: Vec<(Listening, Scope)>, member: &Arc<Member>) -> JoinSet<In
     serving
 }
 
-/// URLs with the ports that the system chose, where it was to choose one.
-fn chosen(urls: &[String], addresses: &[SocketAddr]) -> Vec<String> {
+/// Returns the URLs with the ports that the system chose for port 0.
+fn with_chosen_ports(urls: &[String], addresses: &[SocketAddr]) -> Vec<String> {
     let both = urls.iter().zip(addresses);
     both.map(|(url, address)| match url.strip_suffix(":0") {
         Some(host) => format!("{host}:{}", address.port()),

@@ -1,177 +1,183 @@
-//! The leader's half: how much is left of each lease, as far as its owners may believe.
+//! The lessor: the leader's bookkeeping of the time that is left of each lease.
 //!
-//! A lease is counted in parts, of which one timer each runs. When a part is over and it was not
-//! the last, what is left is noted by an entry of the log, so that the next leader goes on from
-//! there; when it was the last, an entry is to end the lease. A leader that hands over notes what
-//! is left of the part that runs. So each change of leader delays the end of a lease by one part at
-//! most. A renewal costs no entry, unless less than all was noted before: then an entry notes that
-//! all of it is left again. One entry notes many leases.
+//! A lease is counted in parts, with one timer at a time. After each part but the last, an entry of
+//! the log records the remaining time. A new leader counts from the last record. After the last
+//! part, an entry ends the lease.
 //!
-//! **Why a lease that was renewed is not ended.** A renewal is answered only when all three hold:
-//! nothing is under way that ends the lease; all of it is what a next leader would count from; and
-//! a majority says that this is still the leader, after the renewal came. The last is for whoever
-//! runs this to see to, before it hands the renewal over. What is on its way to the log when an
-//! entry renews the lease comes too late to shorten or to end it: each such entry says what it had
-//! seen of the lease, and is void if that is renewed by then.
+//! A leader that hands over also records the remaining time of the running part. Each change of
+//! leader therefore delays the end of a lease by one part at most. A renewal needs an entry only if
+//! less than the full TTL was recorded; one entry serves many leases.
+//!
+//! **Why a renewed lease does not end.** A renewal is confirmed only if three conditions hold. No
+//! entry that ends the lease is pending. The full TTL is recorded, so a new leader would count from
+//! there. A majority has confirmed this leader after the renewal arrived; the caller checks this
+//! before it calls [`Lessor::renew`].
+//!
+//! A pending entry that shortens or ends the lease names the last renewal it knew of. It has no
+//! effect if an entry has renewed the lease since.
 
 use alloc::collections::BTreeMap;
 
-/// Into which parts leases are divided, in the unit of their lengths.
+/// Division of leases into parts. Lengths are in the unit of the TTL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Parts {
-    /// A lease has this many parts, each of the same length.
-    pub number: u64,
-    /// No part is shorter than this, unless less is left of the lease.
-    pub least: u64,
+pub struct LeaseParts {
+    /// Number of parts of a lease, all of the same length.
+    pub count: u64,
+    /// Lower bound on the length of a part, unless less is left of the lease.
+    pub min_length: u64,
 }
 
-impl Parts {
-    /// Parts of a tenth of the lease, or of one unit if that is longer.
-    pub const TENTHS: Parts = Parts { number: 10, least: 1 };
+impl LeaseParts {
+    /// Ten parts, each at least one unit long.
+    pub const TENTHS: LeaseParts = LeaseParts { count: 10, min_length: 1 };
 
-    /// Returns the length of the part that begins when `left` is left of `all`.
-    fn next(self, left: u64, all: u64) -> u64 {
-        (all / self.number).max(self.least).min(left)
+    /// Returns the length of the part that begins when `left` of the TTL is left.
+    fn next(self, left: u64, ttl: u64) -> u64 {
+        (ttl / self.count).max(self.min_length).min(left)
     }
 }
 
-/// What becomes of a renewal.
+/// Result of a renewal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Renewal {
-    /// It is answered, and the timer of the lease armed anew.
-    Answered {
-        /// How long its first part is.
+    /// The renewal can be confirmed. The timer of the lease restarts.
+    Accepted {
+        /// Length of the first part.
         part: u64,
     },
-    /// It is answered when it is noted that all of the lease is left: that is to be proposed.
-    Noted {
-        /// How much that is.
-        all: u64,
+    /// The renewal can be confirmed once an entry has recorded the full TTL; the caller proposes
+    /// it.
+    NeedsCheckpoint {
+        /// The TTL to record.
+        ttl: u64,
     },
-    /// It waits: the end of the lease is being written.
-    Waits,
-    /// There is no such lease.
-    Gone,
+    /// The end of the lease is pending. The renewal waits for the outcome.
+    Pending,
+    /// The lease does not exist.
+    NotFound,
 }
 
-/// What is to be proposed when the timer of a lease fires.
+/// Entry to propose when the timer of a lease fires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum RunOut {
-    /// That so much is left; the timer of the next part begins now.
-    Note {
-        /// How much.
+pub enum LeaseProposal {
+    /// Record the remaining time. The timer of the next part starts now.
+    Checkpoint {
+        /// Remaining time of the lease.
         left: u64,
-        /// How long the next part is.
+        /// Length of the next part.
         part: u64,
     },
-    /// That the lease ends, or again that it does: until that is decided it is not renewed.
-    End,
-    /// Nothing: it is not there.
-    Nothing,
+    /// End the lease, or propose its end again. It cannot be renewed until that is decided.
+    Expire,
+    /// Nothing: the lease does not exist.
+    None,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Counted {
-    /// How much is left when the part begins that is counted.
+struct LeaseState {
+    /// Time left at the start of the running part.
     left: u64,
-    /// From how much a next leader would count.
-    noted: u64,
-    /// All of it.
-    all: u64,
-    /// While its end is being written: the `seen` of [`Lessor::run_out`], of the last one.
-    ends: Option<u64>,
+    /// Time from which a new leader would count.
+    checkpointed: u64,
+    /// The full TTL.
+    ttl: u64,
+    /// While an end is pending: the `seen` of the last call of [`Lessor::on_timer`].
+    pending_expiry: Option<u64>,
 }
 
-/// The leases of a leader, by whatever names them.
+/// The leases that a leader counts, by their names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Lessor<L> {
-    parts: Parts,
-    leases: BTreeMap<L, Counted>,
+    parts: LeaseParts,
+    leases: BTreeMap<L, LeaseState>,
 }
 
 impl<L: Ord + Copy> Lessor<L> {
-    /// One that has no leases yet.
-    pub const fn new(parts: Parts) -> Self {
+    /// Creates a lessor without leases.
+    pub const fn new(parts: LeaseParts) -> Self {
         Lessor { parts, leases: BTreeMap::new() }
     }
 
-    /// A lease begins, or is found by a new leader, or an entry says what is left of it. Tells how
-    /// long the part is whose timer begins now, unless no more than that is counted already.
-    pub fn left(&mut self, lease: L, left: u64, all: u64) -> Option<u64> {
-        let counted = self.leases.get(&lease);
-        if left < all && counted.is_some_and(|counted| counted.noted <= left) {
+    /// Records that a lease begins, was found by a new leader, or has a newly recorded remaining
+    /// time. Returns the length of the part whose timer starts now; `None` if no more than that is
+    /// counted already.
+    pub fn set_remaining(&mut self, lease: L, left: u64, ttl: u64) -> Option<u64> {
+        let state = self.leases.get(&lease);
+        if left < ttl && state.is_some_and(|state| state.checkpointed <= left) {
             return None;
         }
-        self.leases.insert(lease, Counted { left, noted: left, all, ends: None });
-        Some(self.parts.next(left, all))
+        self.leases
+            .insert(lease, LeaseState { left, checkpointed: left, ttl, pending_expiry: None });
+        Some(self.parts.next(left, ttl))
     }
 
-    /// Prepares a hand-over: returns how much of a lease is to be noted, as `left` is left of it
-    /// now. Returns nothing if the next leader would count from no more than that anyway, or if
-    /// the end of the lease is being written. The timer goes on.
-    pub fn note(&mut self, lease: L, left: u64) -> Option<u64> {
-        let counted = self.leases.get_mut(&lease)?;
-        if counted.ends.is_some() || left >= counted.noted {
+    /// Prepares a hand-over while `left` of the lease is left. Returns the remaining time to
+    /// record; `None` if a new leader would count from no more than that, or if an end is pending.
+    /// The timer continues.
+    pub fn checkpoint_for_handover(&mut self, lease: L, left: u64) -> Option<u64> {
+        let state = self.leases.get_mut(&lease)?;
+        if state.pending_expiry.is_some() || left >= state.checkpointed {
             return None;
         }
-        // From now on a next leader may count from there.
-        counted.noted = left;
+        // From now on a new leader may count from there.
+        state.checkpointed = left;
         Some(left)
     }
 
-    /// A lease is over.
-    pub fn ended(&mut self, lease: L) {
+    /// Removes a lease that has ended.
+    pub fn remove(&mut self, lease: L) {
         self.leases.remove(&lease);
     }
 
-    /// A lease was to end, and the entry did not end it: all of it is left. Returns the length of
-    /// its first part, whose timer begins now.
+    /// Records that an entry did not end a lease, so the full TTL is left. Returns the length of
+    /// its first part, whose timer starts now.
     ///
-    /// `seen` is that of [`Lessor::run_out`], from which the entry was made. Returns nothing if it
-    /// is not that of the last end that was proposed: then the lease was renewed and is counted
-    /// since, or another end is under way that may still be carried out.
-    pub fn spared(&mut self, lease: L, seen: u64) -> Option<u64> {
-        let counted = self.leases.get_mut(&lease)?;
-        if counted.ends != Some(seen) {
+    /// `seen` is the argument of [`Lessor::on_timer`] for which the entry was proposed. Returns
+    /// `None` if a later end was proposed, or none is pending. Then the lease has been renewed and
+    /// counted since, or the later end may still take effect.
+    pub fn on_expiry_rejected(&mut self, lease: L, seen: u64) -> Option<u64> {
+        let state = self.leases.get_mut(&lease)?;
+        if state.pending_expiry != Some(seen) {
             return None;
         }
-        (counted.left, counted.ends) = (counted.all, None);
-        Some(self.parts.next(counted.all, counted.all))
+        (state.left, state.pending_expiry) = (state.ttl, None);
+        Some(self.parts.next(state.ttl, state.ttl))
     }
 
-    /// A renewal, from somebody to whom this is the leader.
+    /// Renews a lease. A majority must have confirmed this leader after the renewal arrived.
     pub fn renew(&mut self, lease: L) -> Renewal {
-        let Some(counted) = self.leases.get_mut(&lease) else { return Renewal::Gone };
-        let all = counted.all;
-        if counted.ends.is_some() {
-            return Renewal::Waits;
+        let Some(state) = self.leases.get_mut(&lease) else { return Renewal::NotFound };
+        let ttl = state.ttl;
+        if state.pending_expiry.is_some() {
+            return Renewal::Pending;
         }
-        if counted.noted < all {
-            return Renewal::Noted { all };
+        if state.checkpointed < ttl {
+            return Renewal::NeedsCheckpoint { ttl };
         }
-        counted.left = all;
-        Renewal::Answered { part: self.parts.next(all, all) }
+        state.left = ttl;
+        Renewal::Accepted { part: self.parts.next(ttl, ttl) }
     }
 
-    /// The timer of a lease fires: a part of it is over, or its end is to be written again. `seen`
-    /// grows with each entry that renews the lease, and an end is void if that is more by then.
-    pub fn run_out(&mut self, lease: L, seen: u64) -> RunOut {
-        let Some(counted) = self.leases.get_mut(&lease) else { return RunOut::Nothing };
-        let Counted { left, all, .. } = *counted;
-        counted.left = left - self.parts.next(left, all);
-        if counted.left == 0 {
-            counted.ends = Some(seen);
-            return RunOut::End;
+    /// Handles the timer of a lease: a part has passed, or its end must be proposed again. `seen`
+    /// is the number of the last entry that renewed the lease. A proposed end has no effect if it
+    /// is larger when the entry is applied.
+    pub fn on_timer(&mut self, lease: L, seen: u64) -> LeaseProposal {
+        let Some(state) = self.leases.get_mut(&lease) else { return LeaseProposal::None };
+        let LeaseState { left, ttl, .. } = *state;
+        state.left = left - self.parts.next(left, ttl);
+        if state.left == 0 {
+            state.pending_expiry = Some(seen);
+            return LeaseProposal::Expire;
         }
-        // From now on a next leader may count from there.
-        counted.noted = counted.left;
-        RunOut::Note { left: counted.left, part: self.parts.next(counted.left, all) }
+        // From now on a new leader may count from there.
+        state.checkpointed = state.left;
+        LeaseProposal::Checkpoint { left: state.left, part: self.parts.next(state.left, ttl) }
     }
 
-    /// How much is left of a lease when the part is over that is counted.
-    pub fn beyond(&self, lease: L) -> Option<u64> {
-        let Counted { left, all, .. } = *self.leases.get(&lease)?;
-        Some(left - self.parts.next(left, all))
+    /// Returns the time that will be left of a lease after the running part.
+    pub fn remaining_after_part(&self, lease: L) -> Option<u64> {
+        let LeaseState { left, ttl, .. } = *self.leases.get(&lease)?;
+        Some(left - self.parts.next(left, ttl))
     }
 }
 
@@ -181,86 +187,96 @@ mod tests {
 
     use super::*;
 
-    const EACH: Parts = Parts { number: 10, least: 1 };
+    const EACH: LeaseParts = LeaseParts { count: 10, min_length: 1 };
 
     #[test]
     fn lease_runs_out_in_parts_unless_renewed() {
         let mut lessor = Lessor::new(EACH);
-        assert_eq!(lessor.left('a', 2, 2), Some(1));
-        assert_eq!(lessor.renew('a'), Renewal::Answered { part: 1 });
-        assert_eq!(lessor.run_out('a', 0), RunOut::Note { left: 1, part: 1 });
-        let noted = Renewal::Noted { all: 2 };
-        assert_eq!(lessor.renew('a'), noted, "a next leader would count from one part");
-        assert_eq!(lessor.left('a', 1, 2), None, "it is counted from there already");
-        assert_eq!(lessor.left('a', 2, 2), Some(1));
-        assert_eq!(lessor.run_out('a', 0), RunOut::Note { left: 1, part: 1 });
-        assert_eq!(lessor.run_out('a', 0), RunOut::End);
-        assert_eq!(lessor.renew('a'), Renewal::Waits);
-        lessor.ended('a');
-        assert_eq!((lessor.renew('a'), lessor.run_out('a', 0)), (Renewal::Gone, RunOut::Nothing));
+        assert_eq!(lessor.set_remaining('a', 2, 2), Some(1));
+        assert_eq!(lessor.renew('a'), Renewal::Accepted { part: 1 });
+        assert_eq!(lessor.on_timer('a', 0), LeaseProposal::Checkpoint { left: 1, part: 1 });
+        let noted = Renewal::NeedsCheckpoint { ttl: 2 };
+        assert_eq!(lessor.renew('a'), noted, "a new leader would count from one part");
+        assert_eq!(lessor.set_remaining('a', 1, 2), None, "it is counted from there already");
+        assert_eq!(lessor.set_remaining('a', 2, 2), Some(1));
+        assert_eq!(lessor.on_timer('a', 0), LeaseProposal::Checkpoint { left: 1, part: 1 });
+        assert_eq!(lessor.on_timer('a', 0), LeaseProposal::Expire);
+        assert_eq!(lessor.renew('a'), Renewal::Pending);
+        lessor.remove('a');
+        assert_eq!(
+            (lessor.renew('a'), lessor.on_timer('a', 0)),
+            (Renewal::NotFound, LeaseProposal::None)
+        );
     }
 
-    /// The entry may still be committed, so no renewal is answered.
+    /// The entry may still be committed, so no renewal may be confirmed.
     #[test]
     fn renewal_waits_until_an_end_is_decided() {
         let mut lessor = Lessor::new(EACH);
-        assert_eq!(lessor.left('a', 1, 1), Some(1));
-        assert_eq!((lessor.run_out('a', 3), lessor.run_out('a', 3)), (RunOut::End, RunOut::End));
-        assert_eq!(lessor.renew('a'), Renewal::Waits);
-        assert_eq!(lessor.spared('a', 3), Some(1));
-        assert_eq!(lessor.renew('a'), Renewal::Answered { part: 1 });
-        assert_eq!(lessor.spared('a', 3), None, "the same end, proposed twice");
+        assert_eq!(lessor.set_remaining('a', 1, 1), Some(1));
+        assert_eq!(
+            (lessor.on_timer('a', 3), lessor.on_timer('a', 3)),
+            (LeaseProposal::Expire, LeaseProposal::Expire)
+        );
+        assert_eq!(lessor.renew('a'), Renewal::Pending);
+        assert_eq!(lessor.on_expiry_rejected('a', 3), Some(1));
+        assert_eq!(lessor.renew('a'), Renewal::Accepted { part: 1 });
+        assert_eq!(lessor.on_expiry_rejected('a', 3), None, "the same end, proposed twice");
     }
 
-    /// The first end is decided after the lease was renewed by an entry and has run out again.
+    /// The first end is decided after an entry renewed the lease and it ran out again.
     #[test]
     fn renewal_waits_for_the_last_of_two_ends() {
         let mut lessor = Lessor::new(EACH);
-        assert_eq!(lessor.left('a', 1, 1), Some(1));
-        assert_eq!(lessor.run_out('a', 3), RunOut::End);
-        assert_eq!(lessor.left('a', 1, 1), Some(1), "an entry renews it");
-        assert_eq!(lessor.run_out('a', 5), RunOut::End);
-        assert_eq!(lessor.spared('a', 3), None);
-        assert_eq!(lessor.renew('a'), Renewal::Waits, "the second end is under way");
-        assert_eq!(lessor.spared('a', 5), Some(1));
-        assert_eq!(lessor.renew('a'), Renewal::Answered { part: 1 });
+        assert_eq!(lessor.set_remaining('a', 1, 1), Some(1));
+        assert_eq!(lessor.on_timer('a', 3), LeaseProposal::Expire);
+        assert_eq!(lessor.set_remaining('a', 1, 1), Some(1), "an entry renews the lease");
+        assert_eq!(lessor.on_timer('a', 5), LeaseProposal::Expire);
+        assert_eq!(lessor.on_expiry_rejected('a', 3), None);
+        assert_eq!(lessor.renew('a'), Renewal::Pending, "the second end is pending");
+        assert_eq!(lessor.on_expiry_rejected('a', 5), Some(1));
+        assert_eq!(lessor.renew('a'), Renewal::Accepted { part: 1 });
     }
 
     #[test]
     fn parts_are_a_tenth_of_the_lease_or_one_unit() {
-        let mut lessor = Lessor::new(Parts::TENTHS);
-        assert_eq!(lessor.left("long", 61, 61), Some(6));
-        assert_eq!(lessor.beyond("long"), Some(55));
+        let mut lessor = Lessor::new(LeaseParts::TENTHS);
+        assert_eq!(lessor.set_remaining("long", 61, 61), Some(6));
+        assert_eq!(lessor.remaining_after_part("long"), Some(55));
         for left in (1..=9).rev().map(|part| 6 * part + 1) {
-            assert_eq!(lessor.run_out("long", 0), RunOut::Note { left, part: 6 });
+            assert_eq!(lessor.on_timer("long", 0), LeaseProposal::Checkpoint { left, part: 6 });
         }
-        assert_eq!(lessor.run_out("long", 0), RunOut::Note { left: 1, part: 1 });
-        assert_eq!(lessor.run_out("long", 0), RunOut::End);
-        assert_eq!(lessor.left("found", 3, 61), Some(3));
-        assert_eq!(lessor.left("short", 2, 2), Some(1));
-        assert_eq!(lessor.run_out("short", 0), RunOut::Note { left: 1, part: 1 });
+        assert_eq!(lessor.on_timer("long", 0), LeaseProposal::Checkpoint { left: 1, part: 1 });
+        assert_eq!(lessor.on_timer("long", 0), LeaseProposal::Expire);
+        assert_eq!(lessor.set_remaining("found", 3, 61), Some(3));
+        assert_eq!(lessor.set_remaining("short", 2, 2), Some(1));
+        assert_eq!(lessor.on_timer("short", 0), LeaseProposal::Checkpoint { left: 1, part: 1 });
     }
 
     #[test]
-    fn hand_over_notes_what_is_left_and_renewals_are_noted_after_it() {
-        let mut lessor = Lessor::new(Parts::TENTHS);
-        assert_eq!(lessor.left('a', 60, 60), Some(6));
-        assert_eq!(lessor.note('a', 60), None);
-        assert_eq!(lessor.note('a', 57), Some(57));
-        assert_eq!(lessor.note('a', 57), None, "it is noted");
-        assert_eq!(lessor.renew('a'), Renewal::Noted { all: 60 }, "a next leader has 57");
-        assert_eq!(lessor.left('a', 57, 60), None, "its timer goes on");
-        assert_eq!(lessor.left('a', 58, 60), None, "an older note that took its time");
-        assert_eq!(lessor.run_out('a', 0), RunOut::Note { left: 54, part: 6 });
-        assert_eq!(lessor.left('b', 1, 1), Some(1));
-        assert_eq!(lessor.run_out('b', 0), RunOut::End);
-        assert_eq!(lessor.note('b', 0), None, "its end is being written");
+    fn handover_checkpoints_remaining_time_and_later_renewals() {
+        let mut lessor = Lessor::new(LeaseParts::TENTHS);
+        assert_eq!(lessor.set_remaining('a', 60, 60), Some(6));
+        assert_eq!(lessor.checkpoint_for_handover('a', 60), None);
+        assert_eq!(lessor.checkpoint_for_handover('a', 57), Some(57));
+        assert_eq!(lessor.checkpoint_for_handover('a', 57), None, "it is recorded already");
+        assert_eq!(
+            lessor.renew('a'),
+            Renewal::NeedsCheckpoint { ttl: 60 },
+            "a new leader would count from 57"
+        );
+        assert_eq!(lessor.set_remaining('a', 57, 60), None, "the timer continues");
+        assert_eq!(lessor.set_remaining('a', 58, 60), None, "an older record that was delayed");
+        assert_eq!(lessor.on_timer('a', 0), LeaseProposal::Checkpoint { left: 54, part: 6 });
+        assert_eq!(lessor.set_remaining('b', 1, 1), Some(1));
+        assert_eq!(lessor.on_timer('b', 0), LeaseProposal::Expire);
+        assert_eq!(lessor.checkpoint_for_handover('b', 0), None, "its end is pending");
     }
 
-    /// All schedules of leases that nobody renews: after each part the leader may stay, be killed
-    /// in the middle of the next part, or hand over there.
+    /// Explores all schedules of unrenewed leases. After each part the leader stays, is killed
+    /// during the next part, or hands over there.
     #[test]
-    fn each_change_of_leader_delays_the_end_by_one_part_at_most() {
+    fn leader_change_delays_expiry_by_at_most_one_part() {
         #[derive(Clone, Copy, PartialEq)]
         enum Then {
             Stays,
@@ -277,33 +293,37 @@ mod tests {
                 };
                 let schedule: Vec<Then> = (0..depth).map(step).collect();
                 let (mut noted, mut passed, mut allowed) = (all, 0, all);
-                let mut lessor = Lessor::new(Parts::TENTHS);
-                let mut part = lessor.left('a', all, all).expect("it begins");
+                let mut lessor = Lessor::new(LeaseParts::TENTHS);
+                let mut part = lessor.set_remaining('a', all, all).expect("the lease begins");
                 let mut steps = schedule.into_iter();
                 loop {
                     match steps.next() {
                         None | Some(Then::Stays) => {}
                         Some(then) => {
-                            // Nearly all of the part has passed.
+                            // Nearly the whole part has passed.
                             passed += part;
                             allowed += if then == Then::HandsOver { 1 } else { part };
                             if then == Then::HandsOver {
-                                let left = lessor.beyond('a').expect("it is there") + 1;
-                                noted = lessor.note('a', left).unwrap_or(noted);
+                                let left =
+                                    lessor.remaining_after_part('a').expect("the lease exists") + 1;
+                                noted = lessor.checkpoint_for_handover('a', left).unwrap_or(noted);
                             }
-                            lessor = Lessor::new(Parts::TENTHS);
-                            part = lessor.left('a', noted, all).expect("it is found");
+                            lessor = Lessor::new(LeaseParts::TENTHS);
+                            part =
+                                lessor.set_remaining('a', noted, all).expect("the lease is found");
                             continue;
                         }
                     }
                     passed += part;
-                    match lessor.run_out('a', 0) {
-                        RunOut::Note { left, part: next } => (noted, part) = (left, next),
-                        RunOut::End => break,
-                        RunOut::Nothing => panic!("the lease is there"),
+                    match lessor.on_timer('a', 0) {
+                        LeaseProposal::Checkpoint { left, part: next } => {
+                            (noted, part) = (left, next)
+                        }
+                        LeaseProposal::Expire => break,
+                        LeaseProposal::None => panic!("the lease exists"),
                     }
                 }
-                assert!(passed <= allowed, "{all}: {passed} after {allowed}");
+                assert!(passed <= allowed, "TTL {all}: {passed} after {allowed}");
             }
         }
     }

@@ -1,7 +1,8 @@
-//! What both sides of a lock service decide about sessions: pure, and without a clock.
+//! Decisions about sessions for both sides of a lock service, as pure state machines without a
+//! clock.
 //!
-//! Each type is told what happened and answers with what is to be done. Time is timers: whoever
-//! runs this arms what it is told to arm, from that very moment on, and says when it fires.
+//! Each method takes an event and returns the actions to perform. The caller runs the timers: it
+//! arms them at the moment of the call and reports when they fire.
 //!
 #![doc = include_str!("../README.md")]
 #![no_std]
@@ -14,8 +15,8 @@ mod timers;
 mod times;
 mod waiter;
 
-pub use lessor::{Lessor, Parts, Renewal, RunOut};
-pub use session::{Act, Lost, Session, Side, Timer};
+pub use lessor::{LeaseParts, LeaseProposal, Lessor, Renewal};
+pub use session::{Action, LossReason, Session, Side, Timer};
 pub use timers::Timers;
-pub use times::Times;
-pub use waiter::{Place, Seen, Waiter, Wish};
+pub use times::SessionTimes;
+pub use waiter::{Position, QueueView, Waiter, WaiterAction};

@@ -1,163 +1,168 @@
-//! A session: a lease that is kept alive, as its owner sees it.
+//! A session: a renewed lease, from the view of its owner.
 //!
-//! **Why nobody else is let in while it claims anything.** The service counts a lease from when it
-//! takes a renewal, the client from when it sent it, which was before; and the client counts to
-//! less, by more than clocks differ. So the client is out first, whatever becomes of the answer,
-//! however long it took, and whether or not there is a connection.
+//! **Why the service grants nothing of the session to another client before its deadline.** The
+//! service counts the lease from when it receives a renewal. The client counts from when it sent
+//! the renewal, which was earlier, and for a shorter time, by more than the clocks may drift. So
+//! the client's deadline comes first, whatever happens to the response and the connection.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::times::Times;
+use crate::times::SessionTimes;
 
-/// Of two times that run: one for the answer by which the session lives and one for the next.
+/// One of two deadline timers: one runs for the confirmed renewal, and one for the pending renewal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Side {
-    /// The one.
+    /// The first timer.
     Left,
-    /// The other.
+    /// The second timer.
     Right,
 }
 
 /// The timers of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// What was answered to the question of that side may no longer be claimed. It goes before
-    /// anything that has arrived.
+    /// The renewal of this side confirms the session no longer. It must be handled before all
+    /// events that have arrived.
     Deadline(Side),
     /// The next renewal is due.
     Renewal,
 }
 
-/// What is to be done, in this order.
+/// Action for the caller, to be performed in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Act {
-    /// Ask for the lease or for its renewal, with this number.
-    Ask {
-        /// By which the answer is known.
+pub enum Action {
+    /// Request the lease or its renewal.
+    Renew {
+        /// Number by which the response is recognised.
         round: u64,
     },
-    /// Arm a timer, from now on; one of the same name is replaced.
+    /// Arm a timer for a duration, starting now. It replaces a timer of the same name.
     Arm(Timer, u64),
     /// Disarm a timer.
     Disarm(Timer),
-    /// The session lives from now on.
+    /// The session is alive.
     Alive,
-    /// The session is over. Whatever it held may be another's at any moment.
-    Lost(Lost),
+    /// The session has ended. Other clients may acquire its locks at any moment.
+    Lost(LossReason),
 }
 
-/// Why a session is over.
+/// Reason why a session has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Lost {
-    /// No renewal was answered in time. The service may still have the lease.
-    Silence,
-    /// The service says that there is no such lease.
-    Gone,
-    /// Its owner has ended it.
+pub enum LossReason {
+    /// No renewal was confirmed in time. The service may still have the lease.
+    NotRenewed,
+    /// The service reports that the lease does not exist.
+    LeaseEnded,
+    /// The owner closed the session.
     Closed,
 }
 
-/// A session.
+/// State of a session at its owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Session {
-    /// How many questions are told apart: an answer that is late by so many counts as a new one.
-    rounds: u64,
-    /// The number of the last question.
+    /// Number of rounds until their numbers repeat. A response that is late by this many rounds is
+    /// taken for a new one.
+    round_count: u64,
+    /// Number of the last request.
     round: u64,
-    /// The side of the last question, while an answer to it counts.
-    asked: Option<Side>,
-    /// The side of the question by whose answer the session lives.
-    by: Option<Side>,
-    ended: Option<Lost>,
+    /// Side of the last request, while its response counts.
+    pending: Option<Side>,
+    /// Side of the renewal that confirms the session.
+    confirmed: Option<Side>,
+    ended: Option<LossReason>,
 }
 
 impl Session {
-    /// One that is to begin, whose questions have so many numbers. Beside [`Session::renew`]
-    /// nothing is to be done yet.
-    pub const fn new(rounds: u64) -> Self {
-        Session { rounds, round: 0, asked: None, by: None, ended: None }
+    /// Creates a session that is not established yet. The numbers of its requests repeat after
+    /// `round_count`. The next step is [`Session::renew`].
+    pub const fn new(round_count: u64) -> Self {
+        Session { round_count, round: 0, pending: None, confirmed: None, ended: None }
     }
 
-    /// Whether what it holds may be claimed.
+    /// True if the session is established and has not ended.
     pub const fn is_alive(&self) -> bool {
-        self.by.is_some()
+        self.confirmed.is_some()
     }
 
-    /// On which side the time of the answer runs by which it lives.
-    pub const fn lives_by(&self) -> Option<Side> {
-        self.by
+    /// Returns the side whose deadline timer limits the session.
+    pub const fn deadline_side(&self) -> Option<Side> {
+        self.confirmed
     }
 
-    /// Why it is over, if it is.
-    pub const fn ended(&self) -> Option<Lost> {
+    /// Returns the reason why the session has ended, if it has.
+    pub const fn ended(&self) -> Option<LossReason> {
         self.ended
     }
 
-    /// The number of the last question.
+    /// Returns the number of the last request.
     pub const fn round(&self) -> u64 {
         self.round
     }
 
-    /// Whether a question waits for its answer that would still count.
-    pub const fn is_asking(&self) -> bool {
-        self.asked.is_some()
+    /// True if a response to the last request would still count.
+    pub const fn has_pending_request(&self) -> bool {
+        self.pending.is_some()
     }
 
-    /// Asks for the lease, or again for what was not answered, or for its renewal: at first, when
-    /// the renewal is due, and when there is a connection again.
-    pub fn renew(&mut self, times: &Times) -> Vec<Act> {
+    /// Requests the lease or its renewal. To be called at the start, when the renewal is due, and
+    /// after a reconnection.
+    pub fn renew(&mut self, times: &SessionTimes) -> Vec<Action> {
         if self.ended.is_some() {
             return Vec::new();
         }
-        let side = if self.by == Some(Side::Left) { Side::Right } else { Side::Left };
-        self.asked = Some(side);
-        self.round = (self.round + 1) % self.rounds.max(1);
+        let side = if self.confirmed == Some(Side::Left) { Side::Right } else { Side::Left };
+        self.pending = Some(side);
+        self.round = (self.round + 1) % self.round_count.max(1);
         vec![
-            Act::Arm(Timer::Deadline(side), times.claim),
-            Act::Arm(Timer::Renewal, times.renewal),
-            Act::Ask { round: self.round },
+            Action::Arm(Timer::Deadline(side), times.validity),
+            Action::Arm(Timer::Renewal, times.renewal_interval),
+            Action::Renew { round: self.round },
         ]
     }
 
-    /// The service has answered a question: the lease lives. What is not the answer to the last
-    /// question tells nothing about how long.
-    pub fn answered(&mut self, round: u64) -> Vec<Act> {
-        let Some(side) = self.asked.take_if(|_| round == self.round) else { return Vec::new() };
-        match self.by.replace(side) {
-            Some(before) => vec![Act::Disarm(Timer::Deadline(before))],
-            None => vec![Act::Alive],
+    /// Handles a confirmation of the service. A response to an earlier request than the last one is
+    /// ignored, because it does not tell how long the lease lasts.
+    pub fn on_response(&mut self, round: u64) -> Vec<Action> {
+        let Some(side) = self.pending.take_if(|_| round == self.round) else { return Vec::new() };
+        match self.confirmed.replace(side) {
+            Some(before) => vec![Action::Disarm(Timer::Deadline(before))],
+            None => vec![Action::Alive],
         }
     }
 
-    /// The service says that there is no such lease.
-    pub fn gone(&mut self) -> Vec<Act> {
-        self.end(Lost::Gone)
+    /// Handles a response that the lease does not exist.
+    pub fn on_lease_ended(&mut self) -> Vec<Action> {
+        self.end(LossReason::LeaseEnded)
     }
 
-    /// The owner ends it. The service is to be told, which need not arrive.
-    pub fn close(&mut self) -> Vec<Act> {
-        self.end(Lost::Closed)
+    /// Closes the session. The caller should inform the service; the message may get lost.
+    pub fn close(&mut self) -> Vec<Action> {
+        self.end(LossReason::Closed)
     }
 
-    /// A timer fires.
-    pub fn fired(&mut self, timer: Timer, times: &Times) -> Vec<Act> {
+    /// Handles a timer.
+    pub fn on_timer(&mut self, timer: Timer, times: &SessionTimes) -> Vec<Action> {
         match timer {
             Timer::Renewal => self.renew(times),
             Timer::Deadline(side) => {
-                self.asked = self.asked.filter(|asked| *asked != side);
-                if self.by == Some(side) { self.end(Lost::Silence) } else { Vec::new() }
+                self.pending = self.pending.filter(|pending| *pending != side);
+                if self.confirmed == Some(side) {
+                    self.end(LossReason::NotRenewed)
+                } else {
+                    Vec::new()
+                }
             }
         }
     }
 
-    fn end(&mut self, why: Lost) -> Vec<Act> {
+    fn end(&mut self, reason: LossReason) -> Vec<Action> {
         if self.ended.is_some() {
             return Vec::new();
         }
-        *self = Session { ended: Some(why), asked: None, by: None, ..*self };
+        *self = Session { ended: Some(reason), pending: None, confirmed: None, ..*self };
         let all = [Timer::Deadline(Side::Left), Timer::Deadline(Side::Right), Timer::Renewal];
-        all.into_iter().map(Act::Disarm).chain([Act::Lost(why)]).collect()
+        all.into_iter().map(Action::Disarm).chain([Action::Lost(reason)]).collect()
     }
 }
 
@@ -165,58 +170,61 @@ impl Session {
 mod tests {
     use super::*;
 
-    const TIMES: Times = Times { ttl: 10, claim: 9, renewal: 3 };
+    const TIMES: SessionTimes = SessionTimes { ttl: 10, validity: 9, renewal_interval: 3 };
 
     fn alive() -> Session {
         let mut session = Session::new(1000);
-        let asked = session.renew(&TIMES);
-        assert!(asked.contains(&Act::Arm(Timer::Deadline(Side::Left), 9)));
-        assert!(asked.ends_with(&[Act::Ask { round: 1 }]));
-        assert_eq!(session.answered(1), [Act::Alive]);
+        let actions = session.renew(&TIMES);
+        assert!(actions.contains(&Action::Arm(Timer::Deadline(Side::Left), 9)));
+        assert!(actions.ends_with(&[Action::Renew { round: 1 }]));
+        assert_eq!(session.on_response(1), [Action::Alive]);
         session
     }
 
     #[test]
-    fn it_is_over_when_the_last_question_that_was_answered_is_too_old() {
+    fn session_expires_when_last_confirmed_request_is_too_old() {
         let mut session = alive();
-        session.fired(Timer::Renewal, &TIMES);
-        let over = session.fired(Timer::Deadline(Side::Left), &TIMES);
-        assert!(over.ends_with(&[Act::Lost(Lost::Silence)]));
-        assert!(session.answered(2).is_empty() && !session.is_alive(), "the answer is too late");
+        session.on_timer(Timer::Renewal, &TIMES);
+        let over = session.on_timer(Timer::Deadline(Side::Left), &TIMES);
+        assert!(over.ends_with(&[Action::Lost(LossReason::NotRenewed)]));
+        assert!(
+            session.on_response(2).is_empty() && !session.is_alive(),
+            "the response is too late"
+        );
     }
 
     #[test]
-    fn an_answer_moves_the_deadline_to_that_of_its_question() {
+    fn response_moves_deadline_to_that_of_its_request() {
         let mut session = alive();
-        session.fired(Timer::Renewal, &TIMES);
-        assert_eq!(session.answered(2), [Act::Disarm(Timer::Deadline(Side::Left))]);
-        assert!(session.fired(Timer::Deadline(Side::Left), &TIMES).is_empty());
+        session.on_timer(Timer::Renewal, &TIMES);
+        assert_eq!(session.on_response(2), [Action::Disarm(Timer::Deadline(Side::Left))]);
+        assert!(session.on_timer(Timer::Deadline(Side::Left), &TIMES).is_empty());
         assert!(session.is_alive());
     }
 
     #[test]
-    fn an_answer_to_an_older_question_tells_nothing() {
+    fn response_to_older_request_is_ignored() {
         let mut session = alive();
-        session.fired(Timer::Renewal, &TIMES);
-        session.fired(Timer::Renewal, &TIMES);
-        assert!(session.answered(2).is_empty());
-        assert_eq!(session.answered(3), [Act::Disarm(Timer::Deadline(Side::Left))]);
+        session.on_timer(Timer::Renewal, &TIMES);
+        session.on_timer(Timer::Renewal, &TIMES);
+        assert!(session.on_response(2).is_empty());
+        assert_eq!(session.on_response(3), [Action::Disarm(Timer::Deadline(Side::Left))]);
     }
 
     #[test]
-    fn nothing_was_granted_where_the_first_answer_comes_after_its_time() {
+    fn late_first_response_does_not_start_session() {
         let mut session = Session::new(1000);
         session.renew(&TIMES);
-        assert!(session.fired(Timer::Deadline(Side::Left), &TIMES).is_empty());
-        assert!(session.answered(1).is_empty() && !session.is_alive());
-        assert_eq!(session.ended(), None, "and it goes on asking");
+        assert!(session.on_timer(Timer::Deadline(Side::Left), &TIMES).is_empty());
+        assert!(session.on_response(1).is_empty() && !session.is_alive());
+        assert_eq!(session.ended(), None, "the session can still be established");
     }
 
     #[test]
-    fn it_ends_once() {
+    fn session_ends_once() {
         let mut session = alive();
-        assert!(session.gone().ends_with(&[Act::Lost(Lost::Gone)]));
+        assert!(session.on_lease_ended().ends_with(&[Action::Lost(LossReason::LeaseEnded)]));
         assert!(session.close().is_empty() && session.renew(&TIMES).is_empty());
-        assert_eq!(session.ended(), Some(Lost::Gone));
+        assert_eq!(session.ended(), Some(LossReason::LeaseEnded));
     }
 }

@@ -1,8 +1,8 @@
-//! Timers by when they are due: what a shell with a clock keeps for those that decide without one.
+//! A queue of timers, for callers that run the state machines with a clock.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
-/// The timers that run, each with a name and a moment of whatever clock.
+/// Running timers, each with a name and the time when it is due.
 #[derive(Clone, Debug)]
 pub struct Timers<K, T> {
     due: BTreeSet<(T, K)>,
@@ -16,7 +16,7 @@ impl<K, T> Default for Timers<K, T> {
 }
 
 impl<K: Ord + Copy, T: Ord + Copy> Timers<K, T> {
-    /// Arms a timer; one of the same name is replaced.
+    /// Arms a timer. It replaces a timer of the same name.
     pub fn arm(&mut self, timer: K, at: T) {
         if let Some(before) = self.at.insert(timer, at) {
             self.due.remove(&(before, timer));
@@ -24,26 +24,25 @@ impl<K: Ord + Copy, T: Ord + Copy> Timers<K, T> {
         self.due.insert((at, timer));
     }
 
-    /// Disarms a timer, if it runs.
+    /// Disarms a timer if it runs.
     pub fn disarm(&mut self, timer: K) {
         if let Some(before) = self.at.remove(&timer) {
             self.due.remove(&(before, timer));
         }
     }
 
-    /// When a timer is due, if it runs.
-    pub fn at(&self, timer: K) -> Option<T> {
+    /// Returns the time when a timer is due, if it runs.
+    pub fn due_at(&self, timer: K) -> Option<T> {
         self.at.get(&timer).copied()
     }
 
-    /// When the first is due.
-    pub fn next(&self) -> Option<T> {
+    /// Returns the time when the first timer is due.
+    pub fn next_due(&self) -> Option<T> {
         self.due.first().map(|(at, _)| *at)
     }
 
-    /// Takes the first of those that are due by now, with the moment when it was due. The others
-    /// are not looked at.
-    pub fn fire(&mut self, now: T) -> Option<(K, T)> {
+    /// Removes the first timer if it is due, and returns it with the time when it was due.
+    pub fn pop_due(&mut self, now: T) -> Option<(K, T)> {
         let (at, timer) = *self.due.first()?;
         if at > now {
             return None;
@@ -58,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn timers_fire_in_the_order_in_which_they_are_due_and_once() {
+    fn timers_fire_once_in_due_order() {
         let mut timers = Timers::default();
         timers.arm('a', 3);
         timers.arm('b', 2);
@@ -66,9 +65,12 @@ mod tests {
         timers.arm('d', 1);
         timers.arm('b', 4);
         timers.disarm('d');
-        assert_eq!((timers.next(), timers.at('b'), timers.at('d')), (Some(3), Some(4), None));
-        let fired = (timers.fire(2), timers.fire(4), timers.fire(4));
+        assert_eq!(
+            (timers.next_due(), timers.due_at('b'), timers.due_at('d')),
+            (Some(3), Some(4), None)
+        );
+        let fired = (timers.pop_due(2), timers.pop_due(4), timers.pop_due(4));
         assert_eq!(fired, (None, Some(('a', 3)), Some(('b', 4))));
-        assert_eq!((timers.fire(4), timers.next()), (None, Some(9)));
+        assert_eq!((timers.pop_due(4), timers.next_due()), (None, Some(9)));
     }
 }

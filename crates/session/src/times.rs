@@ -1,34 +1,34 @@
-//! How long things take, from the length of a lease.
+//! Durations of a session, derived from the TTL.
 
-/// The times of a session, in whatever the lease's length is given in.
+/// Durations of a session, in the unit of the TTL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Times {
-    /// The length of the lease, as the service has it.
+pub struct SessionTimes {
+    /// TTL of the lease at the service.
     pub ttl: u64,
-    /// For how long a client may claim what it has, from when it sent the renewal that was
-    /// answered.
-    pub claim: u64,
-    /// After how long it renews.
-    pub renewal: u64,
+    /// Time for which a confirmed renewal is valid for the client, from when it was sent.
+    pub validity: u64,
+    /// Time between renewals.
+    pub renewal_interval: u64,
 }
 
-impl Times {
-    /// Those of a lease of this length, where the rates of clocks are off by so many parts in a
-    /// million at most.
+impl SessionTimes {
+    /// Computes the durations for a TTL, if the rates of the clocks are off by at most `drift_ppm`
+    /// parts per million.
     ///
-    /// A clock that is slow by ρ makes `claim / (1 − ρ)` of a client's claim, and one that is fast
-    /// by as much `ttl / (1 + ρ)` of the lease; the first must not be longer than the second.
+    /// On a clock that is slow by ρ the client's validity takes `validity / (1 − ρ)`. On a clock
+    /// that is fast by ρ the lease takes `ttl / (1 + ρ)`. The first must not be longer than the
+    /// second.
     ///
     /// # Panics
     ///
-    /// When clocks may be off by all there is.
+    /// If `drift_ppm` is a million or more.
     pub fn new(ttl: u64, drift_ppm: u32) -> Self {
         const MILLION: u128 = 1_000_000;
         let drift = u128::from(drift_ppm);
-        assert!(drift < MILLION, "a clock that may stand still keeps no time");
-        let claim = u128::from(ttl) * (MILLION - drift) / (MILLION + drift);
-        let claim = u64::try_from(claim).unwrap_or(ttl);
-        Times { ttl, claim, renewal: ttl / 3 }
+        assert!(drift < MILLION, "drift must be below one million ppm");
+        let validity = u128::from(ttl) * (MILLION - drift) / (MILLION + drift);
+        let validity = u64::try_from(validity).unwrap_or(ttl);
+        SessionTimes { ttl, validity, renewal_interval: ttl / 3 }
     }
 }
 
@@ -37,13 +37,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_claim_ends_before_the_lease_however_clocks_go() {
+    fn validity_ends_before_lease_despite_clock_drift() {
         for (ttl, drift) in [(10_000_000_000, 10_000), (2_000, 50_000), (7, 0), (u64::MAX, 1)] {
-            let Times { claim, renewal, .. } = Times::new(ttl, drift);
+            let SessionTimes { validity, renewal_interval, .. } = SessionTimes::new(ttl, drift);
             let (slow, fast) = (1_000_000 - u128::from(drift), 1_000_000 + u128::from(drift));
-            assert!(u128::from(claim) * fast <= u128::from(ttl) * slow, "{ttl} {drift}");
-            assert!(renewal < claim, "{ttl} {drift}");
+            assert!(u128::from(validity) * fast <= u128::from(ttl) * slow, "{ttl} {drift}");
+            assert!(renewal_interval < validity, "{ttl} {drift}");
         }
-        assert_eq!(Times::new(10_000, 10_000).claim, 9_801);
+        assert_eq!(SessionTimes::new(10_000, 10_000).validity, 9_801);
     }
 }

@@ -1,166 +1,170 @@
-//! Waiting in the queue of a lock or an office, as clients of etcd do: each for the one that is
-//! next ahead, so that one who leaves wakes one who waits.
+//! Waiting in the queue of a lock or an election, as clients of etcd do. Each waiter watches its
+//! predecessor, so a deletion wakes one waiter.
 //!
-//! **Why nobody waits for ever.** Whoever is ahead was seen in a revision. The key is watched from
-//! the next one on, so that its deletion is shown even if it comes before the watch; and when it is
-//! gone one looks again, for another may be ahead still, and one's own key may be gone as well.
+//! **Why no waiter waits forever.** The predecessor was read in some revision and its key is
+//! watched from the next one on. So the watch shows its deletion, even if that happens before the
+//! watch starts. After the deletion the waiter reads the queue again: there may be another
+//! predecessor, and its own key may be deleted.
 //!
-//! **Why that look may be a little old.** Keys come behind all others, so whoever was once first
-//! stays first until their own key is deleted; and that they learn later, as anybody who is
-//! inside. So it is enough to see the queue as it was when whoever was ahead was gone, or at any
-//! time since, and whichever member has told of the deletion has that and need ask nobody. Another
-//! may not have come as far: what it shows counts for nothing, and one looks at the queue as it is.
+//! **Why that read may be slightly stale.** New keys come last. A waiter that was first once stays
+//! first until its own key is deleted, and it learns of that later, as a holder does. So a view of
+//! the revision of the predecessor's deletion suffices, or of any later one. The member that
+//! reported the deletion has it and needs no quorum. If another member responds with an older view,
+//! the waiter reads the current queue.
 
-/// What was seen of the queue: in one look, in which one's own key was looked for too.
+/// View of a queue, from one read that includes the waiter's own key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Seen<K> {
-    /// The revision of the store.
+pub struct QueueView<K> {
+    /// Revision of the store.
     pub revision: u64,
-    /// The creation of one's own key; none if it is not there.
+    /// Creation revision of the waiter's key; `None` if the key does not exist.
     pub own: Option<u64>,
-    /// The key that is next ahead, if one is.
-    pub ahead: Option<K>,
+    /// Key of the predecessor, if there is one.
+    pub predecessor: Option<K>,
 }
 
-/// Where one stands.
+/// Position of a waiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Place<K> {
-    /// Nothing was seen yet, or what was seen has changed.
+pub enum Position<K> {
+    /// The queue was not read yet, or has changed since.
     Unknown {
-        /// In this revision; 0 if that is not known.
+        /// Revision of the change; 0 if it is not known.
         since: u64,
     },
-    /// Behind somebody.
-    Behind {
-        /// Whose key is watched.
+    /// The waiter has a predecessor.
+    Waiting {
+        /// Key of the predecessor, which is watched.
         key: K,
-        /// From which revision on.
+        /// First revision of the watch.
         from: u64,
-        /// The creation of one's own key.
+        /// Creation revision of the waiter's key.
         own: u64,
     },
-    /// Inside, by this fence.
-    Inside {
-        /// The creation of one's own key.
+    /// The waiter holds the lock.
+    Holding {
+        /// Fencing token: the creation revision of the waiter's key.
         fence: u64,
     },
 }
 
-/// What is to be done.
+/// Action for the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Wish<K> {
-    /// Look at the queue.
-    Look {
-        /// As it was in this revision, or at any time since; as it is now, if 0.
+pub enum WaiterAction<K> {
+    /// Read the queue.
+    ReadQueue {
+        /// Oldest revision that suffices; 0 for the current one.
         since: u64,
     },
-    /// Watch this key for its deletion.
+    /// Watch a key for its deletion.
     Watch {
-        /// Which.
+        /// Key to watch.
         key: K,
-        /// From which revision on.
+        /// First revision of the watch.
         from: u64,
     },
-    /// One is inside.
-    Enter {
-        /// The creation of one's own key.
+    /// The waiter has acquired the lock.
+    Acquired {
+        /// Fencing token: the creation revision of the waiter's key.
         fence: u64,
     },
-    /// One's own key is not there: the session is over.
-    Gone,
+    /// The waiter's key does not exist: its session has ended, or the key was deleted.
+    Removed,
 }
 
-/// Somebody who waits, or is inside.
+/// A client that waits for a lock or holds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Waiter<K> {
-    place: Place<K>,
+    position: Position<K>,
 }
 
 impl<K: Clone + PartialEq> Waiter<K> {
-    /// One who has a key in the queue and has not looked at it yet.
+    /// Creates a waiter whose key is in the queue, before the first read.
     pub const fn new() -> Self {
-        Waiter { place: Place::Unknown { since: 0 } }
+        Waiter { position: Position::Unknown { since: 0 } }
     }
 
-    /// Where one stands.
-    pub const fn place(&self) -> &Place<K> {
-        &self.place
+    /// Returns the position.
+    pub const fn position(&self) -> &Position<K> {
+        &self.position
     }
 
-    /// The fence by which one is inside, if one is.
+    /// Returns the fencing token if the waiter holds the lock.
     pub const fn fence(&self) -> Option<u64> {
-        match self.place {
-            Place::Inside { fence } => Some(fence),
-            Place::Unknown { .. } | Place::Behind { .. } => None,
+        match self.position {
+            Position::Holding { fence } => Some(fence),
+            Position::Unknown { .. } | Position::Waiting { .. } => None,
         }
     }
 
-    /// The queue was looked at. What is older than what led to the look counts for nothing.
-    pub fn seen(&mut self, seen: Seen<K>) -> Option<Wish<K>> {
-        if matches!(self.place, Place::Unknown { since } if seen.revision < since) {
-            return Some(Wish::Look { since: 0 });
+    /// Handles a view of the queue. A view that is older than the change that caused the read is
+    /// ignored.
+    pub fn on_queue_view(&mut self, view: QueueView<K>) -> Option<WaiterAction<K>> {
+        if matches!(self.position, Position::Unknown { since } if view.revision < since) {
+            return Some(WaiterAction::ReadQueue { since: 0 });
         }
-        let Some(fence) = seen.own else {
-            self.place = Place::Unknown { since: 0 };
-            return Some(Wish::Gone);
+        let Some(fence) = view.own else {
+            self.position = Position::Unknown { since: 0 };
+            return Some(WaiterAction::Removed);
         };
-        match (seen.ahead, &self.place) {
-            (_, Place::Inside { .. }) => None,
+        match (view.predecessor, &self.position) {
+            (_, Position::Holding { .. }) => None,
             (None, _) => {
-                self.place = Place::Inside { fence };
-                Some(Wish::Enter { fence })
+                self.position = Position::Holding { fence };
+                Some(WaiterAction::Acquired { fence })
             }
-            // What is watched already is watched from where it was, lest something is missed.
-            (Some(ahead), Place::Behind { key, .. }) if *key == ahead => None,
+            // A running watch keeps its first revision, so that no event is missed.
+            (Some(predecessor), Position::Waiting { key, .. }) if *key == predecessor => None,
             (Some(key), _) => {
-                let from = seen.revision.saturating_add(1);
-                self.place = Place::Behind { key: key.clone(), from, own: fence };
-                Some(Wish::Watch { key, from })
+                let from = view.revision.saturating_add(1);
+                self.position = Position::Waiting { key: key.clone(), from, own: fence };
+                Some(WaiterAction::Watch { key, from })
             }
         }
     }
 
-    /// A key was deleted, in this revision or before.
-    pub fn deleted(&mut self, key: &K, revision: u64) -> Option<Wish<K>> {
-        match &self.place {
-            Place::Behind { key: watched, .. } if watched == key => Some(self.look(revision)),
-            _ => None,
-        }
-    }
-
-    /// Whoever held the lock by this key has said that they claim it no longer, while one's own
-    /// key was there.
-    pub fn released(&mut self, key: &K) -> Option<Wish<K>> {
-        match self.place {
-            Place::Behind { key: ref watched, own: fence, .. } if watched == key => {
-                self.place = Place::Inside { fence };
-                Some(Wish::Enter { fence })
+    /// Handles the deletion of a key in this revision or before.
+    pub fn on_deleted(&mut self, key: &K, revision: u64) -> Option<WaiterAction<K>> {
+        match &self.position {
+            Position::Waiting { key: watched, .. } if watched == key => {
+                Some(self.read_queue(revision))
             }
             _ => None,
         }
     }
 
-    /// There is a connection again, to whichever server: what was asked of the last one is asked
-    /// anew. The history may have been forgotten, and then one looks.
-    pub fn again(&self) -> Option<Wish<K>> {
-        match &self.place {
-            Place::Unknown { .. } => Some(Wish::Look { since: 0 }),
-            Place::Behind { key, from, .. } => Some(Wish::Watch { key: key.clone(), from: *from }),
-            Place::Inside { .. } => None,
+    /// Handles the release of a lock by the holder of a key, if the waiter's own key existed then.
+    pub fn on_released(&mut self, key: &K) -> Option<WaiterAction<K>> {
+        match self.position {
+            Position::Waiting { key: ref watched, own: fence, .. } if watched == key => {
+                self.position = Position::Holding { fence };
+                Some(WaiterAction::Acquired { fence })
+            }
+            _ => None,
         }
     }
 
-    /// The revision from which one watched is forgotten.
-    pub fn forgotten(&mut self) -> Option<Wish<K>> {
-        match &self.place {
-            Place::Behind { .. } => Some(self.look(0)),
-            Place::Unknown { .. } | Place::Inside { .. } => None,
+    /// Handles a reconnection, to any server: repeats the last request.
+    pub fn on_reconnected(&self) -> Option<WaiterAction<K>> {
+        match &self.position {
+            Position::Unknown { .. } => Some(WaiterAction::ReadQueue { since: 0 }),
+            Position::Waiting { key, from, .. } => {
+                Some(WaiterAction::Watch { key: key.clone(), from: *from })
+            }
+            Position::Holding { .. } => None,
         }
     }
 
-    fn look(&mut self, since: u64) -> Wish<K> {
-        self.place = Place::Unknown { since };
-        Wish::Look { since }
+    /// Handles a watch that failed because its first revision was compacted.
+    pub fn on_compacted(&mut self) -> Option<WaiterAction<K>> {
+        match &self.position {
+            Position::Waiting { .. } => Some(self.read_queue(0)),
+            Position::Unknown { .. } | Position::Holding { .. } => None,
+        }
+    }
+
+    fn read_queue(&mut self, since: u64) -> WaiterAction<K> {
+        self.position = Position::Unknown { since };
+        WaiterAction::ReadQueue { since }
     }
 }
 
@@ -175,51 +179,71 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_waits_for_who_is_next_ahead_and_looks_again_when_they_are_gone() {
+    fn waiter_watches_predecessor_and_rereads_queue_after_deletion() {
         let mut waiter = Waiter::new();
-        let seen = |revision, ahead| Seen { revision, own: Some(5), ahead };
-        assert_eq!(waiter.seen(seen(5, Some("a/2"))), Some(Wish::Watch { key: "a/2", from: 6 }));
-        assert_eq!(waiter.again(), Some(Wish::Watch { key: "a/2", from: 6 }));
-        assert_eq!(waiter.seen(seen(8, Some("a/2"))), None, "from where it was");
-        assert_eq!(waiter.deleted(&"a/9", 8), None);
-        assert_eq!(waiter.deleted(&"a/2", 9), Some(Wish::Look { since: 9 }));
-        assert_eq!(waiter.again(), Some(Wish::Look { since: 0 }));
-        assert_eq!(waiter.seen(seen(9, Some("a/1"))), Some(Wish::Watch { key: "a/1", from: 10 }));
-        assert_eq!(waiter.forgotten(), Some(Wish::Look { since: 0 }));
-        assert_eq!(waiter.seen(seen(9, None)), Some(Wish::Enter { fence: 5 }));
-        assert_eq!((waiter.seen(seen(9, None)), waiter.fence()), (None, Some(5)));
+        let view = |revision, predecessor| QueueView { revision, own: Some(5), predecessor };
+        assert_eq!(
+            waiter.on_queue_view(view(5, Some("a/2"))),
+            Some(WaiterAction::Watch { key: "a/2", from: 6 })
+        );
+        assert_eq!(waiter.on_reconnected(), Some(WaiterAction::Watch { key: "a/2", from: 6 }));
+        assert_eq!(
+            waiter.on_queue_view(view(8, Some("a/2"))),
+            None,
+            "the watch keeps its revision"
+        );
+        assert_eq!(waiter.on_deleted(&"a/9", 8), None);
+        assert_eq!(waiter.on_deleted(&"a/2", 9), Some(WaiterAction::ReadQueue { since: 9 }));
+        assert_eq!(waiter.on_reconnected(), Some(WaiterAction::ReadQueue { since: 0 }));
+        assert_eq!(
+            waiter.on_queue_view(view(9, Some("a/1"))),
+            Some(WaiterAction::Watch { key: "a/1", from: 10 })
+        );
+        assert_eq!(waiter.on_compacted(), Some(WaiterAction::ReadQueue { since: 0 }));
+        assert_eq!(waiter.on_queue_view(view(9, None)), Some(WaiterAction::Acquired { fence: 5 }));
+        assert_eq!((waiter.on_queue_view(view(9, None)), waiter.fence()), (None, Some(5)));
     }
 
     #[test]
-    fn who_is_next_enters_when_the_one_ahead_has_released_the_lock() {
+    fn waiter_acquires_lock_when_predecessor_releases() {
         let mut waiter = Waiter::new();
-        assert_eq!(waiter.released(&"a/2"), None, "nothing was seen yet");
-        waiter.seen(Seen { revision: 5, own: Some(5), ahead: Some("a/2") });
-        assert_eq!(waiter.released(&"a/1"), None, "who was ahead of that one");
-        assert_eq!(waiter.released(&"a/2"), Some(Wish::Enter { fence: 5 }));
-        assert_eq!((waiter.released(&"a/2"), waiter.fence()), (None, Some(5)));
-        assert_eq!(waiter.deleted(&"a/2", 9), None);
+        assert_eq!(waiter.on_released(&"a/2"), None, "the queue was not read yet");
+        waiter.on_queue_view(QueueView { revision: 5, own: Some(5), predecessor: Some("a/2") });
+        assert_eq!(waiter.on_released(&"a/1"), None, "not the predecessor");
+        assert_eq!(waiter.on_released(&"a/2"), Some(WaiterAction::Acquired { fence: 5 }));
+        assert_eq!((waiter.on_released(&"a/2"), waiter.fence()), (None, Some(5)));
+        assert_eq!(waiter.on_deleted(&"a/2", 9), None);
     }
 
-    /// Of whoever is behind, the own key may be missing too.
+    /// In an old view the waiter's own key may be missing, too.
     #[test]
-    fn what_is_older_than_the_news_counts_for_nothing() {
+    fn view_older_than_the_deletion_is_ignored() {
         for own in [None, Some(5)] {
             let mut waiter = Waiter::new();
-            waiter.seen(Seen { revision: 5, own: Some(5), ahead: Some("a/2") });
-            assert_eq!(waiter.deleted(&"a/2", 9), Some(Wish::Look { since: 9 }));
-            let old = Seen { revision: 8, own, ahead: None };
-            assert_eq!((waiter.seen(old), waiter.fence()), (Some(Wish::Look { since: 0 }), None));
-            assert_eq!(waiter.seen(old), Some(Wish::Look { since: 0 }), "however often");
-            let now = Seen { revision: 9, own: Some(5), ahead: None };
-            assert_eq!(waiter.seen(now), Some(Wish::Enter { fence: 5 }));
+            waiter.on_queue_view(QueueView { revision: 5, own: Some(5), predecessor: Some("a/2") });
+            assert_eq!(waiter.on_deleted(&"a/2", 9), Some(WaiterAction::ReadQueue { since: 9 }));
+            let old = QueueView { revision: 8, own, predecessor: None };
+            assert_eq!(
+                (waiter.on_queue_view(old), waiter.fence()),
+                (Some(WaiterAction::ReadQueue { since: 0 }), None)
+            );
+            assert_eq!(
+                waiter.on_queue_view(old),
+                Some(WaiterAction::ReadQueue { since: 0 }),
+                "old views are ignored repeatedly"
+            );
+            let now = QueueView { revision: 9, own: Some(5), predecessor: None };
+            assert_eq!(waiter.on_queue_view(now), Some(WaiterAction::Acquired { fence: 5 }));
         }
     }
 
     #[test]
-    fn whose_key_is_gone_is_not_let_in_by_an_empty_queue() {
+    fn empty_queue_grants_nothing_without_own_key() {
         let mut waiter: Waiter<u8> = Waiter::new();
-        let seen = Seen { revision: 9, own: None, ahead: None };
-        assert_eq!((waiter.seen(seen), waiter.fence()), (Some(Wish::Gone), None));
+        let view = QueueView { revision: 9, own: None, predecessor: None };
+        assert_eq!(
+            (waiter.on_queue_view(view), waiter.fence()),
+            (Some(WaiterAction::Removed), None)
+        );
     }
 }

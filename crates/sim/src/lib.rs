@@ -1,30 +1,31 @@
-//! A deterministic discrete-event simulator for the protocols of Tenure: virtual time, a
-//! seeded network, faults, monitors and metrics.
+//! A deterministic discrete-event simulator for the protocols of Tenure: virtual time, a seeded
+//! network, faults, monitors and metrics.
 //!
-//! # What a simulation shows, and what it does not
+//! # Evidence from a simulation
 //!
-//! One seed is one schedule. A violation that a simulation finds is real: the algorithm did
-//! that, step by step, and the trace shows how. A run without a violation proves nothing about
-//! the schedules that were not drawn, however many seeds agree; *every* schedule of a small
-//! group is what `tenure check` is for. Delays and counts are those of the settings' network,
-//! not of yours; means over many seeds come with an interval, and a single random run is never
-//! to be held against an average. No finite run shows that somebody waits for ever: what is
-//! called a deadlock here is a run in which nothing could happen any more, or nobody had been
-//! served for very long; what is called starvation is a suspicion.
+//! One seed is one schedule. A violation that a simulation finds is real: the algorithm behaved
+//! that way, and the trace shows every step. A run without a violation proves nothing about other
+//! schedules, however many seeds agree. `tenure check` explores *every* schedule of a small group.
+//!
+//! Delays and counts are those of the configured network, not of yours. Means over many seeds have
+//! a confidence interval, and a single random run must not be compared with an average.
+//!
+//! No finite run shows that a process waits for ever. A reported deadlock is a run in which no
+//! event was possible any more, or no request was served for very long. A reported starvation is a
+//! suspicion.
 //!
 //! # One seed, one run
 //!
-//! Time is counted in whole ticks ([`TICKS_PER_UNIT`](tenure_core::TICKS_PER_UNIT)), random
-//! numbers come from a pinned generator ([`Random`]), logarithms from `libm`: the same settings
-//! give the same trace, to the byte, on every machine, and [`many`] gives the same reports with
-//! any number of threads.
-//!
+//! Time is counted in whole ticks ([`TICKS_PER_UNIT`](tenure_core::TICKS_PER_UNIT)), random numbers
+//! come from a pinned generator ([`Random`]), and logarithms from `libm`. Therefore the same
+//! settings yield the same trace, to the byte, on every machine. [`run_parallel`] yields the same
+//! reports with any number of threads.
 #![doc = include_str!("../README.md")]
 
 mod engine;
-mod figures;
-mod jury;
-mod many;
+mod judging;
+mod parallel;
+mod results;
 pub mod scenario;
 mod settings;
 mod shrink;
@@ -34,27 +35,29 @@ pub mod theory;
 
 pub use engine::controls::{Controls, Progress};
 pub use engine::random::Random;
-pub use figures::elections::ElectionCost;
-pub use figures::faults_seen::FaultCount;
-pub use figures::metrics::{KindCount, Metrics};
-pub use figures::moments::Moments;
-pub use figures::report::{Ended, Report, Stuck};
-pub use figures::summary::{Summary, Violations};
-pub use figures::tally::{Level, Tally};
-pub use many::many;
+pub use parallel::run_parallel;
+pub use results::elections::ElectionCost;
+pub use results::fault_counts::FaultCount;
+pub use results::metrics::{KindCount, Metrics};
+pub use results::moments::Moments;
+pub use results::report::{BlockKind, EndReason, Report};
+pub use results::summary::{Summary, Violations};
+pub use results::tally::{Gauge, Tally};
 pub use settings::command_line::{
-    Comeback, Hot, Link, Processes, group_options, inexpressible, parse_drift, parse_process,
-    replay_command,
+    HotProcess, Link, Processes, RecoveryOption, group_options, inexpressible, parse_drift,
+    parse_process, replay_command,
 };
 pub use settings::configs::Configs;
-pub use settings::fault::{Chance, Fault, Memory, Recovery, When};
+pub use settings::distribution::{Distribution, parse_units};
+pub use settings::error::SettingsError;
+pub use settings::fault::{Chance, CrashTrigger, Fault, Memory, Recovery};
 pub use settings::latency::Latency;
-pub use settings::refusal::SettingsError;
-pub use settings::span::{Span, parse_units};
-pub use settings::workload::{Chatter, Entries, Initiators, Locking, Pattern, Workload};
-pub use settings::{Detector, Limits, Network, Settings, Time, Watch, Watched};
-pub use shrink::{Shrunk, shrink};
+pub use settings::workload::{BackgroundTraffic, Entries, Initiators, Locking, Pattern, Workload};
+pub use settings::{Detector, Instrumentation, Limits, Network, Settings, Time, Tracking};
+pub use shrink::{ShrunkRun, shrink};
 pub use sim::{RunError, Simulation};
-pub use steer::next::Next;
-pub use steer::session::{Halt, Session, Steer, SteerError, UnderWay, steering_options};
+pub use steer::next::NextStep;
+pub use steer::session::{
+    InFlightMessage, Intervention, InterventionError, Session, StepError, steering_options,
+};
 pub use tenure_core::{Finding, FirstViolation, Judgement};

@@ -1,46 +1,46 @@
 use tenure_core::{ProcessId, TICKS_PER_UNIT};
 
-use crate::figures::report::Report;
+use crate::results::report::Report;
 use crate::settings::Settings;
+use crate::settings::distribution::Distribution;
 use crate::settings::fault::{Chance, Fault};
 use crate::settings::latency::Latency;
-use crate::settings::span::Span;
 use crate::settings::workload::{Entries, Initiators, Pattern};
 
-/// A small run that fails as a large one did.
+/// A small run that fails like a larger one.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Shrunk {
-    /// What decides it, its seed included.
+pub struct ShrunkRun {
+    /// Settings of the run, including its seed.
     pub settings: Settings,
-    /// What comes of it.
+    /// Report of the run.
     pub report: Report,
-    /// How many runs it took to find it.
+    /// Number of runs that the search took.
     pub runs: usize,
 }
 
-/// How many other seeds are tried with each smaller setting.
+/// Number of other seeds tried with each smaller setting.
 const SEEDS: u64 = 32;
 
-/// Looks for a smaller run that fails: fewer processes, fewer entries, fewer faults, plainer
-/// delays, a small seed.
+/// Searches for a smaller failing run: fewer processes, entries and faults, simpler delays, a
+/// smaller seed.
 ///
-/// `fails` makes a run with given settings and returns its report if it fails *in the way that
-/// is of interest*; it must refuse settings it cannot run. At most `most_runs` runs are made.
-/// Returns `None` when not even the given settings fail.
+/// `fails` runs the given settings and returns the report if the run fails *in the relevant way*.
+/// It must reject settings that it cannot run. The search makes at most `max_runs` runs. Returns
+/// `None` if the given settings do not fail.
 ///
-/// A smaller group draws other numbers, so each setting is tried with several seeds: what is
-/// found is a run of the same kind, not a part of the same run.
+/// A smaller group draws other random numbers, so each setting is tried with several seeds. The
+/// result is a run of the same kind, not a part of the same run.
 pub fn shrink(
     settings: &Settings,
-    most_runs: usize,
+    max_runs: usize,
     mut fails: impl FnMut(&Settings) -> Option<Report>,
-) -> Option<Shrunk> {
+) -> Option<ShrunkRun> {
     let report = fails(settings)?;
-    let mut best = Shrunk { settings: settings.clone(), report, runs: 1 };
+    let mut best = ShrunkRun { settings: settings.clone(), report, runs: 1 };
     'smaller: loop {
         for candidate in smaller(&best.settings) {
             for seed in std::iter::once(candidate.seed).chain(1..=SEEDS) {
-                if best.runs >= most_runs {
+                if best.runs >= max_runs {
                     return Some(best);
                 }
                 best.runs += 1;
@@ -48,35 +48,35 @@ pub fn shrink(
                 if candidate.check().is_ok()
                     && let Some(report) = fails(&candidate)
                 {
-                    best = Shrunk { settings: candidate, report, runs: best.runs };
+                    best = ShrunkRun { settings: candidate, report, runs: best.runs };
                     continue 'smaller;
                 }
             }
         }
-        return Some(small_seed(best, most_runs, &mut fails));
+        return Some(small_seed(best, max_runs, &mut fails));
     }
 }
 
-/// The same settings with the smallest seed that fails, if a small one does.
+/// Returns the settings with the smallest failing seed, if a small one fails.
 fn small_seed(
-    mut best: Shrunk,
-    most_runs: usize,
+    mut best: ShrunkRun,
+    max_runs: usize,
     fails: &mut impl FnMut(&Settings) -> Option<Report>,
-) -> Shrunk {
+) -> ShrunkRun {
     for seed in 1..best.settings.seed.min(SEEDS) {
-        if best.runs >= most_runs {
+        if best.runs >= max_runs {
             break;
         }
         best.runs += 1;
         let settings = Settings { seed, ..best.settings.clone() };
         if let Some(report) = fails(&settings) {
-            return Shrunk { settings, report, runs: best.runs };
+            return ShrunkRun { settings, report, runs: best.runs };
         }
     }
     best
 }
 
-/// Everything that is a little smaller, the most promising first.
+/// Returns all slightly smaller settings, most promising first.
 fn smaller(settings: &Settings) -> Vec<Settings> {
     let mut candidates = Vec::new();
     for size in [settings.size / 2, settings.size.saturating_sub(1)] {
@@ -90,7 +90,7 @@ fn smaller(settings: &Settings) -> Vec<Settings> {
     candidates
 }
 
-/// The same with fewer processes; nothing where each link has its own latency.
+/// Returns the settings with fewer processes; `None` if each link has its own latency.
 fn resized(settings: &Settings, size: u32) -> Option<Settings> {
     if matches!(settings.network.latency, Latency::Links(_)) {
         return None;
@@ -140,14 +140,14 @@ fn fewer_faults(settings: &Settings) -> Vec<Settings> {
     }
     change(&|small| small.network.loss = Chance::NEVER);
     change(&|small| small.network.duplication = Chance::NEVER);
-    // One fault, and likely: then few messages are enough for it to happen.
+    // One likely fault: a few messages suffice for it to occur.
     if settings.network.loss.possible() {
         change(&|small| small.network.loss = Chance::at_most(0.5, 1));
     }
     if settings.network.duplication.possible() {
         change(&|small| small.network.duplication = Chance::at_most(0.5, 1));
     }
-    change(&|small| small.workload.chatter = None);
+    change(&|small| small.workload.background_traffic = None);
     candidates
 }
 
@@ -192,7 +192,7 @@ fn fewer_entries(settings: &Settings) -> Vec<Settings> {
     candidates
 }
 
-/// The same with plainer delays, clocks and steps.
+/// Returns the settings with simpler delays, clocks and steps.
 fn plainer(settings: &Settings) -> Vec<Settings> {
     let mut candidates = Vec::new();
     let mut change = |change: &dyn Fn(&mut Settings)| {
@@ -203,10 +203,10 @@ fn plainer(settings: &Settings) -> Vec<Settings> {
         }
     };
     change(&|small| small.time.drift_ppm = 0);
-    change(&|small| small.time.step = Span::ZERO);
+    change(&|small| small.time.step = Distribution::ZERO);
     change(&|small| small.time.gst = 0);
-    let constant = Latency::Same(Span::units(1));
-    let coarse = Latency::Same(Span::between_units(1, 3));
+    let constant = Latency::Same(Distribution::units(1));
+    let coarse = Latency::Same(Distribution::between_units(1, 3));
     if settings.network.latency != constant {
         change(&|small| small.network.latency = constant.clone());
         let most = settings.network.latency.most().unwrap_or(u64::MAX);
@@ -216,18 +216,18 @@ fn plainer(settings: &Settings) -> Vec<Settings> {
     }
     if let Some(locking) = &settings.workload.locking {
         if let Pattern::Closed { think } = locking.pattern
-            && think != Span::ZERO
+            && think != Distribution::ZERO
         {
             change(&|small| {
                 if let Some(locking) = &mut small.workload.locking {
-                    locking.pattern = Pattern::Closed { think: Span::ZERO };
+                    locking.pattern = Pattern::Closed { think: Distribution::ZERO };
                 }
             });
         }
-        if locking.hold != Span::units(1) {
+        if locking.hold != Distribution::units(1) {
             change(&|small| {
                 if let Some(locking) = &mut small.workload.locking {
-                    locking.hold = Span::units(1);
+                    locking.hold = Distribution::units(1);
                 }
             });
         }

@@ -1,23 +1,25 @@
 use std::io::Write;
 
 use tenure_core::service::{election, mutex, office};
-use tenure_core::{Algorithm, Card, Monitor, Need, Price, ProcessId, Protocol, Service, Stamped};
-use tenure_trace::{Header, Kind, Recorded, Source, Spoken, WriteError};
+use tenure_core::{
+    Algorithm, Card, CostBound, Monitor, ProcessId, Protocol, Requirement, Service, Timestamped,
+};
+use tenure_trace::{Header, Kind, Recorded, ServiceCommand, Source, WriteError};
 
-use crate::engine::chats::Stamping;
 use crate::engine::controls::Controls;
-use crate::engine::core::{Core, Offers};
+use crate::engine::core::{Core, Services};
+use crate::engine::user_messages::ClockHooks;
 use crate::engine::world::World;
-use crate::figures::report::{Ended, Report};
-use crate::jury::watcher::Watcher;
+use crate::judging::custom_monitor::CustomMonitor;
+use crate::results::report::{EndReason, Report};
 use crate::settings::configs::Configs;
-use crate::settings::refusal::SettingsError;
-use crate::settings::{Settings, Watch};
+use crate::settings::error::SettingsError;
+use crate::settings::{Instrumentation, Settings};
 use crate::steer::recorder::Recorder;
 
-/// A protocol, its configuration, and everything that decides a run.
+/// A protocol, its configuration, and everything else that determines a run.
 ///
-/// Running it does not use it up: the same simulation runs again, with the same or another
+/// Running it does not consume it: the same simulation can run again, with the same or another
 /// seed.
 pub struct Simulation<P: Protocol> {
     name: String,
@@ -25,30 +27,30 @@ pub struct Simulation<P: Protocol> {
     pub(crate) configs: Configs<P::Config>,
     settings: Settings,
     script: Vec<(u64, ProcessId, P::Command)>,
-    watchers: Vec<Watcher<P>>,
+    monitors: Vec<CustomMonitor<P>>,
     replay: Option<String>,
     options: Vec<String>,
     pub(crate) states: bool,
-    stamping: Option<Stamping<P>>,
-    /// What a run may cost, where that is judged.
-    price: Option<Price>,
+    clock_hooks: Option<ClockHooks<P>>,
+    /// Limits for the cost of a run, if the cost is judged.
+    cost_bound: Option<CostBound>,
 }
 
-/// A run could not be made, or not be recorded.
+/// Error of a run or of its recording.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// Nothing was run.
+    /// The settings are invalid, and nothing was run.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// The trace is incomplete; the run was finished all the same, and its report is lost.
+    /// The trace is incomplete. The run was finished, and its report is lost.
     #[error(transparent)]
     Trace(#[from] WriteError),
 }
 
 impl<P: Recorded> Simulation<P> {
-    /// A simulation of any protocol. What it assumes is not checked: it has no card.
+    /// Creates a simulation of any protocol. Without a card its assumptions are not checked.
     pub fn new(configs: impl Into<Configs<P::Config>>, settings: Settings) -> Self {
-        let offered = |command: office::Command| P::Command::asking(command).is_some();
+        let offered = |command: office::Command| P::Command::from_office(command).is_some();
         let locks = offered(mutex::Command::Enter.into());
         let service = match (locks, offered(election::Command::Elect.into())) {
             (true, true) => Service::Office,
@@ -64,87 +66,87 @@ impl<P: Recorded> Simulation<P> {
             configs: configs.into(),
             settings,
             script: Vec::new(),
-            watchers: Vec::new(),
+            monitors: Vec::new(),
             replay: None,
             options: Vec::new(),
             states: false,
-            stamping: None,
-            price: None,
+            clock_hooks: None,
+            cost_bound: None,
         }
     }
 
-    /// The same under another name, for reports and traces.
+    /// Sets the name for reports and traces.
     #[must_use]
-    pub fn named(mut self, name: impl Into<String>) -> Self {
+    pub fn with_name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
     }
 
-    /// The same as this service, where all those of agreement have one type.
+    /// Sets the service, for protocols whose type covers all agreement services.
     #[must_use]
-    pub fn serving(self, service: Service) -> Self {
+    pub fn with_service(self, service: Service) -> Self {
         Simulation { service, ..self }
     }
 
-    /// The same with the command that makes the run again, for the head of its trace.
+    /// Sets the command that repeats the run, for the header of its trace.
     #[must_use]
-    pub fn replayed_by(mut self, command: impl Into<String>) -> Self {
+    pub fn with_replay_command(mut self, command: impl Into<String>) -> Self {
         self.replay = Some(command.into());
         self
     }
 
-    /// The same with the options that configure the algorithm and its group, for the head of its
-    /// trace: what makes the same processes again.
+    /// Sets the options that configure the algorithm and its group, for the header of the trace.
+    /// They recreate the same processes.
     #[must_use]
-    pub fn configured_by(mut self, options: Vec<String>) -> Self {
+    pub fn with_options(mut self, options: Vec<String>) -> Self {
         self.options = options;
         self
     }
 
-    /// The same with what a process holds after each step that changed it, in the trace.
+    /// Records the state of a process in the trace after each step that changed it.
     #[must_use]
     pub fn with_states(mut self) -> Self {
         self.states = true;
         self
     }
 
-    /// The user of a process gives a command at a tick, whether or not it makes sense then.
-    /// Dropped when the process is down.
+    /// Schedules a command of a user at a tick, whether or not it is allowed then. It is dropped if
+    /// the process is down.
     #[must_use]
-    pub fn command(mut self, at: u64, process: ProcessId, command: P::Command) -> Self {
+    pub fn with_command(mut self, at: u64, process: ProcessId, command: P::Command) -> Self {
         self.script.push((at, process, command));
         self
     }
 
     /// Judges every run by one more monitor, which starts afresh each time.
     #[must_use]
-    pub fn watch<M>(mut self, property: &'static str, monitor: M) -> Self
+    pub fn with_monitor<M>(mut self, property: &'static str, monitor: M) -> Self
     where
         M: Monitor<P::Command, P::Event> + Send + Sync + 'static,
     {
-        self.watchers.push(Watcher::new(property, monitor));
+        self.monitors.push(CustomMonitor::new(property, monitor));
         self
     }
 
-    /// The same run, measured and judged in another way.
+    /// Returns the same simulation with other instrumentation.
     #[must_use]
-    pub fn watching(&self, watch: Watch) -> Self {
+    pub fn with_instrumentation(&self, instrumentation: Instrumentation) -> Self {
         Simulation {
             name: self.name.clone(),
             service: self.service,
             configs: self.configs.clone(),
-            settings: Settings { watch, ..self.settings.clone() },
+            settings: Settings { instrumentation, ..self.settings.clone() },
             script: self.script.clone(),
-            watchers: self.watchers.clone(),
+            monitors: self.monitors.clone(),
             replay: self.replay.clone(),
             options: self.options.clone(),
             states: self.states,
-            stamping: self.stamping,
-            price: self.price.clone(),
+            clock_hooks: self.clock_hooks,
+            cost_bound: self.cost_bound.clone(),
         }
     }
 
-    /// What decides the run.
+    /// Returns the settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -153,12 +155,12 @@ impl<P: Recorded> Simulation<P> {
     ///
     /// # Errors
     ///
-    /// [`SettingsError`] when the settings make no sense; nothing was run.
+    /// [`SettingsError`] if the settings are invalid; nothing was run.
     pub fn run(&self) -> Result<Report, SettingsError> {
         self.run_with(Controls::new())
     }
 
-    /// Runs once, watched and stoppable.
+    /// Runs once with progress reports and a stop flag.
     ///
     /// # Errors
     ///
@@ -167,7 +169,7 @@ impl<P: Recorded> Simulation<P> {
         self.run_settings(self.settings.clone(), None, controls).map(|(report, ..)| report)
     }
 
-    /// Runs once and hands out the processes as they were in the end.
+    /// Runs once and also returns the processes in their final states.
     ///
     /// # Errors
     ///
@@ -177,12 +179,12 @@ impl<P: Recorded> Simulation<P> {
         ran.map(|(report, processes, _)| (report, processes))
     }
 
-    /// Runs once and writes everything that happens to `to` as a trace.
+    /// Runs once and writes all events to `to` as a trace.
     ///
     /// # Errors
     ///
-    /// [`RunError::Settings`] when nothing was run, [`RunError::Trace`] when the trace could
-    /// not be written.
+    /// [`RunError::Settings`] if nothing was run, [`RunError::Trace`] if the trace could not be
+    /// written.
     pub fn run_traced(
         &self,
         to: impl Write + Send + 'static,
@@ -196,24 +198,24 @@ impl<P: Recorded> Simulation<P> {
         Ok(report)
     }
 
-    /// The world of a run before anything has happened, which will write a trace.
+    /// Creates the world of a recorded run before its first event.
     pub(crate) fn recorded_world(
         &self,
         to: impl Write + Send + 'static,
     ) -> Result<World<'_, P>, RunError> {
         self.check()?;
         let recorder = Recorder::new(Box::new(to), &self.header(), self.states)?;
-        let core = Core::new(self.settings.clone(), self.offers(), Some(recorder));
-        let watchers = self.watchers.clone();
-        Ok(World::new(core, &self.configs, &self.script, watchers, self.stamping))
+        let core = Core::new(self.settings.clone(), self.services(), Some(recorder));
+        let monitors = self.monitors.clone();
+        Ok(World::new(core, &self.configs, &self.script, monitors, self.clock_hooks))
     }
 
     pub(crate) fn check(&self) -> Result<(), SettingsError> {
         self.settings.check()?;
         let size = self.settings.size;
-        // Nothing else is as large from the beginning, and what is not to be had ends the program.
+        // This is the largest allocation at the start, and a failed allocation aborts the program.
         let room = Vec::<P>::new().try_reserve_exact(size as usize);
-        room.map_err(|_| SettingsError::Large { size })?;
+        room.map_err(|_| SettingsError::TooLarge { size })?;
         self.configs.check(size)
     }
 
@@ -224,62 +226,62 @@ impl<P: Recorded> Simulation<P> {
         mut controls: Controls<'_>,
     ) -> Result<(Report, Vec<P>, Option<Recorder>), SettingsError> {
         self.check()?;
-        let core = Core::new(settings, self.offers(), recorder);
-        let watchers = self.watchers.clone();
-        let mut world = World::new(core, &self.configs, &self.script, watchers, self.stamping);
+        let core = Core::new(settings, self.services(), recorder);
+        let monitors = self.monitors.clone();
+        let mut world = World::new(core, &self.configs, &self.script, monitors, self.clock_hooks);
         let ended = world.run(&mut controls);
         let (mut report, processes, recorder) = self.reported(world, ended);
         self.judge_cost(&mut report);
         Ok((report, processes, recorder))
     }
 
-    /// Judges what a run cost in which nobody meddled.
+    /// Judges the cost of a run without interventions.
     pub(crate) fn judge_cost(&self, report: &mut Report) {
-        // What somebody does by hand costs what it costs.
-        let counted = self.script.is_empty() && self.settings.watch.metrics;
-        let price = self.price.as_ref().filter(|_| counted);
-        report.findings.extend(price.map(|price| report.cost(price)));
+        // Scripted commands have costs of their own.
+        let counted = self.script.is_empty() && self.settings.instrumentation.metrics;
+        let cost_bound = self.cost_bound.as_ref().filter(|_| counted);
+        report.findings.extend(cost_bound.map(|cost_bound| report.cost(cost_bound)));
     }
 
-    /// Ends a run and tells of it.
+    /// Ends a run and returns its report.
     pub(crate) fn reported(
         &self,
         mut world: World<'_, P>,
-        ended: crate::figures::report::Ended,
+        ended: crate::results::report::EndReason,
     ) -> (Report, Vec<P>, Option<Recorder>) {
         world.settle();
-        let (mut core, processes, watchers) = world.into_parts();
-        // A run that was cut short is not over, and its trace does not say so.
-        if !matches!(ended, Ended::Stopped | Ended::Events | Ended::Flooded) {
+        let (mut core, processes, monitors) = world.into_parts();
+        // A run that was cut short has no end record in its trace.
+        if !matches!(ended, EndReason::Stopped | EndReason::Events | EndReason::Flooded) {
             core.trace_group(Kind::End);
         }
-        let recorder = core.recorder.take();
+        let recorder = core.tracer.recorder.take();
         let mut report = Report::of(self.name.clone(), core, ended);
-        for watcher in watchers {
-            let finding = watcher.finding(report.finished_at, report.ended.is_end());
+        for monitor in monitors {
+            let finding = monitor.finding(report.finished_at, report.ended.is_end());
             report.findings.push(finding);
         }
         (report, processes, recorder)
     }
 
-    pub(crate) fn offers(&self) -> Offers {
-        Offers {
+    pub(crate) fn services(&self) -> Services {
+        Services {
             agreement: Some(self.service).filter(|service| service.is_agreement()),
-            mutex: P::Command::asking(mutex::Command::Enter.into()).is_some(),
-            election: P::Command::asking(election::Command::Elect.into()).is_some(),
+            mutex: P::Command::from_office(mutex::Command::Enter.into()).is_some(),
+            election: P::Command::from_office(election::Command::Elect.into()).is_some(),
         }
     }
 
     pub(crate) fn header(&self) -> Header {
-        let (size, watch) = (self.settings.size, &self.settings.watch);
+        let (size, instrumentation) = (self.settings.size, &self.settings.instrumentation);
         let most_bypass = self.settings.bypass_bounds().into_iter().min();
-        let promises = watch.properties.iter().flatten();
-        // A trace is judged by what users are told; what a run cost is judged where it is made.
-        let promises = promises.filter(|promise| promise.needs() != Need::Messages);
+        let promises = instrumentation.properties.iter().flatten();
+        // Traces are judged by events. The cost of a run is judged by the simulator.
+        let promises = promises.filter(|promise| promise.requires() != Requirement::Messages);
         let promises = promises.map(|promise| promise.name().to_owned());
         Header {
-            fenced: watch.fenced,
-            most_inside: watch.most_inside,
+            fenced: instrumentation.fenced,
+            most_inside: instrumentation.most_inside,
             ranks: Some(self.settings.ranks.to_vec()),
             promises: promises.collect(),
             most_bypass,
@@ -291,15 +293,16 @@ impl<P: Recorded> Simulation<P> {
     }
 }
 
-impl<P: Stamped> Simulation<P>
+impl<P: Timestamped> Simulation<P>
 where
     P: Recorded,
 {
-    /// The same with users whose messages ([`Chatter`](crate::Chatter)) carry the protocol's
-    /// logical clock, so that a request that somebody was told of gets the smaller stamp.
+    /// Attaches the protocol's logical clock to user messages
+    /// ([`BackgroundTraffic`](crate::BackgroundTraffic)). A request after such a message then has
+    /// the larger timestamp.
     #[must_use]
-    pub fn with_stamped_chatter(mut self) -> Self {
-        self.stamping = Some(Stamping::new());
+    pub fn with_timestamped_traffic(mut self) -> Self {
+        self.clock_hooks = Some(ClockHooks::new());
         self
     }
 }
@@ -308,13 +311,13 @@ impl<P: Algorithm> Simulation<P>
 where
     P: Recorded,
 {
-    /// A simulation of an algorithm that has a card: what the settings leave open is filled in
-    /// from the card, and an environment weaker than the card demands is refused.
+    /// Creates a simulation of an algorithm with a card. The card completes the settings, and an
+    /// environment weaker than the card is rejected.
     ///
     /// # Errors
     ///
-    /// [`SettingsError`]: what is wrong, or what the algorithm needs and does not get.
-    pub fn of(
+    /// [`SettingsError`] if the settings are invalid or an assumption of the algorithm is not met.
+    pub fn for_algorithm(
         configs: impl Into<Configs<P::Config>>,
         settings: Settings,
     ) -> Result<Self, SettingsError> {
@@ -324,12 +327,12 @@ where
         let card: Card = P::card(configs.of(ProcessId(0)), settings.size);
         settings.check_against(&card)?;
         let settings = settings.resolved(&card);
-        let price = settings.unpriced(&card).is_none().then(|| {
-            let scene = settings.scene(card.service, false);
+        let cost_bound = settings.cost_exemption(&card).is_none().then(|| {
+            let scene = settings.workload_kind(card.service, false);
             let of_scene = |scene| P::expected(configs.of(ProcessId(0)), settings.size, scene);
-            Price { cost: card.messages.clone(), expected: scene.and_then(of_scene) }
+            CostBound { cost: card.messages.clone(), expected: scene.and_then(of_scene) }
         });
         let simulation = Simulation::new(configs, settings);
-        Ok(Simulation { service: card.service, price, ..simulation.named(card.name) })
+        Ok(Simulation { service: card.service, cost_bound, ..simulation.with_name(card.name) })
     }
 }

@@ -1,14 +1,14 @@
-//! What theory predicts, as numbers to compare with what was measured.
+//! Predictions of theory as numbers, for comparison with measurements.
 
-use tenure_core::theory::Figure;
+use tenure_core::theory::Quantity;
 
-/// The n-th harmonic number, 1 + 1/2 + … + 1/n.
+/// Returns the n-th harmonic number, 1 + 1/2 + … + 1/n.
 pub fn harmonic(n: u32) -> f64 {
     (1..=n).rev().map(|i| 1.0 / f64::from(i)).sum()
 }
 
-/// The number that theory expects.
-pub fn value(figure: Figure) -> f64 {
-    let Figure { sum, shared_by, laps, of } = figure;
-    sum as f64 / shared_by as f64 + laps as f64 * harmonic(of)
+/// Returns the predicted number.
+pub fn value(figure: Quantity) -> f64 {
+    let Quantity { numerator, denominator, harmonic_factor, harmonic_index } = figure;
+    numerator as f64 / denominator as f64 + harmonic_factor as f64 * harmonic(harmonic_index)
 }

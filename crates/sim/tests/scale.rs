@@ -1,4 +1,4 @@
-//! Large groups, and no allocation once a run has warmed up.
+//! Large groups, and no allocation after the start of a run.
 
 #[path = "sim/common/mod.rs"]
 mod common;
@@ -10,20 +10,21 @@ use allocation_counter::{AllocationInfo, measure};
 use common::{Extrema, Permission, Ring, Rule};
 use tenure_algorithms::agreement::{RaftLog, raft_log};
 use tenure_core::service::log::{self, Payload};
-use tenure_core::{Batch, Group, Input, ProcessId, Protocol, Rank, Still};
+use tenure_core::{Batch, ConstantEnvironment, Group, Input, ProcessId, Protocol, Rank};
 use tenure_sim::{
-    Chance, Configs, Controls, Ended, Random, Settings, Simulation, Span, Watched, Workload,
+    Chance, Configs, Controls, Distribution, EndReason, Random, Settings, Simulation, Tracking,
+    Workload,
 };
 use tenure_trace::Recorded;
 
-/// What a run of so many events allocates, its report included.
+/// Returns the allocations of a run of this many events, including its report.
 fn allocated<P: Recorded>(config: P::Config, settings: &Settings, events: u64) -> AllocationInfo {
     let mut settings = settings.clone();
     settings.limits.events = Some(events);
     let simulation = Simulation::<P>::new(config, settings);
     let info = measure(|| {
         let report = simulation.run().unwrap();
-        assert_eq!((report.ended, report.metrics.events), (Ended::Events, events));
+        assert_eq!((report.ended, report.metrics.events), (EndReason::Events, events));
     });
     assert!(info.count_total > 0, "the counter counts");
     info
@@ -36,39 +37,39 @@ fn ranks(ids: &[u32]) -> Vec<Rank> {
 fn endless(size: u32) -> Settings {
     let mut settings = Settings::new(size);
     settings.workload = Workload::entries(1_000_000);
-    settings.network.latency = Span::between_units(1, 5).into();
+    settings.network.latency = Distribution::between_units(1, 5).into();
     settings
 }
 
 #[test]
-fn a_warm_run_allocates_nothing() {
+fn warm_run_allocates_nothing() {
     let same = |short: AllocationInfo, long: AllocationInfo, what: &str| {
         assert_eq!(long.count_total, short.count_total, "{what}: {short:?}, {long:?}");
     };
     let mut permission = endless(8);
-    permission.watch.order = Watched::Never;
+    permission.instrumentation.order = Tracking::Never;
     permission.network.duplication = Chance::of(0.01);
     permission.time.drift_ppm = 100;
     let run = |events| allocated::<Permission>(Rule::Stamps, &permission, events);
-    same(run(200_000), run(600_000), "asking everybody");
+    same(run(200_000), run(600_000), "permission of all");
     let mut ring = endless(8);
     ring.network.order = Some(tenure_core::Order::Fifo);
-    ring.watch.order = Watched::Never;
+    ring.instrumentation.order = Tracking::Never;
     let run = |events| allocated::<Ring>((), &ring, events);
     same(run(200_000), run(600_000), "the token ring");
 }
 
 #[test]
-fn the_allocation_test_can_fail() {
-    // Vector clocks are copied for the monitors of order at each request.
+fn allocation_test_can_fail() {
+    // The monitors of order copy a vector clock at each request.
     let mut clocked = endless(4);
-    clocked.watch.order = Watched::Always;
+    clocked.instrumentation.order = Tracking::Always;
     let run = |events| allocated::<Permission>(Rule::Stamps, &clocked, events).count_total;
     assert!(run(60_000) > run(20_000));
 }
 
 #[test]
-fn a_million_processes_take_less_than_200_bytes_each() {
+fn million_processes_take_under_200_bytes_each() {
     let size = 1_000_000;
     let mut settings = Settings::new(size);
     settings.workload = Workload::elect_by([ProcessId(0)]);
@@ -80,7 +81,7 @@ fn a_million_processes_take_less_than_200_bytes_each() {
     let info = measure(|| {
         let report = simulation.run().unwrap();
         assert_eq!(report.failures().next(), None);
-        assert_eq!(report.metrics.in_flight_most, 1);
+        assert_eq!(report.metrics.max_in_flight, 1);
         sent = report.metrics.sent;
     });
     assert_eq!(sent, u64::from(hops + 2 * size));
@@ -89,34 +90,34 @@ fn a_million_processes_take_less_than_200_bytes_each() {
 }
 
 #[test]
-fn a_large_ring_costs_what_theory_says() {
+fn large_ring_matches_theory() {
     let size = 100_000;
     let ids = Random::new(3).permutation(size);
     let expected = tenure_algorithms::election::chang_roberts::messages(&ids);
     let mut settings = Settings::new(size);
     settings.ranks = ranks(&ids).into();
     settings.workload = Workload::elect();
-    settings.network.latency = Span::between_units(1, 2).into();
+    settings.network.latency = Distribution::between_units(1, 2).into();
     settings.network.order = Some(tenure_core::Order::Fifo);
     let report = Simulation::<Extrema>::new(Configs::Each(ids), settings).run().unwrap();
     assert_eq!(report.metrics.sent, expected);
     assert_eq!(report.failures().next(), None);
 }
 
-/// Those who ask at the beginning send as many messages as there are pairs.
+/// The initial requests send as many messages as there are pairs.
 #[test]
-fn whoever_stops_a_large_group_does_not_wait_until_all_have_asked() {
+fn stop_flag_interrupts_initial_requests() {
     let settings = Settings { workload: Workload::entries(1), ..Settings::new(1_000) };
     let stop = AtomicBool::new(true);
     let simulation = Simulation::<Permission>::new(Rule::Stamps, settings);
     let report = simulation.run_with(Controls::new().stopped_by(&stop)).unwrap();
-    assert_eq!((report.ended, report.metrics.sent), (Ended::Stopped, 0));
+    assert_eq!((report.ended, report.metrics.sent), (EndReason::Stopped, 0));
 }
 
-/// A group that keeps a log, its messages carried one after the other; the first of it leads.
+/// A group with a replicated log that delivers messages in order; the first process leads.
 struct Keepers {
     processes: Vec<RaftLog>,
-    batch: Batch<RaftLog, Still>,
+    batch: Batch<RaftLog, ConstantEnvironment>,
     under_way: VecDeque<(ProcessId, ProcessId, raft_log::Message)>,
 }
 
@@ -128,7 +129,7 @@ impl Keepers {
         let processes = (0..size).map(boot).collect();
         batch.clear();
         let mut group = Keepers { processes, batch, under_way: VecDeque::new() };
-        // The first misses its leader, then asks.
+        // The first process misses its leader, then issues commands.
         (0..2).for_each(|_| group.input(Input::Timer(raft_log::Timer::Election)));
         group
     }
@@ -153,10 +154,10 @@ impl Keepers {
     }
 }
 
-/// What an entry allocates is a list in each message, which owns what it carries, and room in each
-/// log for 64 at a time.
+/// An entry allocates a list in each message, its content, and room in each log for 64 entries at a
+/// time.
 #[test]
-fn a_log_allocates_nothing_but_for_its_entries_and_for_those_that_it_sends() {
+fn log_allocates_only_for_entries() {
     for size in [3, 5] {
         let mut group = Keepers::led(size);
         let payload = Payload::new([7; 16]);

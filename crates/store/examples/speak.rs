@@ -1,5 +1,5 @@
-//! The store behind lines of JSON, in the words of etcd's gateway: `{"call": "kv/put", "body":
-//! {…}}` in, its answer out. `tests/etcd/differential.py` compares it with an etcd by this.
+//! A store that speaks the JSON of etcd's gateway, line by line: it reads `{"call": "kv/put",
+//! "body": {…}}` and prints the response. `tests/etcd/differential.py` compares it with an etcd.
 
 #[path = "speak/answers.rs"]
 mod answers;
@@ -9,18 +9,22 @@ mod requests;
 use std::io::{BufRead, Write};
 
 use serde_json::{Value, json};
-use tenure_store::{At, Command, Error, Limits, Store};
+use tenure_store::{Command, Error, Limits, LogPosition, Store};
 
 fn main() -> std::io::Result<()> {
-    let limits =
-        Limits { events: usize::MAX, bytes: usize::MAX, revisions: u64::MAX, ..Limits::default() };
-    let (mut store, mut at) = (Store::new(limits), At { index: 0, term: 1 });
+    let limits = Limits {
+        max_events: usize::MAX,
+        max_bytes: usize::MAX,
+        max_revisions: u64::MAX,
+        ..Limits::default()
+    };
+    let (mut store, mut at) = (Store::new(limits), LogPosition { index: 0, term: 1 });
     let mut out = std::io::stdout().lock();
     for line in std::io::stdin().lock().lines() {
-        let asked: Value = serde_json::from_str(&line?)?;
-        let answer = match answer(&mut store, &mut at, &asked) {
+        let request: Value = serde_json::from_str(&line?)?;
+        let answer = match answer(&mut store, &mut at, &request) {
             Ok(answer) => answer,
-            Err(error) => json!({ "message": error.words() }),
+            Err(error) => json!({ "message": error.message() }),
         };
         writeln!(out, "{answer}")?;
         out.flush()?;
@@ -28,16 +32,16 @@ fn main() -> std::io::Result<()> {
     Ok(())
 }
 
-fn answer(store: &mut Store, at: &mut At, asked: &Value) -> Result<Value, Error> {
-    let body = &asked["body"];
-    let command = match asked["call"].as_str().unwrap_or_default() {
+fn answer(store: &mut Store, at: &mut LogPosition, request: &Value) -> Result<Value, Error> {
+    let body = &request["body"];
+    let command = match request["call"].as_str().unwrap_or_default() {
         "kv/range" => {
             let found = store.range(&requests::range(body))?;
-            return Ok(answers::headed(store.revision(), answers::found(&found)));
+            return Ok(answers::with_header(store.revision(), answers::found(&found)));
         }
         "lease/timetolive" => return Ok(answers::lease(store, requests::number(body, "ID"))),
         "lease/leases" => return Ok(answers::leases(store)),
-        "watch" => return Ok(answers::watched(store, &requests::watch(body))),
+        "watch" => return Ok(answers::past_events(store, &requests::watch(body))),
         "kv/put" => Command::Put(requests::put(body)),
         "kv/deleterange" => Command::Delete(requests::delete(body)),
         "kv/txn" => Command::Txn(requests::txn(body)),
@@ -47,9 +51,9 @@ fn answer(store: &mut Store, at: &mut At, asked: &Value) -> Result<Value, Error>
             ttl: requests::number(body, "TTL"),
         },
         "lease/revoke" => Command::Revoke { lease: requests::number(body, "ID") },
-        other => panic!("`{other}` is no call"),
+        other => panic!("unknown call `{other}`"),
     };
     at.index += 1;
     let outcome = store.apply(*at, command);
-    outcome.answer.map(|answer| answers::headed(outcome.revision, answers::of(&answer)))
+    outcome.result.map(|answer| answers::with_header(outcome.revision, answers::result(&answer)))
 }

@@ -17,7 +17,7 @@ pub enum Alarm {
 pub struct AlarmChange {
     /// Number of the member that the alarm belongs to.
     pub member: u64,
-    /// Condition.
+    /// Condition of the alarm.
     pub alarm: Alarm,
     /// True to activate the alarm, false to clear it.
     pub is_active: bool,

@@ -1,4 +1,4 @@
-//! Keys and values: bytes of a user.
+//! Keys and values.
 
 use core::borrow::Borrow;
 use core::fmt;
@@ -7,12 +7,12 @@ use core::ops::Deref;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-/// A key or a value. A copy costs nothing but a count.
+/// Immutable bytes of a key or a value. Clones share them.
 #[derive(Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Bytes(Arc<[u8]>);
 
 impl Bytes {
-    /// These bytes.
+    /// Creates a value from bytes.
     pub fn new(bytes: impl Into<Arc<[u8]>>) -> Self {
         Bytes(bytes.into())
     }
@@ -40,7 +40,7 @@ impl AsRef<[u8]> for Bytes {
 
 impl From<&[u8]> for Bytes {
     fn from(bytes: &[u8]) -> Self {
-        // All that are empty are one; most ranges are one key, and have no end.
+        // All empty values share one allocation: most ranges are single keys and have no end.
         if bytes.is_empty() { Bytes::default() } else { Bytes::new(bytes) }
     }
 }
@@ -63,7 +63,7 @@ impl From<&str> for Bytes {
     }
 }
 
-/// As text, with what is none escaped.
+/// Formats the bytes as text; bytes that are not printable ASCII are escaped.
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0.escape_ascii())

@@ -1,9 +1,9 @@
-//! Who wants a lock or an office: a key that says so by its name.
+//! Claims on locks and elections, encoded in the names of keys.
 //!
-//! The claim of a lease on the lock `name` is the key `name/HEX`, where `HEX` is the lease's name
-//! in lower-case hexadecimal digits without zeros in front, and the key ends with that lease.
-//! Clients of etcd make such keys themselves, so that a claim is known by its form, whoever made
-//! it. One that shares its lock says how behind the digits: `name/HEX.shared`, `name/HEX.slots-3`.
+//! The claim of a lease on the lock `name` is the key `name/HEX`, attached to the lease. `HEX` is
+//! the id of the lease in lower-case hexadecimal digits without leading zeros. Clients of etcd
+//! create such keys themselves, so the form of a key decides whether it is a claim. A suffix
+//! selects a shared mode: `name/HEX.shared`, `name/HEX.slots-3`.
 
 use core::fmt::Write;
 
@@ -13,97 +13,100 @@ use crate::bytes::Bytes;
 use crate::kv::KeyValue;
 use crate::lease::LeaseId;
 
-/// A claim on a lock or an office.
+/// A claim on a lock or an election.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Claim {
-    /// Of which lock or office: what stands before the last slash of the key.
+    /// Name of the lock or election: the part of the key before the last slash.
     pub name: Bytes,
-    /// The key.
+    /// Key of the claim.
     pub key: Bytes,
-    /// With which it ends.
+    /// Lease of the claim.
     pub lease: LeaseId,
-    /// With whom it may be inside.
-    pub share: Share,
-    /// The revision of its creation: its place in the queue and, of a lock, its fence.
+    /// Mode of the claim.
+    pub mode: LockMode,
+    /// Creation revision: the place in the queue, and the fencing token.
     pub fence: u64,
 }
 
-/// With whom a claim may be inside. Whoever is ahead in the queue goes first in any case.
+/// Mode in which a lock is claimed. In all modes, earlier claims of the queue come first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Share {
-    /// With nobody: a mutex, a writer, a leader.
+pub enum LockMode {
+    /// No other holder: a mutex, a writer, a leader.
     #[default]
     Exclusive,
-    /// With others that are shared: a reader.
+    /// Together with other shared holders: a reader.
     Shared,
-    /// With others that have slots, so many at most and itself among them: a semaphore.
+    /// Together with other holders of slots, up to this number in total: a semaphore.
     Slots(u32),
 }
 
-impl Share {
-    /// Whether it may be inside with so many of this kind who are.
-    pub fn may_join(self, inside: u64, kind: Option<Share>) -> bool {
+impl LockMode {
+    /// True if a claim in this mode can join `holders` holders of the mode `kind`.
+    pub fn can_join(self, holders: u64, kind: Option<LockMode>) -> bool {
         match (self, kind) {
-            (Share::Slots(slots), None) => slots > 0,
+            (LockMode::Slots(slots), None) => slots > 0,
             (_, None) => true,
-            (Share::Shared, Some(Share::Shared)) => true,
-            (Share::Slots(slots), Some(Share::Slots(_))) => inside < u64::from(slots),
+            (LockMode::Shared, Some(LockMode::Shared)) => true,
+            (LockMode::Slots(slots), Some(LockMode::Slots(_))) => holders < u64::from(slots),
             _ => false,
         }
     }
 }
 
-/// The key of a claim.
-pub fn claim_key(name: &[u8], lease: LeaseId, share: Share) -> Bytes {
+/// Returns the key of a claim.
+pub fn claim_key(name: &[u8], lease: LeaseId, mode: LockMode) -> Bytes {
     let mut text = String::new();
     // Writing to a string cannot fail.
-    let _ = match share {
-        Share::Exclusive => write!(text, "/{lease:x}"),
-        Share::Shared => write!(text, "/{lease:x}.shared"),
-        Share::Slots(slots) => write!(text, "/{lease:x}.slots-{slots}"),
+    let _ = match mode {
+        LockMode::Exclusive => write!(text, "/{lease:x}"),
+        LockMode::Shared => write!(text, "/{lease:x}.shared"),
+        LockMode::Slots(slots) => write!(text, "/{lease:x}.slots-{slots}"),
     };
     Bytes::from([name, text.as_bytes()].concat())
 }
 
-/// What a key says by its form.
-pub(crate) struct Form<'a> {
+/// Parts of the key of a claim.
+pub(crate) struct ClaimKey<'a> {
     pub(crate) name: &'a [u8],
     pub(crate) lease: LeaseId,
-    pub(crate) share: Share,
+    pub(crate) mode: LockMode,
 }
 
-/// What a key would claim if it ended with the lease that it names. There is one way to write it.
-pub(crate) fn form_of(key: &[u8]) -> Option<Form<'_>> {
+/// Parses the key of a claim. The key is a claim only if it is attached to this lease. Each claim
+/// has exactly one key.
+pub(crate) fn parse_claim_key(key: &[u8]) -> Option<ClaimKey<'_>> {
     let slash = key.iter().rposition(|byte| *byte == b'/')?;
     let (name, last) = (&key[..slash], core::str::from_utf8(&key[slash + 1..]).ok()?);
-    let (digits, rule) = last.split_once('.').map_or((last, None), |(it, rule)| (it, Some(rule)));
+    let (digits, suffix) =
+        last.split_once('.').map_or((last, None), |(it, suffix)| (it, Some(suffix)));
     let lease = number(digits, 16)?;
-    let share = match rule {
-        None => Share::Exclusive,
-        Some("shared") => Share::Shared,
-        Some(rule) => match rule.strip_prefix("slots-") {
-            Some(slots) => Share::Slots(u32::try_from(number(slots, 10)?).ok()?),
-            // A session that claims more than once numbers its claims.
-            None => number(rule, 10).map(|_| Share::Exclusive)?,
+    let mode = match suffix {
+        None => LockMode::Exclusive,
+        Some("shared") => LockMode::Shared,
+        Some(suffix) => match suffix.strip_prefix("slots-") {
+            Some(slots) => LockMode::Slots(u32::try_from(number(slots, 10)?).ok()?),
+            // A session with several claims numbers them.
+            None => number(suffix, 10).map(|_| LockMode::Exclusive)?,
         },
     };
-    Some(Form { name, lease, share })
+    Some(ClaimKey { name, lease, mode })
 }
 
-/// A number above 0 that is written as numbers are.
+/// Parses a positive number without sign and leading zeros.
 fn number(digits: &str, radix: u32) -> Option<u64> {
     let is_digit = |byte: u8| byte.is_ascii_digit() || radix > 10 && matches!(byte, b'a'..=b'f');
-    let is_one = !digits.starts_with('0') && digits.bytes().all(is_digit);
-    u64::from_str_radix(digits, radix).ok().filter(|_| is_one)
+    let is_canonical = !digits.starts_with('0') && digits.bytes().all(is_digit);
+    u64::from_str_radix(digits, radix).ok().filter(|_| is_canonical)
 }
 
-/// What a key claims, if it claims anything.
+/// Returns the claim that a key represents, if any.
 pub fn claim_of(kv: &KeyValue) -> Option<Claim> {
-    let Form { name, lease, share } = form_of(&kv.key).filter(|form| form.lease == kv.lease)?;
+    let ClaimKey { name, lease, mode } =
+        parse_claim_key(&kv.key).filter(|parsed| parsed.lease == kv.lease)?;
     let (name, key) = (Bytes::from(name), kv.key.clone());
-    Some(Claim { name, key, lease, share, fence: kv.create_revision })
+    Some(Claim { name, key, lease, mode, fence: kv.create_revision })
 }
 
 #[cfg(test)]
@@ -113,13 +116,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_claim_is_known_by_its_form() {
-        for share in [Share::Exclusive, Share::Shared, Share::Slots(3)] {
+    fn claim_keys_are_parsed_strictly() {
+        for mode in [LockMode::Exclusive, LockMode::Shared, LockMode::Slots(3)] {
             for name in [&b"jobs/nightly"[..], b"", b"\xff"] {
-                let key = claim_key(name, 0x1a2b, share);
+                let key = claim_key(name, 0x1a2b, mode);
                 let kv = KeyValue { key, create_revision: 7, lease: 0x1a2b, ..KeyValue::default() };
-                let claim = claim_of(&kv).expect("it is a claim");
-                assert_eq!((&claim.name[..], claim.share, claim.fence), (name, share, 7));
+                let claim = claim_of(&kv).expect("a claim");
+                assert_eq!((&claim.name[..], claim.mode, claim.fence), (name, mode, 7));
                 assert_eq!(claim_of(&KeyValue { lease: 0x1a2c, ..kv.clone() }), None);
                 assert_eq!(claim_of(&KeyValue { lease: 0, ..kv }), None);
             }
@@ -128,12 +131,12 @@ mod tests {
             [("1", true), ("207", true), ("01", false), ("0", false), ("+1", false), ("1.1", false)]
         {
             let key = format!("a/1a.{number}");
-            let form = form_of(key.as_bytes()).map(|form| (form.name, form.lease));
-            assert_eq!(form, is_claim.then_some((&b"a"[..], 0x1a)), "{number}");
+            let parsed = parse_claim_key(key.as_bytes()).map(|parsed| (parsed.name, parsed.lease));
+            assert_eq!(parsed, is_claim.then_some((&b"a"[..], 0x1a)), "{number}");
         }
         let others = ["a/01", "a/A", "a/", "a", "1", "a/1.", "a/1.slots-03", "a/1.slots", "a/+1"];
         for other in others.into_iter().chain(["a/0", "a/1.slots-0", "a/1.shared-1"]) {
-            assert!(form_of(other.as_bytes()).is_none(), "{other}");
+            assert!(parse_claim_key(other.as_bytes()).is_none(), "{other}");
         }
     }
 }

@@ -1,203 +1,204 @@
-//! What is asked of the store.
+//! Commands of the store.
 
 use alloc::vec::Vec;
 
-use crate::access::Change;
+use crate::access::AccessChange;
 use crate::alarm::AlarmChange;
 use crate::bytes::Bytes;
-use crate::claim::Share;
+use crate::claim::LockMode;
 use crate::lease::LeaseId;
 use crate::range::Range;
 use crate::span::Span;
 
-/// What an entry of the log says: all by which the store changes.
+/// A command of a log entry. Nothing else changes the store.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
-    /// Writes one key.
+    /// Writes a key.
     Put(Put),
-    /// Deletes keys.
+    /// Deletes all keys of a span.
     Delete(Delete),
-    /// Looks and, by what it sees, does one thing or another, all at once.
+    /// Runs a transaction.
     Txn(Txn),
-    /// Forgets what was before a revision.
+    /// Discards the history before a revision.
     Compact {
-        /// The oldest revision that can be asked for from now on.
+        /// Oldest revision to keep.
         revision: u64,
     },
-    /// Begins a lease.
+    /// Grants a lease.
     Grant {
-        /// Its name, which whoever proposes this has chosen, as the store draws no numbers.
+        /// Id of the lease, chosen before the command was proposed: the store must be
+        /// deterministic.
         lease: LeaseId,
-        /// How long it lasts without a renewal, in seconds; raised to the least there is.
+        /// TTL in seconds; raised to the minimum.
         ttl: u64,
     },
-    /// Ends a lease and deletes its keys, because its owner says so.
+    /// Ends a lease and deletes its keys, on behalf of its owner.
     Revoke {
-        /// Which.
+        /// Id of the lease.
         lease: LeaseId,
     },
-    /// Ends leases that were not renewed, and deletes their keys.
+    /// Ends leases that have expired and deletes their keys.
     Expire {
-        /// The term of the leader that saw them run out. Proposed by one leader and taken in the
-        /// term of another, it does nothing.
+        /// Term of the leader that detected the expiry. If the entry has another term, the command
+        /// has no effect.
         term: u64,
-        /// Which.
-        leases: Vec<Expiry>,
+        /// Leases that have expired.
+        leases: Vec<LeaseExpiry>,
     },
-    /// Notes how much is left of leases, so that a change of leader does not fill them again.
+    /// Records the remaining times of leases, so that a new leader does not restart them.
     Checkpoint {
-        /// The term of the leader that says so; as for [`Command::Expire`].
+        /// Term of the leader, as in [`Command::Expire`].
         term: u64,
-        /// Which.
-        leases: Vec<Note>,
+        /// Remaining times of some leases.
+        leases: Vec<LeaseCheckpoint>,
     },
-    /// Queues for a lock or an election, unless the same claim is there.
+    /// Adds a claim to the queue of a lock or an election, unless it is there.
     Enqueue(Enqueue),
     /// Changes users and roles.
-    Access(Change),
+    Access(AccessChange),
     /// Activates or clears an alarm.
     Alarm(AlarmChange),
 }
 
-/// A lease that ran out.
+/// A lease that has expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Expiry {
-    /// Which.
+pub struct LeaseExpiry {
+    /// Id of the lease.
     pub lease: LeaseId,
-    /// What [`Lease::renewed`](crate::Lease::renewed) was when it was seen to run out: if it is
-    /// more by now, the lease lives.
-    pub renewed: u64,
+    /// Value of [`Lease::renewal_index`](crate::Lease::renewal_index) when the expiry was detected.
+    /// If it is larger when the entry is applied, the lease lives.
+    pub renewal_index: u64,
 }
 
-/// What is left of a lease: less than all, as somebody saw it; or all, and that renews it.
+/// Remaining time of a lease. The full TTL renews it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Note {
-    /// Of which.
+pub struct LeaseCheckpoint {
+    /// Id of the lease.
     pub lease: LeaseId,
-    /// How many seconds.
+    /// Remaining time, in seconds.
     pub left: u64,
-    /// What [`Lease::renewed`](crate::Lease::renewed) was when that was seen: if it is more by now,
-    /// less than all is not noted.
-    pub renewed: u64,
+    /// Value of [`Lease::renewal_index`](crate::Lease::renewal_index) when the time was read. If it
+    /// is larger when the entry is applied, only a full TTL is recorded.
+    pub renewal_index: u64,
 }
 
-/// Writes one key.
+/// Writes a key.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Put {
-    /// Which.
+    /// Key to write.
     pub key: Bytes,
-    /// What it is to be.
+    /// New value of the key.
     pub value: Bytes,
-    /// With which the key ends; 0 for none.
+    /// Lease to attach the key to; 0 for none.
     pub lease: LeaseId,
-    /// Whether to answer with what was there.
+    /// True to return the previous key and value.
     pub prev_kv: bool,
-    /// Keeps the value that is there.
+    /// True to keep the present value.
     pub ignore_value: bool,
-    /// Keeps the lease that is there.
+    /// True to keep the present lease.
     pub ignore_lease: bool,
 }
 
-/// Deletes keys.
+/// Deletes all keys of a span.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Delete {
-    /// Which.
+    /// Keys to delete.
     pub span: Span,
-    /// Whether to answer with what was there.
+    /// True to return the deleted keys and values.
     pub prev_kv: bool,
 }
 
-/// Looks and, by what it sees, does one thing or another, all at once and in one revision.
+/// A transaction: comparisons, and operations that depend on them. All changes share one revision.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Txn {
-    /// What has to hold, all of it.
+    /// Comparisons, which must all hold for success.
     pub compare: Vec<Compare>,
-    /// What is done if it does.
+    /// Operations if all comparisons hold.
     pub success: Vec<Operation>,
-    /// What is done if it does not.
+    /// Operations if a comparison fails.
     pub failure: Vec<Operation>,
 }
 
-/// One thing that a transaction does. Reads see what was written before them in it.
+/// An operation of a transaction. Reads see the writes before them in the transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Operation {
-    /// Reads.
+    /// Reads the keys of a range.
     Range(Range),
-    /// Writes.
+    /// Writes a key.
     Put(Put),
-    /// Deletes.
+    /// Deletes all keys of a span.
     Delete(Delete),
-    /// Another transaction. What it compares is what was there before the outermost one.
+    /// Runs a nested transaction. It compares with the state before the outermost transaction.
     Txn(Txn),
 }
 
-/// What has to hold of a key, or of each of several.
+/// A comparison, which must hold for each key of a span.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Compare {
-    /// Of which.
+    /// Keys to compare.
     pub span: Span,
-    /// How what is there stands to what is given.
+    /// Relation between the present and the given value.
     pub relation: Relation,
-    /// What is compared, and with what.
+    /// Attribute to compare, and the given value.
     pub target: Target,
 }
 
-/// How two things stand to each other.
+/// Relation between two values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Relation {
     /// They are equal.
     #[default]
     Equal,
-    /// What is there is greater.
+    /// The present value is greater.
     Greater,
-    /// What is there is less.
+    /// The present value is less.
     Less,
-    /// They differ.
+    /// The values are different.
     NotEqual,
 }
 
-/// What of a key is compared, and with what: as clients say numbers, which may be below 0. Of a key
-/// that is not there all numbers are 0, and its value is like no other.
+/// Attribute of a key, and the value to compare it with. The protocol allows negative numbers. For
+/// a missing key all numbers are 0, and comparisons of its value fail.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Target {
-    /// How often it was written.
+    /// Number of writes since the creation.
     Version(i64),
-    /// The revision of its creation.
+    /// Revision in which the key was created.
     Create(i64),
-    /// The revision of its last change.
+    /// Revision of the last change.
     Mod(i64),
-    /// What it is.
+    /// Value of the key.
     Value(Bytes),
-    /// The lease with which it ends, whose bits are those of this number.
+    /// Lease of the key, as a signed number with the same bits.
     Lease(i64),
 }
 
-/// Queues for a lock or an election.
+/// Adds a claim to the queue of a lock or an election.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Enqueue {
-    /// Of which.
+    /// Name of the lock or election.
     pub name: Bytes,
-    /// With which the claim ends; it counts as renewed.
+    /// Lease of the claim, which is renewed.
     pub lease: LeaseId,
-    /// With whom it may be inside.
-    pub share: Share,
-    /// What the key is to be, which observers of an election read.
+    /// Mode of the claim.
+    pub mode: LockMode,
+    /// Value of the key, which observers of an election read.
     pub value: Bytes,
 }
 
 impl Txn {
-    /// Whether it only reads, so that it need not go through the log.
+    /// True if the transaction only reads, so that it needs no log entry.
     pub fn is_read_only(&self) -> bool {
         self.success.iter().chain(&self.failure).all(|operation| match operation {
             Operation::Range(_) => true,

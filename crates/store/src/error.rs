@@ -1,82 +1,82 @@
-//! Why a request is refused, in the words that clients of etcd know.
+//! Errors of the store, with the messages of etcd.
 
 use core::fmt;
 
-/// Why a request is refused. Nothing was changed.
+/// Error of a command or a read. It has changed nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Error {
-    /// No key was given.
+    /// The key is empty.
     EmptyKey,
-    /// A value was given though the one that is there should be kept.
+    /// A value was given, although the present one should be kept.
     ValueProvided,
-    /// A lease was given though the one that is there should be kept.
+    /// A lease was given, although the present one should be kept.
     LeaseProvided,
-    /// What should be kept is not there.
+    /// The key whose value or lease should be kept does not exist.
     KeyNotFound,
-    /// A transaction would write a key twice.
+    /// A transaction writes a key twice.
     DuplicateKey,
-    /// A transaction has more operations than one may have.
+    /// A transaction has too many operations.
     TooManyOperations,
-    /// The revision is older than what is kept.
+    /// The revision was compacted.
     Compacted,
-    /// The revision is yet to come.
+    /// The revision does not exist yet.
     FutureRevision,
-    /// No such lease; it may have been one.
+    /// The lease does not exist.
     LeaseNotFound,
-    /// There is a lease of this name.
+    /// A lease with this id exists.
     LeaseExists,
-    /// A lease would last too long.
+    /// The TTL is too large.
     TtlTooLarge,
     /// The store has reached its quota, and the command would add to it.
     NoSpace,
-    /// Nobody has to say who they are.
+    /// Authentication is not enabled.
     AccessDisabled,
-    /// A user has no name, or whoever asks does not say theirs.
+    /// The name of a user is empty, or the client has not authenticated.
     UserEmpty,
-    /// There is a user of this name.
+    /// A user with this name exists.
     UserExists,
-    /// There is no user of this name.
+    /// The user does not exist.
     UserNotFound,
-    /// A role has no name.
+    /// The name of a role is empty.
     RoleEmpty,
-    /// There is a role of this name.
+    /// A role with this name exists.
     RoleExists,
-    /// There is no role of this name.
+    /// The role does not exist.
     RoleNotFound,
-    /// A user does not have this role.
+    /// The user does not have the role.
     RoleNotGranted,
-    /// A role was not granted this.
+    /// The role does not have the permission.
     PermissionNotGranted,
-    /// Whoever asks may not have it done.
+    /// The principal lacks the permission.
     PermissionDenied,
-    /// Nobody could change users and roles afterwards.
+    /// There is no root user, so authentication could not be disabled again.
     RootUserMissing,
-    /// Whoever should change users and roles might not.
+    /// The root user does not have the root role.
     RootRoleMissing,
-    /// Nobody could change users and roles afterwards, who have to be somebody now.
+    /// The change would take rights from root while authentication is enabled.
     AccessWouldBeLost,
 }
 
-/// The code of gRPC under which an error is sent.
+/// Status code of gRPC for an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Code {
-    /// The request can never be served.
+    /// The request is invalid in any state.
     InvalidArgument,
-    /// What it is about does not exist.
+    /// The subject of the request does not exist.
     NotFound,
-    /// What it would make exists.
+    /// The state does not allow the request.
     FailedPrecondition,
-    /// Whoever asks may not.
+    /// The principal lacks the permission.
     PermissionDenied,
-    /// A number lies outside of what there is.
+    /// A number is out of range.
     OutOfRange,
     /// A limit is reached.
     ResourceExhausted,
 }
 
 impl Error {
-    /// All of them.
+    /// All errors, for tests of their messages and codes.
     pub const ALL: [Error; 25] = [
         Error::EmptyKey,
         Error::ValueProvided,
@@ -105,8 +105,8 @@ impl Error {
         Error::AccessWouldBeLost,
     ];
 
-    /// The words of etcd, which clients compare.
-    pub const fn words(self) -> &'static str {
+    /// Returns the message of etcd, which clients compare.
+    pub const fn message(self) -> &'static str {
         match self {
             Error::EmptyKey => "etcdserver: key is not provided",
             Error::ValueProvided => "etcdserver: value is provided",
@@ -136,7 +136,7 @@ impl Error {
         }
     }
 
-    /// The code of gRPC that goes with them.
+    /// Returns the status code of gRPC.
     pub const fn code(self) -> Code {
         match self {
             Error::EmptyKey
@@ -168,7 +168,7 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.words())
+        f.write_str(self.message())
     }
 }
 

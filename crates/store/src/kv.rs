@@ -1,69 +1,69 @@
-//! A key as it is, and a change to one.
+//! Keys with their attributes, and events.
 
 use alloc::sync::Arc;
 
 use crate::bytes::Bytes;
 use crate::lease::LeaseId;
 
-/// A key as it is.
+/// A key with its value and attributes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct KeyValue {
-    /// Its name.
+    /// Name of the key.
     pub key: Bytes,
-    /// What it is.
+    /// Value of the key.
     pub value: Bytes,
-    /// The revision in which it came to be: of a claim, its fence.
+    /// Revision in which the key was created: the fencing token of a claim.
     pub create_revision: u64,
-    /// The revision in which it was written last; of one that was deleted, the one of that.
+    /// Revision of the last change, or of the deletion.
     pub mod_revision: u64,
-    /// How often it was written since it came to be; 0 for one that was deleted.
+    /// Number of writes since the creation; 0 for a deleted key.
     pub version: u64,
-    /// The lease with which it ends; 0 for none.
+    /// Lease to which the key is attached; 0 for none.
     pub lease: LeaseId,
 }
 
 impl KeyValue {
-    /// How many bytes its name and its value have.
-    pub fn weight(&self) -> usize {
+    /// Returns the bytes of name and value.
+    pub fn size(&self) -> usize {
         self.key.len() + self.value.len()
     }
 
-    /// The same, but for its value.
+    /// Returns a copy without the value.
     pub(crate) fn without_value(&self) -> Self {
         KeyValue { value: Bytes::default(), ..self.clone() }
     }
 
-    /// What is left of a key that is deleted in a revision.
+    /// Returns the representation of the key after its deletion in a revision.
     pub(crate) fn tombstone(&self, revision: u64) -> Self {
         KeyValue { key: self.key.clone(), mod_revision: revision, ..KeyValue::default() }
     }
 }
 
-/// A change to a key, which watchers are told.
+/// An event: a change of a key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Event {
-    /// What was done.
-    pub kind: Kind,
-    /// The key as it is now; of one that was deleted its name and the revision of that.
+    /// Kind of the change.
+    pub kind: EventKind,
+    /// Key after the change; for a deletion only its name and revision.
     pub kv: Arc<KeyValue>,
-    /// The key as it was.
+    /// Key before the change.
     pub prev: Option<Arc<KeyValue>>,
 }
 
-/// What was done to a key.
+/// Kind of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Kind {
-    /// It was written.
+pub enum EventKind {
+    /// The key was written.
     Put,
-    /// It was deleted.
+    /// The key was deleted.
     Delete,
 }
 
 impl Event {
-    /// In which revision.
+    /// Returns the revision of the change.
     pub fn revision(&self) -> u64 {
         self.kv.mod_revision
     }

@@ -1,42 +1,41 @@
-//! Leases: how long they last, and which keys end with them.
+//! Leases and the keys that are attached to them.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
 use crate::bytes::Bytes;
 
-/// The name of a lease; 0 is none.
+/// Id of a lease; 0 for none.
 pub type LeaseId = u64;
 
-/// The longest that a lease may last, in seconds.
-pub const LONGEST_TTL: u64 = 9_000_000_000;
+/// Upper bound on the TTL of a lease, in seconds.
+pub const MAX_TTL: u64 = 9_000_000_000;
 
-/// A lease. Its time is not here: the leader of a term has that, and says what comes of it by
-/// commands.
+/// A lease. The store has no clock: the leader counts the time and proposes commands.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Lease {
-    /// How long it lasts without a renewal, in seconds.
+    /// TTL, in seconds.
     pub ttl: u64,
-    /// From how many seconds a new leader counts: all, or what a checkpoint has noted. Before a
-    /// renewal of one that has less than all is answered, all has to be noted.
+    /// Seconds from which a new leader counts: the TTL, or the last checkpoint. A renewal of a
+    /// lease with less than the TTL must be recorded before it is confirmed.
     pub left: u64,
-    /// The index of the entry that granted it, or last renewed it or noted what is left.
-    pub renewed: u64,
-    /// The keys that end with it. They are not written with it, as each knows its lease.
+    /// Index of the log entry that granted or last renewed the lease.
+    pub renewal_index: u64,
+    /// Attached keys. Snapshots omit them, because each key has its lease.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub keys: BTreeSet<Bytes>,
 }
 
 impl Lease {
-    /// The same, but for its keys.
+    /// Returns a copy without the keys.
     #[cfg(feature = "serde")]
     pub(crate) fn without_keys(&self) -> Self {
-        let Lease { ttl, left, renewed, .. } = *self;
-        Lease { ttl, left, renewed, keys: BTreeSet::new() }
+        let Lease { ttl, left, renewal_index, .. } = *self;
+        Lease { ttl, left, renewal_index, keys: BTreeSet::new() }
     }
 }
 
-/// All leases.
+/// All leases, by id.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Leases(pub(crate) BTreeMap<LeaseId, Lease>);
 
@@ -45,8 +44,8 @@ impl Leases {
         self.0.contains_key(&lease)
     }
 
-    /// A key that ended with the one lease, or with none, ends with the other.
-    pub(crate) fn moves(&mut self, key: &Bytes, from: LeaseId, to: LeaseId) {
+    /// Moves a key from one lease to another; 0 for none.
+    pub(crate) fn move_key(&mut self, key: &Bytes, from: LeaseId, to: LeaseId) {
         if from == to {
             return;
         }

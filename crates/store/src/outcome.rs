@@ -1,4 +1,4 @@
-//! What came of a command.
+//! Outcomes of commands.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -7,167 +7,167 @@ use crate::claim::Claim;
 use crate::error::Error;
 use crate::kv::{Event, KeyValue};
 use crate::lease::LeaseId;
-use crate::range::Found;
-use crate::read::Reading;
+use crate::range::RangeResult;
+use crate::read::PendingRead;
 
-/// What came of a command: the answer to whoever asked, and what others are to be told at once.
+/// Outcome of a command: the result for its client, and the notifications for others.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Outcome {
-    /// The revision of the store from now on.
+    /// Revision of the store after the command.
     pub revision: u64,
-    /// What whoever asked is told.
-    pub answer: Result<Answer, Error>,
-    /// What watchers are told: all that changed, in order, of one revision.
+    /// Result for the client that sent the command.
+    pub result: Result<CommandResult, Error>,
+    /// Events for watchers, in order, all of one revision.
     pub events: Vec<Event>,
-    /// Claims that are inside from now on, in the order of their queues. Whoever waits for one is
-    /// told so.
-    pub admitted: Vec<Claim>,
-    /// Claims that are over, whether they were inside or waited. Whoever still waits for one is
-    /// told that its session is over.
+    /// Claims that acquired their locks, in the order of their queues. Their waiters are to be
+    /// notified.
+    pub granted: Vec<Claim>,
+    /// Claims that ended, held or waiting. Clients that still wait are to be notified that the
+    /// session has ended.
     pub ended: Vec<Claim>,
-    /// What became of leases.
+    /// Changes of leases.
     pub leases: Vec<LeaseChange>,
 }
 
-/// What became of a lease: what whoever watches its time needs to know.
+/// Change of a lease, for the leader that counts its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LeaseChange {
-    /// It begins, or counts from now on as if so many seconds of it were left.
-    Left {
-        /// Which.
+    /// The lease starts, or its remaining time was recorded.
+    Remaining {
+        /// Id of the lease.
         lease: LeaseId,
-        /// How many.
+        /// Remaining time, in seconds.
         seconds: u64,
     },
-    /// It is over, and its keys are deleted.
+    /// The lease has ended, and its keys are deleted.
     Ended {
-        /// Which.
+        /// Id of the lease.
         lease: LeaseId,
     },
-    /// It was to end and does not, since it was renewed, or another leads.
-    Spared {
-        /// Which.
+    /// The lease did not end, because it was renewed or another leader took over.
+    ExpiryRejected {
+        /// Id of the lease.
         lease: LeaseId,
-        /// The term of the leader that saw it run out.
+        /// Term of the leader that detected the expiry.
         term: u64,
-        /// The [`Expiry::renewed`](crate::Expiry::renewed) of the entry.
-        renewed: u64,
+        /// The [`LeaseExpiry::renewal_index`](crate::LeaseExpiry::renewal_index) of the entry.
+        renewal_index: u64,
     },
 }
 
-/// What whoever asked is told.
+/// Result of a command.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Answer {
-    /// It was written.
-    Put(Written),
-    /// So many were deleted.
-    Delete(Deleted),
-    /// What the transaction did.
-    Txn(Done<Reading>),
-    /// What was before is forgotten.
+pub enum CommandResult {
+    /// A key was written.
+    Put(PutResult),
+    /// Keys were deleted.
+    Delete(DeleteResult),
+    /// A transaction was run.
+    Txn(TxnResult<PendingRead>),
+    /// The history was compacted.
     Compacted,
-    /// The lease begins.
+    /// A lease was granted.
     Granted {
-        /// Which.
+        /// Id of the lease.
         lease: LeaseId,
-        /// How long it lasts without a renewal, in seconds.
+        /// TTL, in seconds.
         ttl: u64,
     },
-    /// The lease is over.
+    /// A lease was revoked.
     Revoked,
-    /// So many of the leases that were to end are over.
+    /// Leases have expired.
     Expired {
-        /// How many.
+        /// Number of leases that have ended.
         leases: u64,
     },
-    /// What is left of the leases is noted, of those that there are.
+    /// Remaining times were recorded, for the leases that exist.
     Checkpointed,
     /// The claim is in its queue.
     Enqueued {
-        /// The claim. One that was there already has the fence that it had.
+        /// The claim. If it existed before, it keeps its fencing token.
         claim: Claim,
-        /// Whether it is inside.
-        inside: bool,
+        /// True if the claim holds the lock.
+        is_held: bool,
     },
-    /// Users and roles are as was asked.
-    Access,
-    /// The alarm is as the command asks.
+    /// Users or roles were changed.
+    AccessChanged,
+    /// The alarm is as requested.
     Alarm {
-        /// True if it was not so before.
+        /// True if it was different before.
         has_changed: bool,
     },
 }
 
-/// What a write did.
+/// Result of a write.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Written {
-    /// Its revision.
+pub struct PutResult {
+    /// Revision of the write.
     pub revision: u64,
-    /// What was there, if that was asked.
+    /// Previous key and value, if requested.
     pub prev: Option<Arc<KeyValue>>,
 }
 
-/// What a deletion did.
+/// Result of a deletion.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Deleted {
-    /// The revision of the store after it: a new one only if something was written so far.
+pub struct DeleteResult {
+    /// Revision of the store after the deletion, which is a new one only if the command has changed
+    /// something.
     pub revision: u64,
-    /// How many keys were deleted.
+    /// Number of deleted keys.
     pub count: u64,
-    /// What was there, if that was asked.
+    /// Deleted keys and values, if requested.
     pub prev: Vec<Arc<KeyValue>>,
 }
 
-/// What a transaction did. What it read comes as a [`Reading`] first: [`Done::found`] makes
-/// what is answered of it.
+/// Result of a transaction. Its reads are [`PendingRead`]s until [`TxnResult::finish`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Done<R = Found> {
-    /// The revision of the store after it.
+pub struct TxnResult<R = RangeResult> {
+    /// Revision of the store after the transaction.
     pub revision: u64,
-    /// Whether everything that it compared held.
+    /// True if all comparisons held.
     pub succeeded: bool,
-    /// What each of its operations did.
-    pub replies: Vec<Reply<R>>,
+    /// Results of the operations.
+    pub results: Vec<OperationResult<R>>,
 }
 
-/// What one operation of a transaction did.
+/// Result of an operation of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Reply<R = Found> {
-    /// What was read.
+pub enum OperationResult<R = RangeResult> {
+    /// Result of a read.
     Range(R),
-    /// What was written.
-    Put(Written),
-    /// What was deleted.
-    Delete(Deleted),
-    /// What another transaction did.
-    Txn(Done<R>),
+    /// Result of a write.
+    Put(PutResult),
+    /// Result of a deletion.
+    Delete(DeleteResult),
+    /// Result of a nested transaction.
+    Txn(TxnResult<R>),
 }
 
-impl Done<Reading> {
-    /// How many keys and changes have to be looked at.
+impl TxnResult<PendingRead> {
+    /// Returns the number of keys and events that [`TxnResult::finish`] has to process.
     pub fn len(&self) -> usize {
-        let len = |reply: &Reply<Reading>| match reply {
-            Reply::Range(reading) => reading.len(),
-            Reply::Txn(done) => done.len(),
-            Reply::Put(_) | Reply::Delete(_) => 0,
+        let len = |result: &OperationResult<PendingRead>| match result {
+            OperationResult::Range(read) => read.len(),
+            OperationResult::Txn(txn) => txn.len(),
+            OperationResult::Put(_) | OperationResult::Delete(_) => 0,
         };
-        self.replies.iter().map(len).sum()
+        self.results.iter().map(len).sum()
     }
 
-    /// Whether there is nothing to be looked at.
+    /// True if there is nothing to process.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// What is answered.
-    pub fn found(self) -> Done {
-        let found = |reply| match reply {
-            Reply::Range(reading) => Reply::Range(Reading::found(reading)),
-            Reply::Put(written) => Reply::Put(written),
-            Reply::Delete(deleted) => Reply::Delete(deleted),
-            Reply::Txn(done) => Reply::Txn(done.found()),
+    /// Finishes the reads.
+    pub fn finish(self) -> TxnResult {
+        let finish = |result| match result {
+            OperationResult::Range(read) => OperationResult::Range(PendingRead::finish(read)),
+            OperationResult::Put(put) => OperationResult::Put(put),
+            OperationResult::Delete(delete) => OperationResult::Delete(delete),
+            OperationResult::Txn(txn) => OperationResult::Txn(txn.finish()),
         };
-        let Done { revision, succeeded, replies } = self;
-        Done { revision, succeeded, replies: replies.into_iter().map(found).collect() }
+        let TxnResult { revision, succeeded, results } = self;
+        TxnResult { revision, succeeded, results: results.into_iter().map(finish).collect() }
     }
 }

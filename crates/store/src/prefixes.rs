@@ -1,4 +1,4 @@
-//! With which keys of a map another one begins.
+//! Search for the keys of a map that are prefixes of a given key.
 
 use core::ops::Bound::{Included, Unbounded};
 
@@ -6,10 +6,10 @@ use alloc::collections::BTreeMap;
 
 use crate::bytes::Bytes;
 
-/// The entries of a map with whose keys `key` begins, the longest first.
+/// Returns the entries whose keys are prefixes of `key`, the longest first.
 ///
-/// It is asked as often as the map has such keys, or others between them: a key may be as long as
-/// a request, and whoever asked for each of its beginnings would compare all of them.
+/// The number of lookups is bounded by the number of such entries and of those between them. A key
+/// may be as long as a request, so one lookup for each of its prefixes would be too expensive.
 pub(crate) fn prefixes<'a, V>(
     map: &'a BTreeMap<Bytes, V>,
     key: &'a [u8],
@@ -24,7 +24,7 @@ pub(crate) fn prefixes<'a, V>(
                 left = found.len().checked_sub(1);
                 return Some((found, value));
             }
-            // A longer beginning than what both have in common would come behind it.
+            // A match that is longer than the common prefix would sort after `found`.
             left = Some(found.iter().zip(rest).take_while(|(a, b)| a == b).count());
         }
     })
@@ -37,9 +37,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_beginnings_of_a_key_are_found_and_nothing_else() {
+    fn finds_exactly_the_prefixes_of_a_key() {
         let words = ["", "a", "a/", "a/b", "a/b/c", "a/bc", "a/c", "ab", "b", "a/b/c/d"];
-        // Each way to leave some of them out.
+        // Each subset of the words.
         for chosen in 0..1_u32 << words.len() {
             let is_chosen = |(at, _): &(usize, &&str)| chosen >> at & 1 == 1;
             let map = words.iter().enumerate().filter(is_chosen);

@@ -1,12 +1,11 @@
-//! The queues of locks and offices: who is inside, and whom it admits when somebody leaves.
+//! The queues of locks and elections: holders and waiters.
 //!
-//! The queue of a name is all keys below it (`name/…`) in the order in which they were created.
-//! Clients of etcd look at it that way themselves, so a key that claims nothing has its place as
-//! well, and so has a claim on a name below this one. A queue is kept only for a name on which
-//! there is a claim.
+//! The queue of a name consists of all keys below it (`name/…`), in the order of their creation.
+//! Clients of etcd read it that way. So a key that is no claim has its place, too, and so has a
+//! claim on a nested name. A queue is kept only for names with a claim.
 //!
-//! Who is inside is the head of the queue: the first, and those behind it that share with it, none
-//! of whom ever goes before another. As new keys come at the end, whoever is inside stays there.
+//! The holders are the head of the queue: the first entry, and the following ones that can share
+//! with it. No entry overtakes another. New keys come last, so a holder stays a holder.
 
 use core::ops::Bound::{Excluded, Unbounded};
 
@@ -15,9 +14,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::bytes::Bytes;
-use crate::claim::{Claim, Share, claim_of, form_of};
-use crate::kv::{Event, KeyValue, Kind};
-use crate::prefixes::prefixes;
+use crate::claim::{Claim, LockMode, claim_of, parse_claim_key};
+use crate::kv::{Event, EventKind, KeyValue};
 use crate::span::Span;
 
 /// All queues, by name.
@@ -27,31 +25,31 @@ pub(crate) struct Queues(BTreeMap<Bytes, Queue>);
 /// The queue of a name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Queue {
-    /// By their creation. Keys of one revision are told apart by their names, in that order.
-    members: BTreeMap<(u64, Bytes), Member>,
-    /// How many of them claim the name.
+    /// Entries by creation revision; those of one revision are ordered by key.
+    entries: BTreeMap<(u64, Bytes), QueueEntry>,
+    /// Number of claims on the name.
     claims: usize,
-    /// How many of the head are inside.
-    inside: u64,
-    /// The last of them.
-    last_inside: Option<(u64, Bytes)>,
+    /// Number of holders.
+    holders: u64,
+    /// Last entry that holds the lock.
+    last_holder: Option<(u64, Bytes)>,
 }
 
-/// A key in a queue. How it shares is in its name, and does not change.
+/// An entry of a queue. Its mode is part of its key and does not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Member {
-    /// With which it ends if it claims the name of this queue; 0 if it does not.
+struct QueueEntry {
+    /// Lease, if the entry is a claim on the name of the queue; otherwise 0.
     lease: u64,
-    share: Share,
+    mode: LockMode,
 }
 
-/// What a command does to queues.
+/// Changes of queues by a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Moves {
-    pub(crate) admitted: Vec<Claim>,
+pub(crate) struct QueueUpdate {
+    pub(crate) granted: Vec<Claim>,
     pub(crate) ended: Vec<Claim>,
-    /// The names of queues in which something changed.
-    touched: Vec<Bytes>,
+    /// Names of the changed queues.
+    changed_names: Vec<Bytes>,
 }
 
 impl Queues {
@@ -59,7 +57,7 @@ impl Queues {
         self.0.get(name)
     }
 
-    /// How many queues there are.
+    /// Returns the number of queues.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
@@ -68,44 +66,43 @@ impl Queues {
         self.0.iter()
     }
 
-    /// Takes a change of a key. `below` has the keys that begin with a name and a slash, as they
-    /// are after the change.
-    pub(crate) fn note<'a, I: Iterator<Item = &'a Arc<KeyValue>>>(
+    /// Applies a change of a key. `below` returns the keys of a span after the change.
+    pub(crate) fn apply_event<'a, I: Iterator<Item = &'a Arc<KeyValue>>>(
         &mut self,
         Event { kind, kv, prev }: &Event,
         below: impl Fn(&Span) -> I,
-        moves: &mut Moves,
+        changes: &mut QueueUpdate,
     ) {
-        if let (Kind::Put, Some(claim)) = (kind, claim_of(kv))
+        if let (EventKind::Put, Some(claim)) = (kind, claim_of(kv))
             && !self.0.contains_key(&claim.name)
         {
             let mut queue = Queue::default();
             let span = Span::prefix([&claim.name[..], b"/"].concat());
-            below(&span).for_each(|kv| queue.put(&claim.name, kv, moves));
-            moves.touched.push(claim.name.clone());
+            below(&span).for_each(|kv| queue.put(&claim.name, kv, changes));
+            changes.changed_names.push(claim.name.clone());
             self.0.insert(claim.name, queue);
         }
-        let above = prefixes(&self.0, &kv.key).map(|(name, _)| name);
-        let above = above.filter(|name| kv.key.get(name.len()) == Some(&b'/'));
-        for name in above.cloned().collect::<Vec<_>>() {
+        let prefixes = crate::prefixes::prefixes(&self.0, &kv.key).map(|(name, _)| name);
+        let prefixes = prefixes.filter(|name| kv.key.get(name.len()) == Some(&b'/'));
+        for name in prefixes.cloned().collect::<Vec<_>>() {
             let Some(queue) = self.0.get_mut(&name) else { continue };
             match (kind, prev) {
-                (Kind::Put, _) => queue.put(&name, kv, moves),
-                (Kind::Delete, Some(was)) => queue.delete(&name, was, moves),
-                (Kind::Delete, None) => {}
+                (EventKind::Put, _) => queue.put(&name, kv, changes),
+                (EventKind::Delete, Some(previous)) => queue.delete(&name, previous, changes),
+                (EventKind::Delete, None) => {}
             }
-            moves.touched.push(name);
+            changes.changed_names.push(name);
         }
     }
 
-    /// Lets in whoever may be by now, in the queues where something changed.
-    pub(crate) fn settle(&mut self, moves: &mut Moves) {
-        let mut touched = core::mem::take(&mut moves.touched);
-        touched.sort_unstable();
-        touched.dedup();
-        for name in touched {
+    /// Grants the locks of changed queues to the next claims, as far as possible.
+    pub(crate) fn grant_waiting(&mut self, changes: &mut QueueUpdate) {
+        let mut changed_names = core::mem::take(&mut changes.changed_names);
+        changed_names.sort_unstable();
+        changed_names.dedup();
+        for name in changed_names {
             let Some(queue) = self.0.get_mut(&name) else { continue };
-            queue.admit(&name, moves);
+            queue.grant_next(&name, changes);
             if queue.claims == 0 {
                 self.0.remove(&name);
             }
@@ -114,106 +111,106 @@ impl Queues {
 }
 
 impl Queue {
-    /// Who claims, in the order of the queue, and whether they are inside.
+    /// Returns the claims in order, each with true if it holds the lock.
     pub fn claims<'a>(&'a self, name: &'a Bytes) -> impl Iterator<Item = (Claim, bool)> + 'a {
-        let claims = self.members.iter().filter(|(_, member)| member.lease != 0);
-        claims.map(|(place, member)| (claim(name, place, *member), self.is_inside(place)))
+        let claims = self.entries.iter().filter(|(_, entry)| entry.lease != 0);
+        claims.map(|(place, entry)| (claim(name, place, *entry), self.is_holder_at(place)))
     }
 
-    /// How many keys are in it, whether or not they claim the name.
+    /// Returns the number of keys, including those that are no claims.
     pub fn len(&self) -> usize {
-        self.members.len()
+        self.entries.len()
     }
 
-    /// Whether nobody is in it, which is so of no queue that there is.
+    /// True if the queue has no entry. The store keeps no such queue.
     pub fn is_empty(&self) -> bool {
-        self.members.is_empty()
+        self.entries.is_empty()
     }
 
-    /// Its keys in the order of their creation, of revisions up to `most`, or the other way round.
-    pub(crate) fn keys(&self, most: u64) -> impl DoubleEndedIterator<Item = &Bytes> {
-        let end = match most.checked_add(1).filter(|_| most > 0) {
+    /// Returns the keys up to a creation revision (0: all), in the order of their creation.
+    pub(crate) fn keys(&self, max_revision: u64) -> impl DoubleEndedIterator<Item = &Bytes> {
+        let end = match max_revision.checked_add(1).filter(|_| max_revision > 0) {
             Some(end) => Excluded((end, Bytes::default())),
             None => Unbounded,
         };
-        self.members.range((Unbounded, end)).map(|((_, key), _)| key)
+        self.entries.range((Unbounded, end)).map(|((_, key), _)| key)
     }
 
-    /// Whether a key is inside.
-    pub(crate) fn has_inside(&self, kv: &KeyValue) -> bool {
-        self.is_inside(&(kv.create_revision, kv.key.clone()))
+    /// True if a key is a holder.
+    pub(crate) fn is_holder(&self, kv: &KeyValue) -> bool {
+        self.is_holder_at(&(kv.create_revision, kv.key.clone()))
     }
 
-    fn is_inside(&self, place: &(u64, Bytes)) -> bool {
-        self.last_inside.as_ref().is_some_and(|last| place <= last)
+    fn is_holder_at(&self, place: &(u64, Bytes)) -> bool {
+        self.last_holder.as_ref().is_some_and(|last| place <= last)
     }
 
-    /// A key is written: it takes its place, or keeps it.
-    fn put(&mut self, name: &Bytes, kv: &KeyValue, moves: &mut Moves) {
+    /// Handles a written key, which is added or keeps its place.
+    fn put(&mut self, name: &Bytes, kv: &KeyValue, changes: &mut QueueUpdate) {
         let place = (kv.create_revision, kv.key.clone());
-        let form = form_of(&kv.key).filter(|form| form.name == &name[..]);
-        let own = form.as_ref().filter(|form| form.lease == kv.lease);
-        let share = form.as_ref().map_or(Share::Exclusive, |form| form.share);
-        let member = Member { lease: own.map_or(0, |own| own.lease), share };
-        let before = self.members.insert(place.clone(), member);
-        if before == Some(member) {
+        let parsed = parse_claim_key(&kv.key).filter(|parsed| parsed.name == &name[..]);
+        let own = parsed.as_ref().filter(|parsed| parsed.lease == kv.lease);
+        let mode = parsed.as_ref().map_or(LockMode::Exclusive, |parsed| parsed.mode);
+        let entry = QueueEntry { lease: own.map_or(0, |own| own.lease), mode };
+        let before = self.entries.insert(place.clone(), entry);
+        if before == Some(entry) {
             return;
         }
-        if let Some(was) = before.filter(|before| before.lease != 0) {
+        if let Some(previous) = before.filter(|before| before.lease != 0) {
             self.claims -= 1;
-            moves.ended.push(claim(name, &place, was));
+            changes.ended.push(claim(name, &place, previous));
         }
-        if member.lease != 0 {
+        if entry.lease != 0 {
             self.claims += 1;
-            if self.is_inside(&place) {
-                moves.admitted.push(claim(name, &place, member));
+            if self.is_holder_at(&place) {
+                changes.granted.push(claim(name, &place, entry));
             }
         }
     }
 
-    /// A key is deleted: it gives up its place.
-    fn delete(&mut self, name: &Bytes, was: &KeyValue, moves: &mut Moves) {
-        let place = (was.create_revision, was.key.clone());
-        let Some(member) = self.members.remove(&place) else { return };
-        if self.is_inside(&place) {
-            self.inside -= 1;
-            if self.last_inside.as_ref() == Some(&place) {
-                let before = self.members.range(..place.clone()).next_back();
-                self.last_inside = before.map(|(place, _)| place.clone());
+    /// Handles a deleted key.
+    fn delete(&mut self, name: &Bytes, previous: &KeyValue, changes: &mut QueueUpdate) {
+        let place = (previous.create_revision, previous.key.clone());
+        let Some(entry) = self.entries.remove(&place) else { return };
+        if self.is_holder_at(&place) {
+            self.holders -= 1;
+            if self.last_holder.as_ref() == Some(&place) {
+                let before = self.entries.range(..place.clone()).next_back();
+                self.last_holder = before.map(|(place, _)| place.clone());
             }
         }
-        if member.lease != 0 {
+        if entry.lease != 0 {
             self.claims -= 1;
-            moves.ended.push(claim(name, &place, member));
+            changes.ended.push(claim(name, &place, entry));
         }
     }
 
-    /// Lets in whoever may join those who are inside, the first of the others first.
-    fn admit(&mut self, name: &Bytes, moves: &mut Moves) {
+    /// Grants the lock to the next entries, as long as they can share with the holders.
+    fn grant_next(&mut self, name: &Bytes, changes: &mut QueueUpdate) {
         loop {
-            let after = match &self.last_inside {
+            let after = match &self.last_holder {
                 Some(last) => Excluded(last.clone()),
                 None => Unbounded,
             };
-            let kind = self.members.values().next().filter(|_| self.inside > 0);
-            let kind = kind.map(|member| member.share);
-            let Some((place, member)) = self.members.range((after, Unbounded)).next() else {
+            let kind = self.entries.values().next().filter(|_| self.holders > 0);
+            let kind = kind.map(|entry| entry.mode);
+            let Some((place, entry)) = self.entries.range((after, Unbounded)).next() else {
                 return;
             };
-            if !member.share.may_join(self.inside, kind) {
+            if !entry.mode.can_join(self.holders, kind) {
                 return;
             }
-            if member.lease != 0 {
-                moves.admitted.push(claim(name, place, *member));
+            if entry.lease != 0 {
+                changes.granted.push(claim(name, place, *entry));
             }
-            self.last_inside = Some(place.clone());
-            self.inside += 1;
+            self.last_holder = Some(place.clone());
+            self.holders += 1;
         }
     }
 }
 
-/// The claim at a place.
-fn claim(name: &Bytes, place: &(u64, Bytes), member: Member) -> Claim {
+/// Returns the claim of an entry.
+fn claim(name: &Bytes, place: &(u64, Bytes), entry: QueueEntry) -> Claim {
     let (fence, key) = place.clone();
-    Claim { name: name.clone(), key, lease: member.lease, share: member.share, fence }
+    Claim { name: name.clone(), key, lease: entry.lease, mode: entry.mode, fence }
 }

@@ -1,4 +1,4 @@
-//! Reading: which keys, as of when, in which order, and how much of them.
+//! Reads of a range of keys: selection, revision, order, and limit.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -6,85 +6,85 @@ use alloc::vec::Vec;
 use crate::kv::KeyValue;
 use crate::span::Span;
 
-/// What is read. By default all keys of the span as they are now, in their order.
+/// A read. By default it returns all keys of the span at the current revision, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Range {
-    /// Which keys.
+    /// Keys to read.
     pub span: Span,
-    /// As of which revision; 0 for now.
+    /// Revision to read at; 0 for the current one.
     pub revision: u64,
-    /// At most so many; 0 for all.
+    /// Upper bound on the number of keys; 0 for none.
     pub limit: u64,
-    /// In which order.
+    /// Order of the result.
     pub order: SortOrder,
-    /// By what.
+    /// Attribute to sort by.
     pub target: SortTarget,
-    /// Without their values.
+    /// True to omit the values.
     pub keys_only: bool,
-    /// Only how many there are.
+    /// True to return only the number of keys.
     pub count_only: bool,
-    /// Only those that were changed in this revision or later; 0 for all.
+    /// Lower bound on the revision of the last change; 0 for none.
     pub min_mod_revision: u64,
-    /// Only those that were changed in this revision or before; 0 for all.
+    /// Upper bound on the revision of the last change; 0 for none.
     pub max_mod_revision: u64,
-    /// Only those that were created in this revision or later; 0 for all.
+    /// Lower bound on the creation revision; 0 for none.
     pub min_create_revision: u64,
-    /// Only those that were created in this revision or before; 0 for all.
+    /// Upper bound on the creation revision; 0 for none.
     pub max_create_revision: u64,
 }
 
-/// In which order keys are answered.
+/// Order of a result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum SortOrder {
-    /// As they come: ascending, by whatever the target is.
+    /// Ascending by the target, without a scan of the whole span.
     #[default]
     None,
-    /// The smallest first.
+    /// Ascending by the target, after a full scan.
     Ascend,
-    /// The greatest first.
+    /// Descending by the target, after a full scan.
     Descend,
 }
 
-/// By what keys are sorted.
+/// Attribute to sort by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum SortTarget {
-    /// By themselves.
+    /// Name of the key.
     #[default]
     Key,
-    /// By how often they were written.
+    /// Number of writes.
     Version,
-    /// By the revision of their creation.
+    /// Revision in which the key was created.
     Create,
-    /// By the revision of their last change.
+    /// Revision of the last change.
     Mod,
-    /// By their values.
+    /// Value of the key.
     Value,
 }
 
-/// What was read.
+/// Result of a read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Found {
-    /// The revision of the store then: that of the header, and not the one that was asked for.
+pub struct RangeResult {
+    /// Current revision of the store, for the header; not the one that was read.
     pub revision: u64,
-    /// The keys, with empty values if no values were asked for.
+    /// Keys; their values are empty if they were omitted.
     pub kvs: Vec<Arc<KeyValue>>,
-    /// Whether the limit left some out.
+    /// True if the limit left out keys.
     pub more: bool,
-    /// How many keys the span has, whatever limit and bounds of revisions left out.
+    /// Number of keys in the span, regardless of the limit and the bounds on revisions.
     pub count: u64,
 }
 
 impl Range {
-    /// Reads these keys as they are now.
+    /// Creates a read of these keys at the current revision.
     pub fn of(span: Span) -> Self {
         Range { span, ..Range::default() }
     }
 
-    /// Whether all keys of the span have to be looked at before any can be answered.
-    pub(crate) fn looks_at_all(&self) -> bool {
+    /// True if all keys of the span must be read before the limit applies.
+    pub(crate) fn needs_full_scan(&self) -> bool {
         let bounds = [
             self.min_mod_revision,
             self.max_mod_revision,
@@ -94,25 +94,30 @@ impl Range {
         self.order != SortOrder::None || bounds.iter().any(|bound| *bound > 0)
     }
 
-    /// Whether the bounds of revisions let a key through.
-    fn admits(&self, kv: &KeyValue) -> bool {
+    /// True if a key meets the bounds on revisions.
+    fn is_in_revision_bounds(&self, kv: &KeyValue) -> bool {
         let within = |number, min, max| number >= min && (max == 0 || number <= max);
         within(kv.mod_revision, self.min_mod_revision, self.max_mod_revision)
             && within(kv.create_revision, self.min_create_revision, self.max_create_revision)
     }
 
-    /// Makes an answer of the keys of the span, which come in their order; of all of them, or of
-    /// those up to one more than [`Range::limit`] where it does not look at all: as in etcd, these
-    /// are then sorted among themselves.
-    pub(crate) fn answer(&self, mut kvs: Vec<Arc<KeyValue>>, count: usize, revision: u64) -> Found {
-        let mut found = Found { revision, count: count as u64, ..Found::default() };
+    /// Builds the result from the keys of the span, in order. If no full scan is needed, these may
+    /// be only the first keys, one more than the limit; as in etcd, they are then sorted among
+    /// themselves.
+    pub(crate) fn build_result(
+        &self,
+        mut kvs: Vec<Arc<KeyValue>>,
+        count: usize,
+        revision: u64,
+    ) -> RangeResult {
+        let mut found = RangeResult { revision, count: count as u64, ..RangeResult::default() };
         if self.count_only {
             return found;
         }
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
-        let all = self.looks_at_all();
+        let all = self.needs_full_scan();
         if all {
-            kvs.retain(|kv| self.admits(kv));
+            kvs.retain(|kv| self.is_in_revision_bounds(kv));
         } else if limit > 0 {
             kvs.truncate(limit.saturating_add(1));
         }
@@ -126,11 +131,11 @@ impl Range {
         if self.keys_only {
             kvs.iter_mut().for_each(|kv| *kv = Arc::new(kv.without_value()));
         }
-        Found { kvs, ..found }
+        RangeResult { kvs, ..found }
     }
 
-    /// Sorts keys, those of equal rank by their names. With a limit only so many, and one more
-    /// where there are more.
+    /// Sorts keys; equal ones by name. With a limit, keeps that many and one more, if there are
+    /// more.
     fn sort(&self, kvs: &mut Vec<Arc<KeyValue>>, limit: usize) {
         let rank = |a: &KeyValue, b: &KeyValue| match self.target {
             SortTarget::Key => a.key.cmp(&b.key),

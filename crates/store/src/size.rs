@@ -13,26 +13,26 @@ use crate::kv::KeyValue;
 use crate::store::Store;
 
 /// Bytes of a key beside its name and its value.
-const KEY: usize = 320;
+const KEY_BYTES: usize = 320;
 
 /// Bytes that a key with a lease takes in addition.
-const ATTACHED: usize = 256;
+const ATTACHMENT_BYTES: usize = 256;
 
 /// Bytes of a lease.
-const LEASE: usize = 192;
+const LEASE_BYTES: usize = 192;
 
 /// Bytes of the queue of a lock or an election, beside its claims.
-const QUEUE: usize = 640;
+const QUEUE_BYTES: usize = 640;
 
 /// Returns the counted bytes of a key.
-pub(crate) fn of_key(kv: &KeyValue) -> usize {
-    KEY + kv.weight() + if kv.lease == 0 { 0 } else { ATTACHED }
+pub(crate) fn key_size(kv: &KeyValue) -> usize {
+    KEY_BYTES + kv.size() + if kv.lease == 0 { 0 } else { ATTACHMENT_BYTES }
 }
 
 impl Store {
     /// Returns the counted bytes of all keys, leases and queues.
     pub fn size(&self) -> usize {
-        self.key_bytes + self.leases.0.len() * LEASE + self.queues.len() * QUEUE
+        self.key_bytes + self.leases.0.len() * LEASE_BYTES + self.queues.len() * QUEUE_BYTES
     }
 }
 
@@ -42,13 +42,17 @@ impl Command {
     ///
     /// A put counts in full, although it may replace a value. Of the two branches of a transaction
     /// the larger one counts.
-    pub fn cost(&self) -> usize {
+    pub fn added_bytes(&self) -> usize {
         match self {
-            Command::Put(put) => put.cost(),
-            Command::Txn(txn) => txn.cost(),
-            Command::Grant { .. } => LEASE,
-            Command::Enqueue(Enqueue { name, lease, share, value }) => {
-                KEY + ATTACHED + QUEUE + claim_key(name, *lease, *share).len() + value.len()
+            Command::Put(put) => put.added_bytes(),
+            Command::Txn(txn) => txn.added_bytes(),
+            Command::Grant { .. } => LEASE_BYTES,
+            Command::Enqueue(Enqueue { name, lease, mode, value }) => {
+                KEY_BYTES
+                    + ATTACHMENT_BYTES
+                    + QUEUE_BYTES
+                    + claim_key(name, *lease, *mode).len()
+                    + value.len()
             }
             Command::Delete(_)
             | Command::Compact { .. }
@@ -62,17 +66,17 @@ impl Command {
 }
 
 impl Put {
-    fn cost(&self) -> usize {
-        let attached = if self.lease == 0 { 0 } else { ATTACHED };
-        KEY + attached + self.key.len() + self.value.len()
+    fn added_bytes(&self) -> usize {
+        let attached = if self.lease == 0 { 0 } else { ATTACHMENT_BYTES };
+        KEY_BYTES + attached + self.key.len() + self.value.len()
     }
 }
 
 impl Txn {
-    fn cost(&self) -> usize {
+    fn added_bytes(&self) -> usize {
         let cost = |operation: &Operation| match operation {
-            Operation::Put(put) => put.cost(),
-            Operation::Txn(txn) => txn.cost(),
+            Operation::Put(put) => put.added_bytes(),
+            Operation::Txn(txn) => txn.added_bytes(),
             Operation::Range(_) | Operation::Delete(_) => 0,
         };
         let branch = |operations: &[Operation]| operations.iter().map(cost).sum::<usize>();

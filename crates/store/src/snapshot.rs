@@ -1,4 +1,4 @@
-//! A store as it was: what a new or late member gets instead of the log.
+//! Snapshots, which new and lagging members receive instead of the log.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -6,41 +6,40 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::access::Access;
+use crate::access::AccessControl;
 use crate::alarm::Alarms;
 use crate::history::{History, Limits};
-use crate::kv::{Event, KeyValue, Kind};
+use crate::kv::{Event, EventKind, KeyValue};
 use crate::lease::{Lease, LeaseId, Leases};
-use crate::queue::{Moves, Queues};
-use crate::size::of_key;
-use crate::store::{At, Store};
+use crate::queue::{QueueUpdate, Queues};
+use crate::size::key_size;
+use crate::store::{LogPosition, Store};
 
-/// A store as it was at some entry. It shares keys and changes with the store that it is of, and
-/// has nothing that follows from them: it is made in a tenth of the time of a copy, where many
-/// have leases.
+/// A snapshot of a store. It shares keys and events with the store and omits all derived state.
+/// With many leases it takes a tenth of the time of a copy.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Snapshot {
     limits: Limits,
-    applied: At,
+    applied: LogPosition,
     revision: u64,
     keys: Vec<Arc<KeyValue>>,
     history: History,
-    /// Without their keys: a key knows its lease.
+    /// Leases without their keys: each key has its lease.
     leases: Vec<(LeaseId, Lease)>,
-    access: Arc<Access>,
-    /// Last, as snapshots of version 3 end before it.
+    access: Arc<AccessControl>,
+    /// Last, because snapshots of version 3 end before it.
     alarms: Alarms,
 }
 
 impl Snapshot {
-    /// How many revisions there were.
+    /// Returns the revision of the store.
     pub fn revision(&self) -> u64 {
         self.revision
     }
 }
 
 impl Store {
-    /// The store as it is.
+    /// Takes a snapshot.
     pub fn snapshot(&self) -> Snapshot {
         let leases = self.leases();
         Snapshot {
@@ -60,17 +59,17 @@ impl From<Snapshot> for Store {
     fn from(snapshot: Snapshot) -> Self {
         let Snapshot { limits, applied, revision, keys: list, history, leases, access, alarms } =
             snapshot;
-        let history = history.weighed();
-        let key_bytes = list.iter().map(|kv| of_key(kv)).sum();
+        let history = history.with_recomputed_size();
+        let key_bytes = list.iter().map(|kv| key_size(kv)).sum();
         let keys: BTreeMap<_, _> = list.into_iter().map(|kv| (kv.key.clone(), kv)).collect();
         let mut leases = Leases(leases.into_iter().collect());
-        let (mut queues, mut moves) = (Queues::default(), Moves::default());
+        let (mut queues, mut changes) = (Queues::default(), QueueUpdate::default());
         for kv in keys.values() {
-            leases.moves(&kv.key, 0, kv.lease);
-            let event = Event { kind: Kind::Put, kv: kv.clone(), prev: None };
-            queues.note(&event, |span| Store::span(&keys, span), &mut moves);
+            leases.move_key(&kv.key, 0, kv.lease);
+            let event = Event { kind: EventKind::Put, kv: kv.clone(), prev: None };
+            queues.apply_event(&event, |span| Store::span(&keys, span), &mut changes);
         }
-        queues.settle(&mut moves);
+        queues.grant_waiting(&mut changes);
         Store {
             limits,
             applied,

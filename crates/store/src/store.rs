@@ -1,35 +1,35 @@
-//! The store: what is replicated.
+//! The store: the replicated state.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use crate::access::{Access, Asker};
+use crate::access::{AccessControl, Principal};
 use crate::alarm::{Alarm, Alarms};
 use crate::bytes::Bytes;
-use crate::claim::{Claim, Share, claim_key, claim_of};
-use crate::command::{Command, Enqueue, Expiry, Note, Put};
+use crate::claim::{Claim, LockMode, claim_key, claim_of};
+use crate::command::{Command, Enqueue, LeaseCheckpoint, LeaseExpiry, Put};
 use crate::error::Error;
 use crate::history::{History, Limits};
 use crate::kv::KeyValue;
-use crate::lease::{LONGEST_TTL, Lease, LeaseId, Leases};
-use crate::outcome::{Answer, LeaseChange, Outcome};
+use crate::lease::{Lease, LeaseId, Leases, MAX_TTL};
+use crate::outcome::{CommandResult, LeaseChange, Outcome};
 use crate::queue::{Queue, Queues};
-use crate::txn::{Revision, has_lease, keeps_something};
-use crate::watch::{Forgotten, Replay, Watch};
+use crate::txn::{RevisionBuilder, check_kept_key_exists, check_lease_exists};
+use crate::watch::{HistoryCompacted, Replay, Watch};
 
-/// Where an entry stands in the log.
+/// Position of an entry in the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct At {
-    /// At which index.
+pub struct LogPosition {
+    /// Index of the entry.
     pub index: u64,
-    /// Of which term.
+    /// Term of the entry.
     pub term: u64,
 }
 
-/// What is replicated: keys with their revisions, what changed lately, leases, and the queues of
-/// locks and offices. Equal commands at equal places make equal stores.
+/// The replicated state: keys with revisions, recent events, leases, and the queues of locks and
+/// elections. Equal commands at equal positions produce equal stores.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(
     feature = "serde",
@@ -38,18 +38,18 @@ pub struct At {
 )]
 pub struct Store {
     pub(crate) limits: Limits,
-    /// The last entry that was taken.
-    pub(crate) applied: At,
+    /// Position of the last applied entry.
+    pub(crate) applied: LogPosition,
     pub(crate) revision: u64,
     pub(crate) keys: BTreeMap<Bytes, Arc<KeyValue>>,
-    /// Counted bytes of `keys`, from which it follows.
+    /// Counted bytes of `keys`; derived.
     pub(crate) key_bytes: usize,
     pub(crate) history: History,
     pub(crate) leases: Leases,
-    /// It changes seldom, and stores are copied often.
-    pub(crate) access: Arc<Access>,
+    /// Shared, because it rarely changes and stores are often copied.
+    pub(crate) access: Arc<AccessControl>,
     pub(crate) alarms: Alarms,
-    /// Follows from the keys.
+    /// Derived from the keys.
     pub(crate) queues: Queues,
 }
 
@@ -60,15 +60,15 @@ impl Default for Store {
 }
 
 impl Store {
-    /// An empty store, in its first revision.
+    /// Creates an empty store, at its first revision.
     pub fn new(limits: Limits) -> Self {
         Store {
             limits,
-            applied: At::default(),
+            applied: LogPosition::default(),
             revision: 1,
             keys: BTreeMap::new(),
             key_bytes: 0,
-            history: History::from(0),
+            history: History::starting_at(0),
             leases: Leases::default(),
             access: Arc::default(),
             alarms: Alarms::default(),
@@ -76,57 +76,62 @@ impl Store {
         }
     }
 
-    /// Takes the command of an entry of the log, for somebody who may have anything done.
+    /// Applies the command of a log entry with all permissions.
     ///
     /// # Panics
     ///
-    /// As [`Store::apply_for`].
-    pub fn apply(&mut self, at: At, command: Command) -> Outcome {
-        self.apply_for(at, &Asker::Member, command)
+    /// As [`Store::apply_as`].
+    pub fn apply(&mut self, at: LogPosition, command: Command) -> Outcome {
+        self.apply_as(at, &Principal::Member, command)
     }
 
-    /// Takes the command of an entry of the log, if whoever asked may have it done at this place of
+    /// Applies the command of a log entry, if the principal has the permission at this position of
     /// the log.
     ///
     /// # Panics
     ///
-    /// When the entry is not later than the last one that was taken: whoever runs the log hands
-    /// over each entry once, in order.
-    pub fn apply_for(&mut self, at: At, asker: &Asker, command: Command) -> Outcome {
-        assert!(at.index > self.applied.index, "entries are taken once, in the order of the log");
+    /// If the entry is not later than the last applied one: the caller applies each entry once, in
+    /// order.
+    pub fn apply_as(
+        &mut self,
+        at: LogPosition,
+        principal: &Principal,
+        command: Command,
+    ) -> Outcome {
+        assert!(at.index > self.applied.index, "entries are applied once, in the order of the log");
         self.applied = at;
         let mut leases = Vec::new();
-        let checked = command.check(self.limits.operations);
-        let checked = checked.and_then(|()| self.may(asker, &command));
-        let checked = checked.and_then(|()| self.has_room(&command));
-        let mut revision = Revision::of(self);
-        let answer = checked.and_then(|()| revision.take(at, command, &mut leases));
-        let (events, moves) = revision.end();
+        let checked = command.validate(self.limits.max_operations);
+        let checked = checked.and_then(|()| self.authorize(principal, &command));
+        let checked = checked.and_then(|()| self.check_quota(&command));
+        let mut revision = RevisionBuilder::new(self);
+        let result = checked.and_then(|()| revision.apply(at, command, &mut leases));
+        let (events, queue_changes) = revision.finish();
         let mut outcome = Outcome {
             revision: self.revision,
-            answer,
+            result,
             events,
-            admitted: moves.admitted,
-            ended: moves.ended,
+            granted: queue_changes.granted,
+            ended: queue_changes.ended,
             leases,
         };
-        if let Ok(Answer::Enqueued { claim, inside }) = &mut outcome.answer {
-            *inside = self.is_inside(claim);
+        if let Ok(CommandResult::Enqueued { claim, is_held }) = &mut outcome.result {
+            *is_held = self.is_held(claim);
         }
         outcome
     }
 
-    /// Returns an error if a client may not have this command applied.
-    pub fn may(&self, asker: &Asker, command: &Command) -> Result<(), Error> {
-        self.access.may_command(asker, command, &self.leases)
+    /// Returns an error if a principal may not apply a command.
+    pub fn authorize(&self, principal: &Principal, command: &Command) -> Result<(), Error> {
+        self.access.authorize_command(principal, command, &self.leases)
     }
 
-    /// Rejects a command that adds to the store while an alarm says that it is full.
-    fn has_room(&self, command: &Command) -> Result<(), Error> {
-        if self.is_full() && command.cost() > 0 { Err(Error::NoSpace) } else { Ok(()) }
+    /// Rejects a command that adds to the store while it is full.
+    fn check_quota(&self, command: &Command) -> Result<(), Error> {
+        if self.is_full() && command.added_bytes() > 0 { Err(Error::NoSpace) } else { Ok(()) }
     }
 
-    /// True while an alarm is active by which the store rejects what adds to it.
+    /// True while an alarm is active that makes the store reject additions.
     pub fn is_full(&self) -> bool {
         self.alarms.is_full()
     }
@@ -136,210 +141,214 @@ impl Store {
         self.alarms.iter()
     }
 
-    /// Sets how many operations a transaction may have, for this store and what is applied to it.
-    /// It must be equal on all members.
-    pub fn allow_operations(&mut self, operations: usize) {
-        self.limits.operations = operations;
+    /// Sets the upper bound on the operations of a transaction. It must be equal on all members.
+    pub fn set_max_operations(&mut self, operations: usize) {
+        self.limits.max_operations = operations;
     }
 
-    /// How many revisions there were.
+    /// Returns the current revision.
     pub fn revision(&self) -> u64 {
         self.revision
     }
 
-    /// The last entry that was taken.
-    pub fn applied(&self) -> At {
+    /// Returns the position of the last applied entry.
+    pub fn applied(&self) -> LogPosition {
         self.applied
     }
 
-    /// The oldest revision that can be asked for.
-    pub fn compacted(&self) -> u64 {
+    /// Returns the oldest revision that can be read or watched.
+    pub fn oldest_revision(&self) -> u64 {
         self.history.first()
     }
 
-    /// How many keys there are.
+    /// Returns the number of keys.
     pub fn len(&self) -> usize {
         self.keys.len()
     }
 
-    /// Whether there are no keys.
+    /// True if there are no keys.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
 
-    /// How many changes are kept for watchers.
-    pub fn changes(&self) -> usize {
+    /// Returns the number of events in the history.
+    pub fn event_count(&self) -> usize {
         self.history.len()
     }
 
-    /// How many bytes those take.
-    pub fn change_bytes(&self) -> usize {
+    /// Returns the bytes of the events in the history.
+    pub fn event_bytes(&self) -> usize {
         self.history.bytes()
     }
 
-    /// Users and roles.
-    pub fn access(&self) -> &Access {
+    /// Returns users and roles.
+    pub fn access(&self) -> &AccessControl {
         &self.access
     }
 
-    /// What is fixed about it.
+    /// Returns the limits.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// A lease, if it is there.
+    /// Returns a lease, if it exists.
     pub fn lease(&self, lease: LeaseId) -> Option<&Lease> {
         self.leases.0.get(&lease)
     }
 
-    /// Checks that somebody may renew a lease: every key that ends with it has to be writable.
+    /// Checks that a principal may renew a lease: every attached key must be writable.
     ///
     /// # Errors
     ///
     /// [`Error::UserEmpty`] or [`Error::PermissionDenied`].
-    pub fn may_renew(&self, asker: &Asker, lease: LeaseId) -> Result<(), Error> {
-        self.access.named(asker)?;
-        self.access.may_end(asker, lease, &self.leases)
+    pub fn authorize_renewal(&self, principal: &Principal, lease: LeaseId) -> Result<(), Error> {
+        self.access.authenticated_user(principal)?;
+        self.access.authorize_lease_end(principal, lease, &self.leases)
     }
 
-    /// Checks that somebody may list all leases: every key that ends with one has to be readable.
+    /// Checks that a principal may list all leases: every attached key must be readable.
     ///
     /// # Errors
     ///
     /// [`Error::UserEmpty`] or [`Error::PermissionDenied`].
-    pub fn may_list_leases(&self, asker: &Asker) -> Result<(), Error> {
-        self.access.may_list(asker, &self.leases)
+    pub fn authorize_lease_list(&self, principal: &Principal) -> Result<(), Error> {
+        self.access.authorize_lease_list(principal, &self.leases)
     }
 
-    /// All leases, by their names.
+    /// Returns all leases, by id.
     pub fn leases(&self) -> impl ExactSizeIterator<Item = (LeaseId, &Lease)> {
         self.leases.0.iter().map(|(lease, value)| (*lease, value))
     }
 
-    /// The queue of a lock or an office, if anybody claims it.
+    /// Returns the queue of a lock or an election, if there is a claim on it.
     pub fn queue(&self, name: &[u8]) -> Option<&Queue> {
         self.queues.get(name)
     }
 
-    /// All queues, by their names.
+    /// Returns all queues, by name.
     pub fn queues(&self) -> impl Iterator<Item = (&Bytes, &Queue)> {
         self.queues.iter()
     }
 
-    /// Whether a claim is there and inside.
-    pub fn is_inside(&self, claim: &Claim) -> bool {
+    /// True if a claim exists and holds its lock.
+    pub fn is_held(&self, claim: &Claim) -> bool {
         let kv = self.keys.get(&claim.key).filter(|kv| kv.create_revision == claim.fence);
         let queue = self.queues.get(&claim.name);
-        kv.zip(queue).is_some_and(|(kv, queue)| queue.has_inside(kv))
+        kv.zip(queue).is_some_and(|(kv, queue)| queue.is_holder(kv))
     }
 
-    /// What a watcher missed from a revision on: `most` changes or a few more, so that no revision
-    /// is torn apart.
-    pub fn replay(&self, watch: &Watch, from: u64, most: usize) -> Result<Replay, Forgotten> {
+    /// Returns the events that a watcher has missed from a revision on. It stops at the end of a
+    /// revision once there are `max_events`.
+    pub fn replay(
+        &self,
+        watch: &Watch,
+        from: u64,
+        max_events: usize,
+    ) -> Result<Replay, HistoryCompacted> {
         let from = if from == 0 { self.revision + 1 } else { from };
         let first = self.history.first();
         if from < first {
-            return Err(Forgotten { first });
+            return Err(HistoryCompacted { oldest_revision: first });
         }
-        let show = |event: &_| watch.shows(event);
-        let (events, next) = self.history.replay(from, self.revision, most, show);
-        Ok(Replay { events, next: next.max(from) })
+        let filter = |event: &_| watch.filter_event(event);
+        let (events, next) = self.history.replay(from, self.revision, max_events, filter);
+        Ok(Replay { events, next_revision: next.max(from) })
     }
 
-    /// Counts entries from the beginning again, as for a log that begins anew: for searches, to
-    /// which a number that only grows would be ever another state. No expiry may be under way.
-    pub fn recounted(&mut self) {
+    /// Restarts the numbering of entries, as for a new log. For model checking, to which a growing
+    /// number would make every state new. No expiry may be pending.
+    pub fn reset_index(&mut self) {
         self.applied.index = 0;
-        self.leases.0.values_mut().for_each(|lease| lease.renewed = 0);
+        self.leases.0.values_mut().for_each(|lease| lease.renewal_index = 0);
     }
 
-    /// The store of a new cluster, made of that of an old one: its log begins anew, and its
-    /// revision is higher by so much, that no fence is ever handed out twice. It has to be more
-    /// than the revisions that the old cluster may have made since. Whoever watches from an
-    /// earlier revision is told that this is forgotten.
-    pub fn restored(mut self, bump: u64) -> Self {
+    /// Turns the store into that of a new cluster with a new log. The revision grows by
+    /// `revision_offset`, so that no fencing token is used twice; it must exceed the number of
+    /// revisions that the old cluster may have made since. Watches from earlier revisions fail as
+    /// compacted.
+    pub fn into_new_cluster(mut self, revision_offset: u64) -> Self {
         self.applied.term = 0;
-        self.revision = self.revision.saturating_add(bump);
-        self.history = History::from(self.revision);
-        // They are of members of the old cluster. The new members compare with their own quota.
+        self.revision = self.revision.saturating_add(revision_offset);
+        self.history = History::starting_at(self.revision);
+        // Alarms belong to members of the old cluster. The new members check their own quotas.
         self.alarms = Alarms::default();
-        self.recounted();
+        self.reset_index();
         self
     }
 }
 
-impl Revision<'_> {
-    fn take(
+impl RevisionBuilder<'_> {
+    fn apply(
         &mut self,
-        at: At,
+        at: LogPosition,
         command: Command,
         changes: &mut Vec<LeaseChange>,
-    ) -> Result<Answer, Error> {
+    ) -> Result<CommandResult, Error> {
         match command {
             Command::Put(put) => {
-                has_lease(self.store, &put)?;
-                keeps_something(self.store, &put)?;
-                Ok(Answer::Put(self.put(&put)))
+                check_lease_exists(self.store, &put)?;
+                check_kept_key_exists(self.store, &put)?;
+                Ok(CommandResult::Put(self.put(&put)))
             }
-            Command::Delete(delete) => Ok(Answer::Delete(self.delete(&delete))),
-            Command::Txn(txn) => self.txn(&txn).map(Answer::Txn),
+            Command::Delete(delete) => Ok(CommandResult::Delete(self.delete(&delete))),
+            Command::Txn(txn) => self.txn(&txn).map(CommandResult::Txn),
             Command::Compact { revision } => self.compact(revision),
             Command::Grant { lease, ttl } => self.grant(at, lease, ttl, changes),
             Command::Revoke { lease } => match self.end_lease(lease, changes) {
-                true => Ok(Answer::Revoked),
+                true => Ok(CommandResult::Revoked),
                 false => Err(Error::LeaseNotFound),
             },
             Command::Expire { term, leases } => {
                 let ended = leases.iter().filter(|expiry| self.expire(at, term, expiry, changes));
-                Ok(Answer::Expired { leases: ended.count() as u64 })
+                Ok(CommandResult::Expired { leases: ended.count() as u64 })
             }
             Command::Checkpoint { term, leases } => {
                 let leases = if term == at.term { leases } else { Vec::new() };
-                for note in leases {
-                    self.note_left(at, &note, changes);
+                for checkpoint in leases {
+                    self.apply_checkpoint(at, &checkpoint, changes);
                 }
-                Ok(Answer::Checkpointed)
+                Ok(CommandResult::Checkpointed)
             }
             Command::Enqueue(enqueue) => self.enqueue(at, &enqueue, changes),
-            Command::Access(change) => {
-                Arc::make_mut(&mut self.store.access).take(change).map(|()| Answer::Access)
-            }
+            Command::Access(change) => Arc::make_mut(&mut self.store.access)
+                .apply(change)
+                .map(|()| CommandResult::AccessChanged),
             Command::Alarm(change) => {
-                Ok(Answer::Alarm { has_changed: self.store.alarms.change(change) })
+                Ok(CommandResult::Alarm { has_changed: self.store.alarms.change(change) })
             }
         }
     }
 
-    fn compact(&mut self, revision: u64) -> Result<Answer, Error> {
+    fn compact(&mut self, revision: u64) -> Result<CommandResult, Error> {
         if revision <= self.store.history.first() {
             return Err(Error::Compacted);
         }
-        self.store.history.check(revision, self.store.revision)?;
-        self.store.history.forget_before(revision);
-        Ok(Answer::Compacted)
+        self.store.history.check_revision(revision, self.store.revision)?;
+        self.store.history.discard_before(revision);
+        Ok(CommandResult::Compacted)
     }
 
     fn grant(
         &mut self,
-        at: At,
+        at: LogPosition,
         lease: LeaseId,
         ttl: u64,
         changes: &mut Vec<LeaseChange>,
-    ) -> Result<Answer, Error> {
-        if ttl > LONGEST_TTL {
+    ) -> Result<CommandResult, Error> {
+        if ttl > MAX_TTL {
             return Err(Error::TtlTooLarge);
         }
         if lease == 0 || self.store.leases.exists(lease) {
             return Err(Error::LeaseExists);
         }
-        let ttl = ttl.max(self.store.limits.least_ttl);
-        let value = Lease { ttl, left: ttl, renewed: at.index, keys: BTreeSet::new() };
+        let ttl = ttl.max(self.store.limits.min_ttl);
+        let value = Lease { ttl, left: ttl, renewal_index: at.index, keys: BTreeSet::new() };
         self.store.leases.0.insert(lease, value);
-        changes.push(LeaseChange::Left { lease, seconds: ttl });
-        Ok(Answer::Granted { lease, ttl })
+        changes.push(LeaseChange::Remaining { lease, seconds: ttl });
+        Ok(CommandResult::Granted { lease, ttl })
     }
 
-    /// Ends a lease, if it is there, and its keys.
+    /// Ends a lease, if it exists, and deletes its keys.
     fn end_lease(&mut self, lease: LeaseId, changes: &mut Vec<LeaseChange>) -> bool {
         let Some(ended) = self.store.leases.0.remove(&lease) else { return false };
         for key in &ended.keys {
@@ -351,62 +360,73 @@ impl Revision<'_> {
         true
     }
 
-    /// Ends a lease that was not renewed. Tells whether it did.
+    /// Ends a lease that has expired. Returns true if it has ended.
     fn expire(
         &mut self,
-        at: At,
+        at: LogPosition,
         term: u64,
-        &Expiry { lease, renewed }: &Expiry,
+        &LeaseExpiry { lease, renewal_index }: &LeaseExpiry,
         changes: &mut Vec<LeaseChange>,
     ) -> bool {
         let Some(known) = self.store.leases.0.get(&lease) else { return false };
-        if term == at.term && known.renewed <= renewed {
+        if term == at.term && known.renewal_index <= renewal_index {
             return self.end_lease(lease, changes);
         }
-        changes.push(LeaseChange::Spared { lease, term, renewed });
+        changes.push(LeaseChange::ExpiryRejected { lease, term, renewal_index });
         false
     }
 
-    /// Notes what is left of a lease, unless it was renewed since that was seen.
-    fn note_left(&mut self, at: At, note: &Note, changes: &mut Vec<LeaseChange>) {
-        let Note { lease, left, renewed } = *note;
+    /// Records the remaining time of a lease, unless the lease was renewed since.
+    fn apply_checkpoint(
+        &mut self,
+        at: LogPosition,
+        checkpoint: &LeaseCheckpoint,
+        changes: &mut Vec<LeaseChange>,
+    ) {
+        let LeaseCheckpoint { lease, left, renewal_index } = *checkpoint;
         let known = self.store.leases.0.get(&lease);
-        if known.is_some_and(|known| left >= known.ttl || known.renewed <= renewed) {
-            self.checkpoint(at, lease, left, changes);
+        if known.is_some_and(|known| left >= known.ttl || known.renewal_index <= renewal_index) {
+            self.set_remaining(at, lease, left, changes);
         }
     }
 
-    fn checkpoint(&mut self, at: At, lease: LeaseId, left: u64, changes: &mut Vec<LeaseChange>) {
+    fn set_remaining(
+        &mut self,
+        at: LogPosition,
+        lease: LeaseId,
+        left: u64,
+        changes: &mut Vec<LeaseChange>,
+    ) {
         let Some(known) = self.store.leases.0.get_mut(&lease) else { return };
         known.left = left.min(known.ttl);
         if known.left == known.ttl {
-            known.renewed = at.index;
+            known.renewal_index = at.index;
         }
-        changes.push(LeaseChange::Left { lease, seconds: known.left });
+        changes.push(LeaseChange::Remaining { lease, seconds: known.left });
     }
 
     fn enqueue(
         &mut self,
-        at: At,
-        Enqueue { name, lease, share, value }: &Enqueue,
+        at: LogPosition,
+        Enqueue { name, lease, mode, value }: &Enqueue,
         changes: &mut Vec<LeaseChange>,
-    ) -> Result<Answer, Error> {
+    ) -> Result<CommandResult, Error> {
         let Some(ttl) = self.store.leases.0.get(lease).map(|lease| lease.ttl) else {
             return Err(Error::LeaseNotFound);
         };
-        self.checkpoint(at, *lease, ttl, changes);
-        let share = match *share {
-            Share::Slots(slots) => Share::Slots(slots.max(1)),
-            share => share,
+        self.set_remaining(at, *lease, ttl, changes);
+        let mode = match *mode {
+            LockMode::Slots(slots) => LockMode::Slots(slots.max(1)),
+            mode => mode,
         };
-        let key = claim_key(name, *lease, share);
+        let key = claim_key(name, *lease, mode);
         let there = self.store.keys.get(&key);
         if there.is_none_or(|kv| kv.value != *value || kv.lease != *lease) {
             let (key, value) = (key.clone(), value.clone());
             self.put(&Put { key, value, lease: *lease, ..Put::default() });
         }
         let claim = self.store.keys.get(&key).and_then(|kv| claim_of(kv));
-        let claim = claim.expect("a key that was made as a claim is one");
-        Ok(Answer::Enqueued { claim, inside: false })
+        let claim = claim.expect("the key of a claim is a claim");
+        Ok(CommandResult::Enqueued { claim, is_held: false })
     }
 }

@@ -1,55 +1,55 @@
-//! Writing: what one command changes, all in one revision.
+//! Writes and transactions: the changes of one command, which share a revision.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::command::{Compare, Delete, Operation, Put, Relation, Target, Txn};
 use crate::error::Error;
-use crate::kv::{Event, KeyValue, Kind};
-use crate::outcome::{Deleted, Done, Reply, Written};
-use crate::queue::Moves;
+use crate::kv::{Event, EventKind, KeyValue};
+use crate::outcome::{DeleteResult, OperationResult, PutResult, TxnResult};
+use crate::queue::QueueUpdate;
 use crate::range::Range;
-use crate::read::Reading;
-use crate::size::of_key;
+use crate::read::PendingRead;
+use crate::size::key_size;
 use crate::store::Store;
 
-/// A revision that is being made.
+/// A revision while it is built.
 #[derive(Debug)]
-pub(crate) struct Revision<'a> {
+pub(crate) struct RevisionBuilder<'a> {
     pub(crate) store: &'a mut Store,
     pub(crate) events: Vec<Event>,
-    pub(crate) moves: Moves,
+    pub(crate) queue_changes: QueueUpdate,
 }
 
-impl<'a> Revision<'a> {
-    pub(crate) fn of(store: &'a mut Store) -> Self {
-        Revision { store, events: Vec::new(), moves: Moves::default() }
+impl<'a> RevisionBuilder<'a> {
+    pub(crate) fn new(store: &'a mut Store) -> Self {
+        RevisionBuilder { store, events: Vec::new(), queue_changes: QueueUpdate::default() }
     }
 
-    /// The revision of the store after all so far.
+    /// Returns the revision of the store after the changes so far.
     pub(crate) fn now(&self) -> u64 {
         self.store.revision + u64::from(!self.events.is_empty())
     }
 
-    /// Ends it: what changed is a revision of the store, if anything did.
-    pub(crate) fn end(mut self) -> (Vec<Event>, Moves) {
-        self.store.queues.settle(&mut self.moves);
+    /// Finishes the revision. If there were no changes, there is no new revision.
+    pub(crate) fn finish(mut self) -> (Vec<Event>, QueueUpdate) {
+        self.store.queues.grant_waiting(&mut self.queue_changes);
         if !self.events.is_empty() {
             self.store.revision += 1;
             let (revision, limits) = (self.store.revision, self.store.limits);
             self.store.history.push(revision, &self.events, &limits);
         }
-        (self.events, self.moves)
+        (self.events, self.queue_changes)
     }
 
-    fn note(&mut self, event: Event) {
+    fn record(&mut self, event: Event) {
         let Store { keys, queues, .. } = &mut *self.store;
-        queues.note(&event, |span| Store::span(keys, span), &mut self.moves);
+        queues.apply_event(&event, |span| Store::span(keys, span), &mut self.queue_changes);
         self.events.push(event);
     }
 
-    /// Writes a key for which nothing is amiss.
-    pub(crate) fn put(&mut self, put: &Put) -> Written {
+    /// Writes a key. The put must have been checked.
+    pub(crate) fn put(&mut self, put: &Put) -> PutResult {
         let revision = self.store.revision + 1;
         let prev = self.store.keys.get(&put.key).cloned();
         let was = prev.as_deref();
@@ -57,7 +57,7 @@ impl<'a> Revision<'a> {
         let value = kept.map_or_else(|| put.value.clone(), |was| was.value.clone());
         let lease = was.filter(|_| put.ignore_lease).map_or(put.lease, |was| was.lease);
         let kv = Arc::new(KeyValue {
-            // One copy of the name serves for all that is kept of the key.
+            // All structures share one copy of the name.
             key: was.map_or_else(|| put.key.clone(), |was| was.key.clone()),
             value,
             create_revision: was.map_or(revision, |was| was.create_revision),
@@ -65,141 +65,151 @@ impl<'a> Revision<'a> {
             version: was.map_or(0, |was| was.version) + 1,
             lease,
         });
-        self.store.leases.moves(&kv.key, was.map_or(0, |was| was.lease), lease);
-        self.store.key_bytes += of_key(&kv);
-        self.store.key_bytes -= was.map_or(0, of_key);
+        self.store.leases.move_key(&kv.key, was.map_or(0, |was| was.lease), lease);
+        self.store.key_bytes += key_size(&kv);
+        self.store.key_bytes -= was.map_or(0, key_size);
         self.store.keys.insert(kv.key.clone(), kv.clone());
-        self.note(Event { kind: Kind::Put, kv, prev: prev.clone() });
-        Written { revision: self.now(), prev: prev.filter(|_| put.prev_kv) }
+        self.record(Event { kind: EventKind::Put, kv, prev: prev.clone() });
+        PutResult { revision: self.now(), prev: prev.filter(|_| put.prev_kv) }
     }
 
-    pub(crate) fn delete(&mut self, delete: &Delete) -> Deleted {
+    pub(crate) fn delete(&mut self, delete: &Delete) -> DeleteResult {
         let span = Store::span(&self.store.keys, &delete.span);
         let gone: Vec<Arc<KeyValue>> = span.cloned().collect();
         gone.iter().for_each(|kv| self.delete_one(kv));
         let count = gone.len() as u64;
         let prev = if delete.prev_kv { gone } else { Vec::new() };
-        Deleted { revision: self.now(), count, prev }
+        DeleteResult { revision: self.now(), count, prev }
     }
 
-    /// Deletes a key that is there.
+    /// Deletes a key that exists.
     pub(crate) fn delete_one(&mut self, was: &Arc<KeyValue>) {
         let kv = Arc::new(was.tombstone(self.store.revision + 1));
-        self.store.leases.moves(&was.key, was.lease, 0);
-        self.store.key_bytes -= of_key(was);
+        self.store.leases.move_key(&was.key, was.lease, 0);
+        self.store.key_bytes -= key_size(was);
         self.store.keys.remove(&was.key);
-        self.note(Event { kind: Kind::Delete, kv, prev: Some(was.clone()) });
+        self.record(Event { kind: EventKind::Delete, kv, prev: Some(was.clone()) });
     }
 
-    pub(crate) fn txn(&mut self, txn: &Txn) -> Result<Done<Reading>, Error> {
-        let mut way = Vec::new();
-        find_way(self.store, txn, &mut way);
-        check_puts(self.store, txn, &mut way.iter().copied())?;
-        check_ranges(self.store, txn, &mut way.iter().copied())?;
-        Ok(self.run(txn, &mut way.into_iter()))
+    pub(crate) fn txn(&mut self, txn: &Txn) -> Result<TxnResult<PendingRead>, Error> {
+        let mut outcomes = Vec::new();
+        evaluate_compares(self.store, txn, &mut outcomes);
+        check_puts(self.store, txn, &mut outcomes.iter().copied())?;
+        check_ranges(self.store, txn, &mut outcomes.iter().copied())?;
+        Ok(self.run(txn, &mut outcomes.into_iter()))
     }
 
-    fn run(&mut self, txn: &Txn, way: &mut impl Iterator<Item = bool>) -> Done<Reading> {
-        let succeeded = way.next().unwrap_or(false);
-        let mut replies = Vec::new();
-        for operation in taken(txn, succeeded) {
-            replies.push(match operation {
-                Operation::Range(range) => Reply::Range(self.store.read(range, &self.events)),
-                Operation::Put(put) => Reply::Put(self.put(put)),
-                Operation::Delete(delete) => Reply::Delete(self.delete(delete)),
-                Operation::Txn(txn) => Reply::Txn(self.run(txn, way)),
+    fn run(
+        &mut self,
+        txn: &Txn,
+        outcomes: &mut impl Iterator<Item = bool>,
+    ) -> TxnResult<PendingRead> {
+        let succeeded = outcomes.next().unwrap_or(false);
+        let mut results = Vec::new();
+        for operation in branch(txn, succeeded) {
+            results.push(match operation {
+                Operation::Range(range) => {
+                    OperationResult::Range(self.store.read(range, &self.events))
+                }
+                Operation::Put(put) => OperationResult::Put(self.put(put)),
+                Operation::Delete(delete) => OperationResult::Delete(self.delete(delete)),
+                Operation::Txn(txn) => OperationResult::Txn(self.run(txn, outcomes)),
             });
         }
-        Done { revision: self.now(), succeeded, replies }
+        TxnResult { revision: self.now(), succeeded, results }
     }
 }
 
 impl Store {
-    /// Has a transaction read that only reads, as far as the store is needed for it.
+    /// Starts a read-only transaction: the part that needs the store.
     ///
     /// # Panics
     ///
-    /// If it writes something.
-    pub fn reading_txn(&self, txn: &Txn) -> Result<Done<Reading>, Error> {
-        txn.check(self.limits.operations)?;
-        let mut way = Vec::new();
-        find_way(self, txn, &mut way);
-        check_ranges(self, txn, &mut way.iter().copied())?;
-        Ok(self.run(txn, &mut way.into_iter()))
+    /// If the transaction writes.
+    pub fn begin_txn(&self, txn: &Txn) -> Result<TxnResult<PendingRead>, Error> {
+        txn.validate(self.limits.max_operations)?;
+        let mut outcomes = Vec::new();
+        evaluate_compares(self, txn, &mut outcomes);
+        check_ranges(self, txn, &mut outcomes.iter().copied())?;
+        Ok(self.run(txn, &mut outcomes.into_iter()))
     }
 
-    fn run(&self, txn: &Txn, way: &mut impl Iterator<Item = bool>) -> Done<Reading> {
-        let succeeded = way.next().unwrap_or(false);
-        let reply = |operation: &Operation| match operation {
-            Operation::Range(range) => Reply::Range(self.read(range, &[])),
-            Operation::Txn(txn) => Reply::Txn(self.run(txn, way)),
+    fn run(&self, txn: &Txn, outcomes: &mut impl Iterator<Item = bool>) -> TxnResult<PendingRead> {
+        let succeeded = outcomes.next().unwrap_or(false);
+        let execute = |operation: &Operation| match operation {
+            Operation::Range(range) => OperationResult::Range(self.read(range, &[])),
+            Operation::Txn(txn) => OperationResult::Txn(self.run(txn, outcomes)),
             Operation::Put(_) | Operation::Delete(_) => {
-                panic!("a transaction that writes goes through the log")
+                panic!("a transaction that writes needs a log entry")
             }
         };
-        let replies = taken(txn, succeeded).iter().map(reply).collect();
-        Done { revision: self.revision, succeeded, replies }
+        let results = branch(txn, succeeded).iter().map(execute).collect();
+        TxnResult { revision: self.revision, succeeded, results }
     }
 }
 
-/// What a transaction does, by whether what it compares holds.
-pub(crate) fn taken(txn: &Txn, succeeded: bool) -> &[Operation] {
+/// Returns the operations of a branch.
+pub(crate) fn branch(txn: &Txn, succeeded: bool) -> &[Operation] {
     if succeeded { &txn.success } else { &txn.failure }
 }
 
-/// Whether what it compares holds, and of what it does then what is nested in it, in that order.
-/// All is compared with what was there before.
-pub(crate) fn find_way(store: &Store, txn: &Txn, way: &mut Vec<bool>) {
+/// Evaluates the comparisons of a transaction, and of the nested ones in the branches taken, in
+/// that order. All compare with the state before the transaction.
+pub(crate) fn evaluate_compares(store: &Store, txn: &Txn, outcomes: &mut Vec<bool>) {
     let succeeded = txn.compare.iter().all(|compare| holds(store, compare));
-    way.push(succeeded);
-    for operation in taken(txn, succeeded) {
+    outcomes.push(succeeded);
+    for operation in branch(txn, succeeded) {
         if let Operation::Txn(nested) = operation {
-            find_way(store, nested, way);
+            evaluate_compares(store, nested, outcomes);
         }
     }
 }
 
-/// Whether all writes on the way have their lease, and what they keep.
-fn check_puts(store: &Store, txn: &Txn, way: &mut impl Iterator<Item = bool>) -> Result<(), Error> {
-    for operation in taken(txn, way.next().unwrap_or(false)) {
+/// Checks the leases and kept keys of all writes in the branches taken.
+fn check_puts(
+    store: &Store,
+    txn: &Txn,
+    outcomes: &mut impl Iterator<Item = bool>,
+) -> Result<(), Error> {
+    for operation in branch(txn, outcomes.next().unwrap_or(false)) {
         match operation {
             Operation::Put(put) => {
-                keeps_something(store, put)?;
-                has_lease(store, put)?;
+                check_kept_key_exists(store, put)?;
+                check_lease_exists(store, put)?;
             }
-            Operation::Txn(txn) => check_puts(store, txn, way)?,
+            Operation::Txn(txn) => check_puts(store, txn, outcomes)?,
             Operation::Range(_) | Operation::Delete(_) => {}
         }
     }
     Ok(())
 }
 
-/// Whether all reads on the way ask for what is known.
+/// Checks the revisions of all reads in the branches taken.
 pub(crate) fn check_ranges(
     store: &Store,
     txn: &Txn,
-    way: &mut impl Iterator<Item = bool>,
+    outcomes: &mut impl Iterator<Item = bool>,
 ) -> Result<(), Error> {
-    for operation in taken(txn, way.next().unwrap_or(false)) {
+    for operation in branch(txn, outcomes.next().unwrap_or(false)) {
         match operation {
             Operation::Range(Range { revision, .. }) => {
-                store.history.check(*revision, store.revision)?;
+                store.history.check_revision(*revision, store.revision)?;
             }
-            Operation::Txn(txn) => check_ranges(store, txn, way)?,
+            Operation::Txn(txn) => check_ranges(store, txn, outcomes)?,
             Operation::Put(_) | Operation::Delete(_) => {}
         }
     }
     Ok(())
 }
 
-/// Whether the lease of a write exists, if it has one.
-pub(crate) fn has_lease(store: &Store, put: &Put) -> Result<(), Error> {
+/// Checks that the lease of a write exists, if there is one.
+pub(crate) fn check_lease_exists(store: &Store, put: &Put) -> Result<(), Error> {
     let has = put.lease == 0 || store.leases.exists(put.lease);
     if has { Ok(()) } else { Err(Error::LeaseNotFound) }
 }
 
-/// Whether what a write keeps is there, if it keeps anything.
-pub(crate) fn keeps_something(store: &Store, put: &Put) -> Result<(), Error> {
+/// Checks that the key exists, if its value or lease is to be kept.
+pub(crate) fn check_kept_key_exists(store: &Store, put: &Put) -> Result<(), Error> {
     let keeps = put.ignore_value || put.ignore_lease;
     let there = !keeps || store.keys.contains_key(&put.key);
     if there { Ok(()) } else { Err(Error::KeyNotFound) }

@@ -1,67 +1,66 @@
-//! Watching: which changes somebody is told, and who is told of a change.
+//! Watches: the events for a watcher, and the watchers of a key.
 
 use alloc::collections::BTreeMap;
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use crate::bytes::Bytes;
-use crate::kv::{Event, Kind};
+use crate::kv::{Event, EventKind};
 use crate::prefixes::prefixes;
 use crate::span::Span;
 
-/// What somebody watches.
+/// Keys and events that a watcher wants to see.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Watch {
-    /// Which keys.
+    /// Keys to watch.
     pub span: Span,
-    /// From which revision on; 0 for what comes next.
+    /// First revision of events; 0 for the next revision.
     pub start_revision: u64,
-    /// Shows with each change what was there before.
+    /// True to include the previous key and value.
     pub prev_kv: bool,
-    /// Shows no writes.
+    /// True to omit writes.
     pub no_put: bool,
-    /// Shows no deletions.
+    /// True to omit deletions.
     pub no_delete: bool,
 }
 
-/// The changes that a watcher has missed, or a part of them.
+/// Past events for a watcher, or a part of them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Replay {
-    /// In order, with all of a revision or nothing of it.
+    /// Events in order; revisions are complete.
     pub events: Vec<Event>,
-    /// From which revision on there is more; once it is later than that of the store, what comes
-    /// next is all that is missing.
-    pub next: u64,
+    /// Revision from which to continue. If it is larger than that of the store, the watcher has
+    /// caught up.
+    pub next_revision: u64,
 }
 
-/// The revision that a watcher asked for is forgotten.
+/// Error for a watch from a revision that was compacted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Forgotten {
-    /// The oldest that is not: `compact_revision` of the answer.
-    pub first: u64,
+pub struct HistoryCompacted {
+    /// Oldest revision that can be watched: the `compact_revision` of the response.
+    pub oldest_revision: u64,
 }
 
 impl Watch {
-    /// What a watcher is shown of a change, if anything.
-    pub fn shows(&self, event: &Event) -> Option<Event> {
+    /// Returns the event as the watcher sees it; `None` if it does not match.
+    pub fn filter_event(&self, event: &Event) -> Option<Event> {
         let hidden = match event.kind {
-            Kind::Put => self.no_put,
-            Kind::Delete => self.no_delete,
+            EventKind::Put => self.no_put,
+            EventKind::Delete => self.no_delete,
         };
-        (!hidden && self.span.has(&event.kv.key) && event.revision() >= self.start_revision)
+        (!hidden && self.span.contains(&event.kv.key) && event.revision() >= self.start_revision)
             .then(|| Event { prev: event.prev.clone().filter(|_| self.prev_kv), ..event.clone() })
     }
 }
 
-/// Who watches which keys, so that a change finds them without asking everybody. Not part of the
-/// store: each server has its own watchers.
+/// Index of watchers by their keys. It is not part of the store: each server has its own watchers.
 #[derive(Clone, Debug)]
 pub struct Watchers<W> {
-    ones: BTreeMap<Bytes, BTreeSet<W>>,
-    /// By what all keys of the span begin with.
+    single_keys: BTreeMap<Bytes, BTreeSet<W>>,
+    /// Watchers of prefixes, by prefix.
     prefixes: BTreeMap<Bytes, BTreeSet<W>>,
-    /// All other spans, which are few.
+    /// Watchers of other spans, which are few.
     ranges: BTreeMap<Span, BTreeSet<W>>,
 }
 
@@ -72,50 +71,56 @@ impl<W: Ord + Clone> Default for Watchers<W> {
 }
 
 impl<W: Ord + Clone> Watchers<W> {
-    /// Nobody.
+    /// Creates an empty index.
     pub const fn new() -> Self {
-        Watchers { ones: BTreeMap::new(), prefixes: BTreeMap::new(), ranges: BTreeMap::new() }
+        Watchers {
+            single_keys: BTreeMap::new(),
+            prefixes: BTreeMap::new(),
+            ranges: BTreeMap::new(),
+        }
     }
 
-    /// Somebody watches from now on.
-    pub fn insert(&mut self, span: &Span, who: W) {
+    /// Adds a watcher of a span.
+    pub fn insert(&mut self, span: &Span, watcher: W) {
         match span {
-            one if one.is_one() => self.ones.entry(one.key.clone()).or_default().insert(who),
-            prefix if prefix.is_prefix() => {
-                self.prefixes.entry(prefix.key.clone()).or_default().insert(who)
+            one if one.is_single() => {
+                self.single_keys.entry(one.key.clone()).or_default().insert(watcher)
             }
-            range => self.ranges.entry(range.clone()).or_default().insert(who),
+            prefix if prefix.is_prefix() => {
+                self.prefixes.entry(prefix.key.clone()).or_default().insert(watcher)
+            }
+            range => self.ranges.entry(range.clone()).or_default().insert(watcher),
         };
     }
 
-    /// Somebody does so no longer.
-    pub fn remove(&mut self, span: &Span, who: &W) {
-        fn drop_one<K: Ord, W: Ord>(map: &mut BTreeMap<K, BTreeSet<W>>, key: &K, who: &W) {
+    /// Removes a watcher of a span.
+    pub fn remove(&mut self, span: &Span, watcher: &W) {
+        fn drop_one<K: Ord, W: Ord>(map: &mut BTreeMap<K, BTreeSet<W>>, key: &K, watcher: &W) {
             if let Some(set) = map.get_mut(key) {
-                set.remove(who);
+                set.remove(watcher);
                 if set.is_empty() {
                     map.remove(key);
                 }
             }
         }
         match span {
-            one if one.is_one() => drop_one(&mut self.ones, &one.key, who),
-            prefix if prefix.is_prefix() => drop_one(&mut self.prefixes, &prefix.key, who),
-            range => drop_one(&mut self.ranges, range, who),
+            one if one.is_single() => drop_one(&mut self.single_keys, &one.key, watcher),
+            prefix if prefix.is_prefix() => drop_one(&mut self.prefixes, &prefix.key, watcher),
+            range => drop_one(&mut self.ranges, range, watcher),
         }
     }
 
-    /// Everybody who watches a key, each as often as they do.
-    pub fn of<'a>(&'a self, key: &'a [u8]) -> impl Iterator<Item = &'a W> {
-        let ones = self.ones.get(key);
+    /// Returns the watchers of a key. A watcher with several matching spans occurs once for each.
+    pub fn watching<'a>(&'a self, key: &'a [u8]) -> impl Iterator<Item = &'a W> {
+        let single_keys = self.single_keys.get(key);
         let prefixes = prefixes(&self.prefixes, key).map(|(_, set)| set);
-        let ranges = self.ranges.iter().filter(move |(span, _)| span.has(key));
-        ones.into_iter().chain(prefixes).chain(ranges.map(|(_, set)| set)).flatten()
+        let ranges = self.ranges.iter().filter(move |(span, _)| span.contains(key));
+        single_keys.into_iter().chain(prefixes).chain(ranges.map(|(_, set)| set)).flatten()
     }
 
-    /// Whether nobody watches anything.
+    /// True if there are no watchers.
     pub fn is_empty(&self) -> bool {
-        self.ones.is_empty() && self.prefixes.is_empty() && self.ranges.is_empty()
+        self.single_keys.is_empty() && self.prefixes.is_empty() && self.ranges.is_empty()
     }
 }
 
@@ -124,9 +129,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_change_finds_who_watches_its_key() {
+    fn change_finds_watchers_of_its_key() {
         let spans = [
-            Span::one("a/1"),
+            Span::single("a/1"),
             Span::prefix("a/"),
             Span::prefix("a"),
             Span { key: "a/1".into(), end: "a/3".into() },
@@ -135,18 +140,18 @@ mod tests {
             Span { key: "b".into(), end: "a".into() },
         ];
         let mut watchers = Watchers::new();
-        (0..).zip(&spans).for_each(|(who, span)| watchers.insert(span, who));
+        (0..).zip(&spans).for_each(|(watcher, span)| watchers.insert(span, watcher));
         for key in ["a", "a/", "a/1", "a/2", "a/3", "b", "c"] {
             let expected: Vec<i32> = (0..)
                 .zip(&spans)
-                .filter(|(_, span)| span.has(key.as_bytes()))
-                .map(|(who, _)| who)
+                .filter(|(_, span)| span.contains(key.as_bytes()))
+                .map(|(watcher, _)| watcher)
                 .collect();
-            let mut found: Vec<i32> = watchers.of(key.as_bytes()).copied().collect();
+            let mut found: Vec<i32> = watchers.watching(key.as_bytes()).copied().collect();
             found.sort_unstable();
             assert_eq!(found, expected, "{key}");
         }
-        (0..).zip(&spans).for_each(|(who, span)| watchers.remove(span, &who));
+        (0..).zip(&spans).for_each(|(watcher, span)| watchers.remove(span, &watcher));
         assert!(watchers.is_empty());
     }
 }

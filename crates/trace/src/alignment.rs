@@ -1,22 +1,21 @@
-//! What two rows of things have in common, in order.
+//! Alignment of two sequences by their longest common subsequence.
 
-/// Where something of two rows stands.
+/// Position of an item in the aligned sequences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// In both: its place in the first and in the second.
+    /// The item occurs in both, at these indices of the first and the second.
     Both(usize, usize),
-    /// In the first alone.
+    /// The item occurs in the first sequence only.
     First(usize),
-    /// In the second alone.
+    /// The item occurs in the second sequence only.
     Second(usize),
 }
 
-/// Beyond so many comparisons what stands between the common beginning and the common end is not
-/// compared: it would take all the memory there is.
-const MOST: usize = 25_000_000;
+/// Upper bound on the table of comparisons between the common prefix and suffix. Larger differences
+/// are not aligned, because the table would not fit in memory.
+const MAX_COMPARISONS: usize = 25_000_000;
 
-/// As much as can be of both rows put beside each other, in order; of what differs at a place, that
-/// of the first row comes first.
+/// Aligns two sequences. Where they differ, the items of the first come before those of the second.
 pub(crate) fn align<T: Eq>(first: &[T], second: &[T]) -> Vec<Place> {
     let begins = first.iter().zip(second).take_while(|(one, other)| one == other).count();
     let (one, other) = (&first[begins..], &second[begins..]);
@@ -39,7 +38,7 @@ fn between<T: Eq>(first: &[T], second: &[T]) -> Vec<Place> {
         let (one, other) = (0..first.len(), 0..second.len());
         one.map(Place::First).chain(other.map(Place::Second)).collect()
     };
-    if first.len().saturating_mul(second.len()) > MOST {
+    if first.len().saturating_mul(second.len()) > MAX_COMPARISONS {
         return apart();
     }
     let common = longest_common(first, second);
@@ -60,7 +59,8 @@ fn between<T: Eq>(first: &[T], second: &[T]) -> Vec<Place> {
     places
 }
 
-/// `[i][j]`: how many things `first[i..]` and `second[j..]` have in common, in order.
+/// Table whose entry `[i][j]` is the length of the longest common subsequence of `first[i..]` and
+/// `second[j..]`.
 fn longest_common<T: Eq>(first: &[T], second: &[T]) -> Vec<Vec<u32>> {
     let mut common = vec![vec![0; second.len() + 1]; first.len() + 1];
     for i in (0..first.len()).rev() {
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_in_both_stands_beside_each_other() {
+    fn aligns_common_items() {
         use Place::{Both, First, Second};
         let aligned = |one: &str, other: &str| {
             let [one, other] = [one, other].map(|it| it.chars().collect::<Vec<char>>());

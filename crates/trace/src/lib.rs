@@ -1,17 +1,16 @@
-//! What happened: one event format, read, written, merged, shown and judged.
+//! One event format for all executions: reading, writing, merging, displaying and verifying traces.
 //!
-//! A trace is a file of lines of JSON: a [`Header`], then one [`Record`] a line. The simulator,
-//! the checker and real nodes write the same format (`docs/trace.md` documents it with an
-//! example), so one reader, one story-teller, one draughtsman and one judge serve them all.
+//! A trace is a file with one JSON value per line: a [`Header`], then one [`Record`] per line. The
+//! simulator, the checker and real nodes write the same format, documented with an example in
+//! `docs/trace.md`. One reader, one formatter, one set of diagrams and one verifier therefore serve
+//! all of them.
 //!
-//! Scripts are the other direction: a story that *shall* happen. A [`Script`] is data; the
-//! [`Stage`] performs it in memory against the real [`Protocol`](tenure_core::Protocol) values,
-//! and [`golden()`] turns a folder of scripts into a test.
-//!
+//! Scripts work in the other direction and state what *shall* happen. A [`Script`] is data. The
+//! [`TestCluster`] performs it in memory against the real [`Protocol`](tenure_core::Protocol)
+//! values, and [`golden()`] turns a folder of scripts into a test.
 #![doc = include_str!("../README.md")]
 
 mod alignment;
-mod contrast;
 pub mod diagram;
 pub mod export;
 mod fold;
@@ -22,27 +21,31 @@ mod plain;
 mod scripts;
 mod show;
 pub mod state;
+mod trace_diff;
 mod verify;
 
-pub use contrast::{Contrast, Contrasted, Run};
-pub use fold::logs::{Changed, Kept, Logs};
-pub use fold::standing::{Change, Hold, Life, Standing, Standings};
+pub use fold::logs::{LogChange, LogState, Logs};
+pub use fold::process_state::{Condition, ProcessState, ProcessStates, ProcessStatus, StateChange};
 pub use format::{
-    Access, AppendError, ApplicationCommand, ApplicationEvent, Asked, Choice, ClockUnit,
-    CreateError, Header, Kind, LONGEST_LINE, MOST_PROCESSES, Operation, Passage, ReadError,
-    ReadLimits, Reader, Record, Segments, Source, Told, Trace, VERSION, Who, WriteError, Writer,
-    now, segment, units,
+    Access, AppendError, ApplicationCommand, ApplicationEvent, Choice, ClockUnit, CommandData,
+    CreateError, EventData, Header, Kind, MAX_LINE_BYTES, MAX_PROCESSES, MessageRecord, Operation,
+    ReadError, ReadLimits, Reader, Record, Segments, Source, Subject, Trace, VERSION, WriteError,
+    Writer, now, segment, units,
 };
-pub use merge::{MergeError, Merged, MergedFiles, Seams, merge, merge_files, merge_whole_files};
+pub use merge::{
+    MergeError, MergeReport, Merged, MergedFiles, merge, merge_files, merge_whole_files,
+};
 pub use plain::{plain, plain_json};
 pub use scripts::{
-    Action, Asking, Block, Course, CourseError, Dice, FollowError, Heard, Impossible, Lapse, Line,
-    Link, ParseError, PerformError, Pick, Recorded, Script, Seen, Since, Spoken, Stage, Theatre,
-    golden, perform, timer_named,
+    Action, ActionError, Block, ClusterEvent, FollowError, Line, Link, MessageSelector, MuteState,
+    ParseError, PerformError, Recorded, SaveFault, Schedule, ScheduleError, Script, ScriptCommand,
+    ScriptRunner, ServiceCommand, ServiceEvent, SplitMix64, TestCluster, find_timer, golden,
+    perform,
 };
-pub use show::Show;
+pub use show::RecordFormatter;
 pub use tenure_core::Service;
+pub use trace_diff::{DiffEvent, Run, TraceDiff};
 pub use verify::{
-    Accesses, Cause, Counter, Election, Judge, Judgement, Quantiles, Traffic, Verification,
+    Accesses, Cause, Counter, Election, Judgement, Quantiles, TraceVerifier, Traffic, Verification,
     Violated, verify, verify_files,
 };

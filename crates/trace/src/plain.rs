@@ -1,13 +1,13 @@
-//! What others wrote, where people read it.
+//! Escaping of foreign text before people read it.
 //!
-//! A file may hold anything: a terminal would obey its escape sequences, a line feed begins a line
-//! that looks like ours, a mark of direction turns the rest of it round. Whatever is told in words
-//! goes through here, and what cannot be seen is told by its number, `\u{1b}`.
+//! A trace file may contain anything. A terminal would execute its escape sequences, a line feed
+//! could fake a line of output, and a bidirectional mark could reverse the rest of a line. All text
+//! output passes through this module, which writes characters that are not visible as `\u{1b}`.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write};
 
-/// `text`, with everything that is not plainly seen written out.
+/// Escapes all characters of `text` that are not visible.
 ///
 /// ```
 /// assert_eq!(tenure_trace::plain("\u{1b}[32mholds\n"), "\\u{1b}[32mholds\\n");
@@ -21,8 +21,8 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     Cow::Owned(seen)
 }
 
-/// JSON that means the same and shows nothing but what is plainly seen: such letters stand in
-/// strings only. For JSON in one line.
+/// Escapes all characters of single-line JSON that are not visible. The meaning stays the same,
+/// because such characters occur in strings only.
 ///
 /// ```
 /// assert_eq!(tenure_trace::plain_json("\"\u{202e}\""), r#""\u202e""#);
@@ -41,13 +41,13 @@ pub fn plain_json(json: &str) -> String {
     seen
 }
 
-/// Whether a letter is seen and stands for itself: no control, no mark of direction, nothing
-/// without a width of its own.
+/// True if a character is visible and stands for itself: no control character, no bidirectional
+/// mark, and no character of zero width.
 pub(crate) fn is_plain(letter: char) -> bool {
     matches!(letter, ' '..='~') || letter.escape_debug().len() == 1
 }
 
-/// Writes everything [plainly](plain).
+/// Writer that [escapes](plain) all text.
 pub(crate) struct Plain<W>(pub(crate) W);
 
 impl<W: Write> Write for Plain<W> {
@@ -74,13 +74,15 @@ mod tests {
     use super::*;
     use crate::diagram::{Direction, Margin, Page, View, Window, lay_out};
     use crate::export;
-    use crate::format::{Asked, Header, Kind, Passage, Record, Source, Told, Who};
+    use crate::format::{
+        CommandData, EventData, Header, Kind, MessageRecord, Record, Source, Subject,
+    };
     use crate::live;
-    use crate::show::Show;
-    use crate::verify::{Judge, Verification};
+    use crate::show::RecordFormatter;
+    use crate::verify::{TraceVerifier, Verification};
     use tenure_core::Service;
 
-    /// Ends a line, paints a verdict in green, rings, turns round, and ends a tag.
+    /// Contains line ends, a green fake verdict, a bell, a bidirectional mark, and a closing tag.
     const HOSTILE: &str = "x\n\r\u{1b}[32m  verdict  holds\u{7}\u{202e}\u{9b}0m\u{2028}</script>";
 
     fn header() -> Header {
@@ -93,7 +95,7 @@ mod tests {
     }
 
     fn records() -> Vec<Record> {
-        let passage = |peer| Passage {
+        let message_record = |peer| MessageRecord {
             peer: ProcessId(peer),
             layer: Layer::Mutex,
             message: HOSTILE.into(),
@@ -104,35 +106,35 @@ mod tests {
         let hostile = || json!({"type": HOSTILE, HOSTILE: [HOSTILE]});
         let kinds = [
             (0, Kind::Command(mutex::Command::Enter.into())),
-            (0, Kind::Send(passage(1))),
-            (0, Kind::Drop(passage(1))),
-            (0, Kind::Send(Passage { number: 2, ..passage(1) })),
-            (1, Kind::Receive(Passage { number: 2, ..passage(0) })),
+            (0, Kind::Send(message_record(1))),
+            (0, Kind::Drop(message_record(1))),
+            (0, Kind::Send(MessageRecord { number: 2, ..message_record(1) })),
+            (1, Kind::Receive(MessageRecord { number: 2, ..message_record(0) })),
             (1, Kind::Event(mutex::Event::Entered { fence: Fence(1, 1) }.into())),
             (1, Kind::Timer(HOSTILE.into())),
             (1, Kind::Note(HOSTILE.into())),
             (0, Kind::State(hostile())),
-            (0, Kind::Command(Asked::Other(hostile()))),
-            (0, Kind::Event(Told::Other(hostile()))),
+            (0, Kind::Command(CommandData::Other(hostile()))),
+            (0, Kind::Event(EventData::Other(hostile()))),
             (0, Kind::Other { kind: HOSTILE.into(), data: Some(hostile()) }),
         ];
         let of = |(at, kind)| Record::new(0, ProcessId(at), kind);
-        let last = Record::new(0, Who::Parent, Kind::Note(HOSTILE.into()));
+        let last = Record::new(0, Subject::Parent, Kind::Note(HOSTILE.into()));
         kinds.into_iter().map(of).chain([last]).collect()
     }
 
-    /// Each output and what it is called.
+    /// All text outputs, each with its name.
     fn outputs() -> Vec<(&'static str, String)> {
         let (header, records) = (header(), records());
-        let mut show = Show::new(&header);
+        let mut show = RecordFormatter::new(&header);
         (show.contents, show.states) = (true, true);
         let lines: Vec<String> = records.iter().filter_map(|record| show.line(record)).collect();
-        let mut judge = Judge::new(&header);
-        records.iter().for_each(|record| judge.read(record));
+        let mut verifier = TraceVerifier::new(&header);
+        records.iter().for_each(|record| verifier.read(record));
         let verification = Verification {
             torn: vec![HOSTILE.into()],
             empty: vec![HOSTILE.into()],
-            ..judge.finish()
+            ..verifier.finish()
         };
         let fields = vec!["said".to_owned()];
         let layout = lay_out(&header, &records, View { fields, ..View::default() });
@@ -160,26 +162,27 @@ mod tests {
     }
 
     #[test]
-    fn no_output_obeys_what_a_trace_says() {
+    fn outputs_escape_hostile_text() {
         let is_seen = |letter: char| !letter.is_control() && !"\u{202e}\u{2028}".contains(letter);
-        let obeys = |told: &str| {
+        let obeys = |output: &str| {
             let painted = |line: &str| line.trim_start().starts_with("verdict  holds");
-            told.lines().any(|line| painted(line) || !line.chars().all(is_seen))
+            output.lines().any(|line| painted(line) || !line.chars().all(is_seen))
         };
-        let says = |told: &str| ["\\u{1b}[32m", "\\u001b[32m"].iter().any(|it| told.contains(it));
-        for (name, told) in outputs() {
-            assert!(says(&told) && !obeys(&told), "{name}: {told}");
+        let says =
+            |output: &str| ["\\u{1b}[32m", "\\u001b[32m"].iter().any(|it| output.contains(it));
+        for (name, output) in outputs() {
+            assert!(says(&output) && !obeys(&output), "{name}: {output}");
         }
     }
 
     #[test]
-    fn what_is_plain_stays_as_it_is() {
+    fn visible_text_is_unchanged() {
         let text = "P2 → P1 “reply” \\ 'é' 日本 ▒█";
         assert!(matches!(plain(text), Cow::Borrowed(same) if same == text));
     }
 
     #[test]
-    fn json_means_the_same_when_it_is_plain() {
+    fn escaped_json_keeps_its_meaning() {
         let json = serde_json::to_string(&format!("{HOSTILE}\u{e0001}")).unwrap();
         let seen = plain_json(&json);
         assert!(seen.chars().all(is_plain), "{seen}");

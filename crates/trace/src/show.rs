@@ -1,4 +1,4 @@
-//! Traces told as a story, a line per event.
+//! Text form of traces, with one line per event.
 
 use std::fmt::{self, Write};
 
@@ -8,45 +8,49 @@ use tenure_core::service::{clock, commit, election, mutex, replication, stream, 
 use tenure_core::{Fence, ProcessId, Term, Verdict};
 
 use crate::format::{
-    Access, ApplicationCommand, ApplicationEvent, Asked, Choice, ClockUnit, Header, Kind,
-    Operation, Passage, Record, Told, Who,
+    Access, ApplicationCommand, ApplicationEvent, Choice, ClockUnit, CommandData, EventData,
+    Header, Kind, MessageRecord, Operation, Record, Subject,
 };
 use crate::plain::Plain;
 use crate::state::Shown;
 
-/// Tells a trace, record by record, in words.
+/// Formats the records of a trace as text.
 #[derive(Clone, Debug, Default)]
-pub struct Show {
-    /// Only what happened to these; to anybody when empty.
-    pub processes: Vec<Who>,
-    /// Only these kinds of events, or messages of this name; any when empty.
+pub struct RecordFormatter {
+    /// Shows only records about these subjects; all if empty.
+    pub processes: Vec<Subject>,
+    /// Shows only records of these kinds, or about messages of these names; all if empty.
     pub kinds: Vec<String>,
-    /// Whether to tell what messages say.
+    /// If true, includes the contents of messages.
     pub contents: bool,
-    /// Whether to tell what processes hold after each step; naming the kind tells it, too.
+    /// If true, includes the state of a process after each step. Naming the kind `state` has the
+    /// same effect.
     pub states: bool,
-    /// The time that is told as 0.
+    /// Time that is displayed as 0.
     start: Option<u64>,
 }
 
-impl Show {
-    /// A story-teller for the trace with this header, who tells everything but what messages
-    /// say and processes hold. Virtual time is told as it is, real time from the first record.
+impl RecordFormatter {
+    /// Creates a formatter for the trace with this header. It omits message contents and states.
+    /// Virtual time is displayed unchanged, real time relative to the first record.
     pub fn new(header: &Header) -> Self {
         let start = (header.clock == ClockUnit::Tick).then_some(0);
-        Show { start, ..Show::default() }
+        RecordFormatter { start, ..RecordFormatter::default() }
     }
 
-    /// The line for this record: the time in units (milliseconds of real time), and what
-    /// happened. `None` when the record is filtered out.
+    /// Formats a record: its time in units (in milliseconds for real time) and a description.
+    /// Returns `None` if a filter excludes the record.
     pub fn line(&mut self, record: &Record) -> Option<String> {
         let start = *self.start.get_or_insert(record.time);
         if !self.wants(record) {
             return None;
         }
         let time = units(record.time.saturating_sub(start));
-        let mut line = format!("{time:>10}  {}", record.in_words());
-        if let Some(content) = record.kind.passage().and_then(|passage| passage.content.as_deref())
+        let mut line = format!("{time:>10}  {}", record.describe());
+        if let Some(content) = record
+            .kind
+            .message_record()
+            .and_then(|message_record| message_record.content.as_deref())
             && self.contents
         {
             let _ = write!(Plain(&mut line), ": {content}");
@@ -55,7 +59,8 @@ impl Show {
     }
 
     fn wants(&self, record: &Record) -> bool {
-        let message = record.kind.passage().map_or("", |passage| &passage.message);
+        let message =
+            record.kind.message_record().map_or("", |message_record| &message_record.message);
         let name = record.kind.name();
         let is_named = self.kinds.iter().any(|kind| kind == name || kind == message);
         let is_state = matches!(record.kind, Kind::State(_));
@@ -65,7 +70,7 @@ impl Show {
     }
 }
 
-/// Ticks as units, to the thousandth, without idle zeros.
+/// Formats ticks in units, with up to three decimals and no trailing zeros.
 pub(crate) fn units(ticks: u64) -> String {
     let thousandths = ticks / 1_000;
     let text = format!("{}.{:03}", thousandths / 1_000, thousandths % 1_000);
@@ -73,30 +78,30 @@ pub(crate) fn units(ticks: u64) -> String {
 }
 
 impl Record {
-    /// What happened, in words.
-    pub fn in_words(&self) -> String {
+    /// Describes the record in words.
+    pub fn describe(&self) -> String {
         let mut words = String::new();
-        let _ = tell(&mut Plain(&mut words), self);
+        let _ = write_record(&mut Plain(&mut words), self);
         words
     }
 }
 
-fn tell(f: &mut impl Write, record: &Record) -> fmt::Result {
+fn write_record(f: &mut impl Write, record: &Record) -> fmt::Result {
     let Record { process: at, kind, .. } = record;
     match kind {
         Kind::Boot => write!(f, "{at} boots"),
-        Kind::Command(asked) => asks(f, *at, asked),
-        Kind::Event(told) => is_told(f, *at, told),
-        Kind::Send(Passage { peer, message, .. }) => {
+        Kind::Command(command) => write_command(f, *at, command),
+        Kind::Event(event) => write_event(f, *at, event),
+        Kind::Send(MessageRecord { peer, message, .. }) => {
             write!(f, "{at} sends {message} to {peer}")
         }
-        Kind::Receive(Passage { peer, message, .. }) => {
+        Kind::Receive(MessageRecord { peer, message, .. }) => {
             write!(f, "{at} receives {message} from {peer}")
         }
-        Kind::Drop(Passage { peer, message, .. }) => {
+        Kind::Drop(MessageRecord { peer, message, .. }) => {
             write!(f, "{message} from {at} to {peer} is lost")
         }
-        Kind::Duplicate(Passage { peer, message, .. }) => {
+        Kind::Duplicate(MessageRecord { peer, message, .. }) => {
             write!(f, "{message} from {at} to {peer} is duplicated")
         }
         Kind::Timer(timer) => write!(f, "{at}'s timer {timer} fires"),
@@ -105,7 +110,10 @@ fn tell(f: &mut impl Write, record: &Record) -> fmt::Result {
         }
         Kind::Suspicion { peer, verdict: Verdict::Trust } => write!(f, "{at} trusts {peer}"),
         Kind::Mute => {
-            write!(f, "what {at} does from here on is saved, and nobody hears of it: it will crash")
+            write!(
+                f,
+                "{at} is mute: it saves its steps without releasing their effects, and will crash"
+            )
         }
         Kind::Unsaved => write!(f, "{at} crashes before it saves what its last step changed"),
         Kind::Crash => write!(f, "{at} crashes"),
@@ -114,81 +122,81 @@ fn tell(f: &mut impl Write, record: &Record) -> fmt::Result {
         Kind::Continue => write!(f, "{at} continues"),
         Kind::Partition(sides) => write!(f, "the network splits: {}", splits(sides)),
         Kind::Heal => f.write_str("the network is whole again"),
-        Kind::Access(access) => accesses(f, access),
+        Kind::Access(access) => write_access(f, access),
         Kind::Choice(choice) => {
             let Choice { value, bound } = choice;
             write!(f, "{at} draws {value} of 0 to {}", bound.saturating_sub(1))
         }
         Kind::Note(text) => write!(f, "{at} notes: {text}"),
         Kind::State(state) => write!(f, "{at} holds {}", Shown(state)),
-        Kind::End if *at == Who::Parent => f.write_str("the run is over"),
+        Kind::End if *at == Subject::Parent => f.write_str("the run is over"),
         Kind::End => write!(f, "{at} ends"),
         Kind::Other { kind, data: None } => write!(f, "{at}: {kind}"),
         Kind::Other { kind, data: Some(data) } => write!(f, "{at}: {kind} {data}"),
     }
 }
 
-fn asks(f: &mut impl Write, at: Who, asked: &Asked) -> fmt::Result {
-    match (asked.mutex(), asked.election(), asked) {
+fn write_command(f: &mut impl Write, at: Subject, command: &CommandData) -> fmt::Result {
+    match (command.mutex(), command.election(), command) {
         (Some(mutex::Command::Enter), ..) => write!(f, "{at} asks to enter"),
         (Some(mutex::Command::Exit), ..) => write!(f, "{at} asks to exit"),
         (_, Some(election::Command::Elect), _) => write!(f, "{at} asks for an election"),
         (_, Some(election::Command::Resign), _) => write!(f, "{at} asks to resign"),
-        (.., Asked::Stream(stream::Command::Send { to, item })) => {
+        (.., CommandData::Stream(stream::Command::Send { to, item })) => {
             write!(f, "{at} asks to send item {item} to {to}")
         }
-        (.., Asked::Agreement(command)) => write!(f, "{at} {command}"),
-        (.., asked) => match asked.application() {
-            Some(command) => write!(f, "{at} {}", asks_an_application(command)),
-            None => write!(f, "{at} asks {}", json(asked)),
+        (.., CommandData::Agreement(command)) => write!(f, "{at} {command}"),
+        (.., command) => match command.application() {
+            Some(command) => write!(f, "{at} {}", describe_application_command(command)),
+            None => write!(f, "{at} asks {}", json(command)),
         },
     }
 }
 
-fn is_told(f: &mut impl Write, at: Who, told: &Told) -> fmt::Result {
-    match (told.mutex(), told.election(), told) {
+fn write_event(f: &mut impl Write, at: Subject, event: &EventData) -> fmt::Result {
+    match (event.mutex(), event.election(), event) {
         (Some(mutex::Event::Entered { fence: Fence::NONE }), ..) => write!(f, "{at} enters"),
         (Some(mutex::Event::Entered { fence }), ..) => write!(f, "{at} enters (fence {fence})"),
         (Some(mutex::Event::Exited), ..) => write!(f, "{at} exits"),
         (_, Some(election::Event::Elected { leader, term }), _) => {
             let term = in_term(*term);
-            if at == Who::Process(*leader) {
+            if at == Subject::Process(*leader) {
                 write!(f, "{at} is elected{term}")
             } else {
                 write!(f, "{at} learns that {leader} leads{term}")
             }
         }
         (_, Some(election::Event::Deposed { term }), _) => {
-            write!(f, "{at} learns that {} leads no more{}", term.leader, in_term(*term))
+            write!(f, "{at} learns that {} no longer leads{}", term.leader, in_term(*term))
         }
-        (.., Told::Stream(stream::Event::Received { from, item })) => {
+        (.., EventData::Stream(stream::Event::Received { from, item })) => {
             write!(f, "{at} gets item {item} of {from}")
         }
-        (.., Told::Agreement(event)) => write!(f, "{at} {event}"),
-        (.., told) => match told.application() {
-            Some(event) => write!(f, "{at} {}", told_by_an_application(event)),
-            None => write!(f, "{at} is told {}", json(told)),
+        (.., EventData::Agreement(event)) => write!(f, "{at} {event}"),
+        (.., event) => match event.application() {
+            Some(event) => write!(f, "{at} {}", describe_application_event(event)),
+            None => write!(f, "{at} emits {}", json(event)),
         },
     }
 }
 
-fn asks_an_application(command: &ApplicationCommand) -> String {
+fn describe_application_command(command: &ApplicationCommand) -> String {
     use {clock::Command as Clock, commit::Command as Commit};
     let words = match command {
         ApplicationCommand::Clock(Clock::Set { to }) => return format!("sets its clock to {to}"),
-        ApplicationCommand::Clock(Clock::Synchronise) => "asks to bring the clocks together",
+        ApplicationCommand::Clock(Clock::Synchronise) => "asks to synchronize the clocks",
         ApplicationCommand::Clock(Clock::Read) => "reads its clock",
         ApplicationCommand::Replication(replication::Command::Write { value }) => {
             return format!("asks to write {value}");
         }
         ApplicationCommand::Commit(Commit::Begin) => "asks for a transaction",
-        ApplicationCommand::Commit(Commit::Veto) => "is against transactions",
+        ApplicationCommand::Commit(Commit::Veto) => "votes against transactions",
         ApplicationCommand::Tree(tree::Command::Grow) => "asks for a tree",
     };
     words.to_owned()
 }
 
-fn told_by_an_application(event: &ApplicationEvent) -> String {
+fn describe_application_event(event: &ApplicationEvent) -> String {
     use {clock::Event as Clock, commit::Event as Commit};
     use {replication::Event as Replication, tree::Event as Tree};
     match event {
@@ -225,19 +233,19 @@ fn json(said: &impl Serialize) -> Value {
     serde_json::to_value(said).unwrap_or_default()
 }
 
-/// ` (term 2)`, or nothing in elections without terms.
+/// Formats a term as ` (term 2)`, or as an empty string for elections without terms.
 pub(crate) fn in_term(term: Term) -> String {
     if term.number == 0 { String::new() } else { format!(" (term {})", term.number) }
 }
 
-/// The sides of a partition: `P1 P2 | P3`.
+/// Formats the sides of a partition: `P1 P2 | P3`.
 pub(crate) fn splits(sides: &[Vec<ProcessId>]) -> String {
     let names =
         |side: &Vec<ProcessId>| side.iter().map(ProcessId::to_string).collect::<Vec<_>>().join(" ");
     sides.iter().map(names).collect::<Vec<_>>().join(" | ")
 }
 
-fn accesses(f: &mut impl Write, access: &Access) -> fmt::Result {
+fn write_access(f: &mut impl Write, access: &Access) -> fmt::Result {
     let Access { by, operation, fence, value, accepted, highest } = access;
     match (accepted, operation) {
         (true, Operation::Get) => write!(f, "the resource gives {value} to {by}")?,
@@ -265,20 +273,20 @@ mod tests {
     const P1: ProcessId = ProcessId(0);
     const P3: ProcessId = ProcessId(2);
 
-    fn show() -> Show {
-        Show::new(&Header::new("central", Service::Office, 3, Source::Simulator))
+    fn show() -> RecordFormatter {
+        RecordFormatter::new(&Header::new("central", Service::Office, 3, Source::Simulator))
     }
 
-    fn told(who: impl Into<Who>, kind: Kind) -> String {
-        let mut show = Show { states: true, ..show() };
+    fn formatted(who: impl Into<Subject>, kind: Kind) -> String {
+        let mut show = RecordFormatter { states: true, ..show() };
         let line = show.line(&Record::new(12_500_000, who, kind)).unwrap();
         line.trim_start().to_owned()
     }
 
-    fn request() -> Passage {
+    fn request() -> MessageRecord {
         let content = Some(Box::new(json!({"stamp": [1, 0]})));
         let message = "request".into();
-        Passage { peer: P3, layer: Layer::Mutex, message, number: 1, session: 0, content }
+        MessageRecord { peer: P3, layer: Layer::Mutex, message, number: 1, session: 0, content }
     }
 
     fn elected(leader: ProcessId, number: u64) -> Kind {
@@ -292,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn every_event_is_told_in_words() {
+    fn describes_every_event() {
         let entered = mutex::Event::Entered { fence: Fence(1, 2) };
         let sides = vec![vec![P1], vec![ProcessId(1), P3]];
         let suspects = Kind::Suspicion { peer: P3, verdict: Verdict::Suspect };
@@ -318,22 +326,22 @@ mod tests {
             (Kind::State(json!({"type": "A", "b": [1, "P2"]})), "P1 holds A {b: [1, P2]}"),
             (Kind::Other { kind: "eclipse".into(), data: Some(json!(1)) }, "P1: eclipse 1"),
         ] {
-            assert_eq!(told(P1, kind), format!("12.5  {says}"));
+            assert_eq!(formatted(P1, kind), format!("12.5  {says}"));
         }
-        assert_eq!(told(Who::Parent, Kind::End), "12.5  the run is over");
+        assert_eq!(formatted(Subject::Parent, Kind::End), "12.5  the run is over");
     }
 
     #[test]
-    fn times_are_told_to_the_thousandth_without_idle_zeros() {
+    fn formats_times_with_three_decimals_without_trailing_zeros() {
         let texts = [0, 1_000_000, 1_500_000, 20_000_000, 1_234_567].map(units);
         assert_eq!(texts, ["0", "1", "1.5", "20", "1.234"]);
     }
 
     #[test]
-    fn real_time_is_told_from_the_first_record_even_when_that_is_filtered_out() {
+    fn real_time_starts_at_first_record_even_if_filtered() {
         let mut header = Header::new("central", Service::Mutex, 3, Source::Node);
         header.clock = ClockUnit::Nanosecond;
-        let mut show = Show::new(&header);
+        let mut show = RecordFormatter::new(&header);
         show.kinds = vec!["crash".into()];
         assert_eq!(show.line(&Record::new(5_000_000_000, P1, Kind::Boot)), None);
         let line = show.line(&Record::new(5_002_000_000, P1, Kind::Crash)).unwrap();
@@ -341,35 +349,38 @@ mod tests {
     }
 
     #[test]
-    fn states_are_told_to_whoever_asks_for_them() {
+    fn shows_states_on_request() {
         let record = Record::new(0, P1, Kind::State(json!({"type": "A"})));
-        let told = |with: fn(&mut Show)| {
+        let shows_state = |with: fn(&mut RecordFormatter)| {
             let mut show = show();
             with(&mut show);
             show.line(&record).is_some()
         };
-        assert!(!told(|_| {}) && !told(|show| show.kinds = vec!["crash".into()]));
-        assert!(told(|show| show.states = true) && told(|show| show.kinds = vec!["state".into()]));
+        assert!(!shows_state(|_| {}) && !shows_state(|show| show.kinds = vec!["crash".into()]));
+        assert!(
+            shows_state(|show| show.states = true)
+                && shows_state(|show| show.kinds = vec!["state".into()])
+        );
     }
 
     #[test]
-    fn filters_name_processes_kinds_and_messages() {
+    fn filters_by_process_kind_and_message() {
         let sent = Record::new(0, P1, Kind::Send(request()));
-        let passes = |change: fn(&mut Show)| {
+        let passes = |change: fn(&mut RecordFormatter)| {
             let mut show = show();
             change(&mut show);
             show.line(&sent).is_some()
         };
-        assert!(passes(|show| show.processes = vec![Who::Process(P3), Who::Process(P1)]));
-        assert!(!passes(|show| show.processes = vec![Who::Process(P3)]));
+        assert!(passes(|show| show.processes = vec![Subject::Process(P3), Subject::Process(P1)]));
+        assert!(!passes(|show| show.processes = vec![Subject::Process(P3)]));
         assert!(passes(|show| show.kinds = vec!["send".into()]));
         assert!(passes(|show| show.kinds = vec!["request".into()]));
         assert!(!passes(|show| show.kinds = vec!["reply".into()]));
     }
 
     #[test]
-    fn what_messages_say_is_told_on_demand() {
-        let mut show = Show { contents: true, ..show() };
+    fn shows_message_contents_on_request() {
+        let mut show = RecordFormatter { contents: true, ..show() };
         let line = show.line(&Record::new(0, P1, Kind::Send(request()))).unwrap();
         assert!(line.ends_with("P1 sends request to P3: {\"stamp\":[1,0]}"), "{line}");
     }

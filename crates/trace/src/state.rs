@@ -1,4 +1,4 @@
-//! What a process holds, as a tree that any tool can walk.
+//! State of a process as a generic tree, parsed from its `Debug` output.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Debug};
@@ -8,40 +8,41 @@ use tenure_core::ProcessId;
 
 use crate::format::Kind;
 
-/// The key under which a tree keeps the name of a struct or of an enum's variant. It is a word
-/// of the language, which no field can have as its name.
+/// Key under which a tree keeps the name of a struct or enum variant. It is a Rust keyword, so no
+/// field can have this name.
 pub const TYPE: &str = "type";
 
-/// Types that add nothing to what they hold but their name.
+/// Wrapper types that are omitted from the tree.
 const TRANSPARENT: [&str; 6] =
     ["Fence", "LamportClock", "LocalTime", "MutexOnly", "Some", "VectorClock"];
 
-/// How deep a tree may be; what lies deeper stays a text.
-const DEEPEST: usize = 64;
+/// Maximum depth of a tree. Deeper values stay text.
+const MAX_DEPTH: usize = 64;
 
-/// The tree of any value, read from what it prints of itself with `{:?}`.
+/// Parses the tree of any value from its `{:?}` output.
 ///
-/// - A struct, and a variant with fields, is an object of its fields; its name stands under
-///   [`TYPE`]. One with unnamed values is an object of its name and its value, or their list; a
-///   bare variant is a text.
-/// - Lists, sets and tuples are lists, maps are objects, `None` is null; `Some`, clocks and
-///   fences are what is in them.
-/// - What is written in a form of its own is a text: processes (`P1`), stamps (`(1, P1)`),
+/// - A struct, or a variant with named fields, is an object of its fields with its name under
+///   [`TYPE`]. A tuple struct or variant is an object from its name to its value or list of values.
+///   A unit variant is a string.
+/// - Lists, sets and tuples are lists, maps are objects, and `None` is null. `Some`, clocks and
+///   fences are replaced by their contents.
+/// - Values with a format of their own are strings: processes (`P1`), timestamps (`(1, P1)`),
 ///   ranks, ranges.
 ///
-/// Whatever does not read like that is a text, so there is always a tree.
+/// Anything that does not parse becomes a string, so the result is always a tree.
 pub fn tree(value: &impl Debug) -> Value {
     tree_of_text(&format!("{value:?}"))
 }
 
-/// The states that were written of a run: one is written when it is another than before.
+/// Last state recorded for each process. A state is recorded only if it differs from the previous
+/// one.
 #[derive(Clone, Debug, Default)]
 pub struct States {
     last: BTreeMap<ProcessId, String>,
 }
 
 impl States {
-    /// What to write of a process after a step, if anything.
+    /// Returns the state to record for a process after a step, or `None` if it has not changed.
     pub fn changed(&mut self, at: ProcessId, state: &impl Debug) -> Option<Kind> {
         let text = format!("{state:?}");
         let last = self.last.entry(at).or_default();
@@ -54,7 +55,7 @@ impl States {
     }
 }
 
-/// A tree in a line.
+/// Formats a tree on one line.
 pub(crate) struct Shown<'t>(pub(crate) &'t Value);
 
 impl fmt::Display for Shown<'_> {
@@ -94,7 +95,7 @@ fn tree_of_text(text: &str) -> Value {
     }
 }
 
-/// A text, and how far it was read.
+/// Parser position in a text.
 struct Reading<'t> {
     text: &'t str,
     place: usize,
@@ -111,9 +112,9 @@ impl<'t> Reading<'t> {
         there
     }
 
-    /// One value; `None` where it cannot be understood.
+    /// Parses one value; `None` if it is malformed.
     fn value(&mut self, depth: usize) -> Option<Value> {
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return None;
         }
         match self.rest().chars().next()? {
@@ -126,7 +127,7 @@ impl<'t> Reading<'t> {
         }
     }
 
-    /// The values between two brackets, separated by commas.
+    /// Parses comma-separated values between two brackets.
     fn list(&mut self, open: &str, close: &str, depth: usize) -> Option<Vec<Value>> {
         let mut values = Vec::new();
         self.skip(open);
@@ -138,7 +139,7 @@ impl<'t> Reading<'t> {
         Some(values)
     }
 
-    /// A stamp stays as it is written; any other tuple is a list.
+    /// Parses a tuple. A timestamp stays a string; any other tuple becomes a list.
     fn tuple(&mut self, depth: usize) -> Option<Value> {
         let start = self.place;
         let values = self.list("(", ")", depth)?;
@@ -173,7 +174,7 @@ impl<'t> Reading<'t> {
         }
     }
 
-    /// What begins with a name: a struct, a variant, a process, a word.
+    /// Parses a value that begins with a name: a struct, a variant, a process, or a word.
     fn named(&mut self, depth: usize) -> Option<Value> {
         let rest = self.rest();
         let end = rest.find(|letter: char| !letter.is_alphanumeric() && letter != '_');
@@ -211,7 +212,7 @@ impl<'t> Reading<'t> {
         Some(Value::Object(fields))
     }
 
-    /// The text up to what ends a value; brackets within it belong to it.
+    /// Parses text up to the end of the value. Balanced brackets are part of the text.
     fn leaf(&mut self) -> Option<Value> {
         let rest = self.rest();
         let mut open = 0_usize;
@@ -234,7 +235,7 @@ impl<'t> Reading<'t> {
         (!text.is_empty()).then(|| leaf(text))
     }
 
-    /// A text in quotation marks.
+    /// Parses a quoted string.
     fn quoted(&mut self) -> Option<String> {
         let mut letters = self.rest().char_indices().skip(1);
         let mut text = String::new();
@@ -279,7 +280,7 @@ fn number(text: &str) -> Option<Number> {
     }
     let whole = text.parse::<u64>().map(Number::from);
     let whole = whole.or_else(|_| text.parse::<i64>().map(Number::from)).ok();
-    // A float only if it is written like one: a whole number that is too large stays a text.
+    // Accepts a float only if it is written as one: an integer out of range stays text.
     whole.or_else(|| Number::from_f64(text.parse().ok().filter(|_| text.contains('.'))?))
 }
 
@@ -294,7 +295,8 @@ mod tests {
 
     use serde_json::json;
     use tenure_core::{
-        Delay, Fence, Fixed, Group, LamportClock, ProcessId, ProcessSet, Rank, Stamp, VectorClock,
+        Delay, Fence, Group, LamportClock, ProcessId, ProcessSet, Rank, SharedConfig, Timestamp,
+        VectorClock,
     };
 
     use super::*;
@@ -303,7 +305,7 @@ mod tests {
     #[expect(dead_code, reason = "read by what derives Debug")]
     enum Phase {
         Idle,
-        Waiting { request: Stamp, awaited: ProcessSet },
+        Waiting { request: Timestamp, awaited: ProcessSet },
         Forwarding(u32),
         Both(u32, Option<Fence>),
     }
@@ -318,7 +320,7 @@ mod tests {
         names: BTreeSet<String>,
         rank: Rank,
         delay: Delay,
-        fixed: Fixed<u32>,
+        fixed: SharedConfig<u32>,
         vector: VectorClock,
         nobody: Option<ProcessId>,
         somebody: Option<ProcessId>,
@@ -330,7 +332,7 @@ mod tests {
     }
 
     fn everything() -> Everything {
-        let stamp = Stamp { clock: 3, process: ProcessId(0) };
+        let stamp = Timestamp { clock: 3, process: ProcessId(0) };
         let awaited = [ProcessId(1), ProcessId(2)].into_iter().collect::<ProcessSet>();
         Everything {
             group: Group::new(ProcessId(0), 3),
@@ -345,7 +347,7 @@ mod tests {
             names: BTreeSet::from(["a, b}".to_owned(), "say \"hi\"\n\u{7}".to_owned()]),
             rank: Rank::of_load(4.try_into().unwrap(), 1),
             delay: Delay { min: 3, max: 5 },
-            fixed: Fixed::new(1),
+            fixed: SharedConfig::new(1),
             vector: VectorClock::from(vec![1, 0]),
             nobody: None,
             somebody: Some(ProcessId(2)),
@@ -358,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_derives_debug_becomes_a_tree() {
+    fn parses_any_derived_debug_output() {
         let expected = json!({
             "type": "Everything",
             "group": {"type": "Group", "me": "P1", "size": 3},
@@ -387,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn only_another_state_is_written() {
+    fn records_only_changed_states() {
         let mut states = States::default();
         let written = [(0, 1), (0, 1), (1, 1), (0, 2), (0, 1)]
             .map(|(at, state)| states.changed(ProcessId(at), &state).is_some());
@@ -395,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_stays_a_text() {
+    fn unparsable_values_stay_text() {
         for text in ["", "{", "A { b", "A { b: ", "[1, 2", "\"open", "A { } and more", "{1, 2: 3}"]
         {
             assert_eq!(tree_of_text(text), json!(text), "{text}");
@@ -403,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn every_short_text_is_read_to_its_end() {
+    fn parser_consumes_every_short_text() {
         let letters = ['[', ']', '(', ')', '{', '}', ',', ':', ' ', '"', '\\', 'A', '1', '.'];
         let mut texts = vec![String::new()];
         for _ in 0..4 {
@@ -414,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn no_piece_of_a_text_and_no_depth_is_too_much() {
+    fn parses_prefixes_and_deep_nesting() {
         let text = format!("{:?}", everything());
         for (from, _) in text.char_indices() {
             tree_of_text(&text[from..]);

@@ -1,5 +1,5 @@
-//! How long a million events take. Run it with
-//! `cargo test --release -p tenure-trace --test speed -- --ignored --nocapture`.
+//! Performance with a million events. Run it with `cargo test --release -p tenure-trace --test
+//! speed -- --ignored --nocapture`.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -8,20 +8,21 @@ use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Fence, Layer, ProcessId};
 use tenure_trace::diagram::{Clock, Direction, View, Window, lay_out_files};
 use tenure_trace::{
-    Header, Judgement, Kind, Passage, Record, Service, Source, Verification, Writer, verify_files,
+    Header, Judgement, Kind, MessageRecord, Record, Service, Source, Verification, Writer,
+    verify_files,
 };
 
 const PROCESSES: u32 = 5;
 const EVENTS: u64 = 1_000_000;
 
-/// Entries in turn, each with a request to all others and their replies: a million events.
+/// Records a million events: entries in turn, each with requests to all others and their replies.
 fn record_all(mut write: impl FnMut(ProcessId, Record)) {
     let mut time = 0;
     let mut note = |at: ProcessId, kind| {
         time += 1_000;
         write(at, Record::new(time, at, kind).in_session(1));
     };
-    let passage = |peer, message: &'static str, number| Passage {
+    let message_record = |peer, message: &'static str, number| MessageRecord {
         peer,
         layer: Layer::Mutex,
         message: message.into(),
@@ -35,10 +36,10 @@ fn record_all(mut write: impl FnMut(ProcessId, Record)) {
         let peers = (0..PROCESSES).map(ProcessId).filter(|peer| *peer != me);
         note(me, Kind::Command(Command::Enter.into()));
         for peer in peers {
-            note(me, Kind::Send(passage(peer, "request", entry)));
-            note(peer, Kind::Receive(passage(me, "request", entry)));
-            note(peer, Kind::Send(passage(me, "reply", entry)));
-            note(me, Kind::Receive(passage(peer, "reply", entry)));
+            note(me, Kind::Send(message_record(peer, "request", entry)));
+            note(peer, Kind::Receive(message_record(me, "request", entry)));
+            note(peer, Kind::Send(message_record(me, "reply", entry)));
+            note(me, Kind::Receive(message_record(peer, "reply", entry)));
         }
         note(me, Kind::Event(Event::Entered { fence: Fence(entry, 0) }.into()));
         note(me, Kind::Command(Command::Exit.into()));
@@ -46,18 +47,18 @@ fn record_all(mut write: impl FnMut(ProcessId, Record)) {
     }
 }
 
-fn judged(what: &str, paths: &[PathBuf]) -> Verification {
+fn verified(what: &str, paths: &[PathBuf]) -> Verification {
     let begun = Instant::now();
-    let judged = verify_files(paths).unwrap();
+    let verified = verify_files(paths).unwrap();
     let took = begun.elapsed();
-    eprintln!("{what}: {} records read and judged in {took:.2?}", judged.records);
-    assert_eq!(judged.verdict, Judgement::Holds);
-    assert_eq!(judged.records, EVENTS);
+    eprintln!("{what}: {} records read and verified in {took:.2?}", verified.records);
+    assert_eq!(verified.verdict, Judgement::Holds);
+    assert_eq!(verified.records, EVENTS);
     assert!(took.as_secs() < 10, "{took:?}");
-    judged
+    verified
 }
 
-/// A window far behind, with clocks, which need everything before it.
+/// Lays out a late window with clocks, which depend on all earlier records.
 fn windowed(what: &str, paths: &[PathBuf]) -> String {
     let begun = Instant::now();
     let window = Window { events: Some(900_001..=900_400), ..Window::default() };
@@ -78,7 +79,7 @@ fn writer(path: &Path, source: Source) -> Writer {
 
 #[test]
 #[ignore = "a measurement, meant for release builds"]
-fn a_million_events_are_judged_and_a_window_of_them_is_drawn_in_seconds() {
+fn verifies_million_events_and_draws_window_in_seconds() {
     let folder = tempfile::tempdir().unwrap();
     let one = folder.path().join("all.ndjson");
     let mut all = writer(&one, Source::Simulator);
@@ -96,6 +97,6 @@ fn a_million_events_are_judged_and_a_window_of_them_is_drawn_in_seconds() {
     });
     drop(each);
     let one = [one];
-    assert_eq!(judged("one file", &one), judged("five files, merged", &paths));
+    assert_eq!(verified("one file", &one), verified("five files, merged", &paths));
     assert_eq!(windowed("one file", &one), windowed("five files, merged", &paths));
 }

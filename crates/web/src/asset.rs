@@ -2,8 +2,7 @@ use axum::Router;
 use axum::http::header::CONTENT_TYPE;
 use axum::routing::get;
 
-/// A part of a page that is compiled into the program. It is no secret: whoever asks gets it,
-/// without a token.
+/// A static file that is compiled into the program. It is public: no token is required.
 #[derive(Clone, Copy, Debug)]
 pub struct Asset {
     path: &'static str,
@@ -12,22 +11,22 @@ pub struct Asset {
 }
 
 impl Asset {
-    /// A page.
+    /// Creates an HTML page.
     pub const fn html(path: &'static str, body: &'static str) -> Self {
         Asset { path, content_type: "text/html; charset=utf-8", body }
     }
 
-    /// A style sheet.
+    /// Creates a style sheet.
     pub const fn css(path: &'static str, body: &'static str) -> Self {
         Asset { path, content_type: "text/css; charset=utf-8", body }
     }
 
-    /// A script, or a module of one.
+    /// Creates a script or a JavaScript module.
     pub const fn script(path: &'static str, body: &'static str) -> Self {
         Asset { path, content_type: "text/javascript; charset=utf-8", body }
     }
 
-    /// A picture.
+    /// Creates an SVG image.
     pub const fn svg(path: &'static str, body: &'static str) -> Self {
         Asset { path, content_type: "image/svg+xml", body }
     }

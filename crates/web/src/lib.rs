@@ -1,30 +1,30 @@
-//! Pages and data for a browser: who may ask, and what an answer may do there.
+//! An HTTP server for pages and data on one machine, with rules for requests and responses.
 //!
-//! Whatever this workspace shows in a browser is served from here, so that the rules are written
-//! once:
+//! All pages of this workspace are served by it, so the rules are written once:
 //!
-//! - A server listens on this machine alone. One that listens beyond it demands a token, which is
-//!   drawn at random and part of the address that is printed.
-//! - A request names the server by a number or as `localhost`. A name that somebody else's domain
-//!   server resolves is refused, or any page could read what is served here (DNS rebinding).
-//! - Pages of other sites may lead here and do nothing else: where a browser tells which site asks
-//!   (`Sec-Fetch-Site`, `Origin`), it has to be this one.
-//! - Nobody holds up anybody: there are 32 connections at a time, of which those that never asked
-//!   anything make room, a head has 5 seconds, and what a request carries has 20 and 16 MiB.
-//! - Answers are kept by nobody, run no script but the server's own, and tell no other site the
-//!   address, which may hold the token.
+//! - A server listens on loopback only. Beyond loopback it requires a random token, which is part
+//!   of the printed URL.
+//! - The `Host` of a request must be an IP address of the server or `localhost`. With other names
+//!   any web page could read the data by DNS rebinding.
+//! - Pages of other sites may link to the server and do nothing else. If the browser reports the
+//!   site of a request (`Sec-Fetch-Site`, `Origin`), it must be this one.
+//! - Connections cannot block each other. There are 32 at a time, and those that have sent no
+//!   request make room. The head of a request must arrive within 5 seconds, its body within 20, and
+//!   a body has at most 16 MiB.
+//! - Responses are not cached, run no scripts but those of the server, and send no referrer,
+//!   because the URL may contain the token.
 //!
 #![doc = include_str!("../README.md")]
 
 mod asset;
-mod carried;
-mod guard;
-mod refusal;
+mod body;
+mod connections;
+mod http_error;
+mod request_policy;
 mod server;
 mod token;
-mod visitors;
 
 pub use asset::Asset;
 pub use axum;
-pub use refusal::Refusal;
+pub use http_error::HttpError;
 pub use server::{Server, WebError};

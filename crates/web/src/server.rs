@@ -9,65 +9,67 @@ use axum::middleware::from_fn_with_state;
 use tokio::net::TcpListener;
 
 use crate::asset::Asset;
-use crate::guard::{self, Guard};
-use crate::refusal::Refusal;
+use crate::http_error::HttpError;
+use crate::request_policy::{self, RequestPolicy};
 use crate::token::Token;
-use crate::{carried, visitors};
+use crate::{body, connections};
 
-/// A server could not do its work.
+/// Error while starting a server.
 #[derive(Debug, thiserror::Error)]
 pub enum WebError {
-    /// It may not listen there; nothing was started.
+    /// The address cannot be bound.
     #[error("cannot listen on {address}: {source}")]
     Bind {
-        /// Where.
+        /// The requested address.
         address: SocketAddr,
-        /// What the system says.
+        /// Error of the system.
         source: std::io::Error,
     },
-    /// The system gave no random bits for a token; nothing was started.
+    /// The system gave no random bits for the token.
     #[error("no random bits for a token: {0}")]
     Token(getrandom::Error),
-    /// The file in which a token is kept cannot be used; nothing was started.
-    #[error("the token in {path} cannot be used: {source}")]
-    Kept {
-        /// Which file.
+    /// The file with the token cannot be used.
+    #[error("invalid token file {path}: {source}")]
+    TokenFile {
+        /// Path of the file.
         path: String,
-        /// Why not.
+        /// Error of the system, or the reason why the file is invalid.
         source: std::io::Error,
     },
 }
 
-/// A server that listens, and will serve as soon as it is told what.
+/// A server that is bound and does not serve yet.
 #[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
-    guard: Guard,
-    longest: Duration,
+    policy: RequestPolicy,
+    body_timeout: Duration,
 }
 
 impl Server {
-    /// Listens on a port, or on any that is free when it is 0. Beyond the loopback addresses it
-    /// draws a token.
+    /// Binds a port, or any free one if it is 0. Draws a token if the address is not loopback.
     ///
     /// # Errors
     ///
-    /// [`WebError::Bind`] where the port is taken or the address not this machine's, and
-    /// [`WebError::Token`].
+    /// [`WebError::Bind`] if the port is used or the address is not local, and [`WebError::Token`].
     pub async fn bind(to: IpAddr, port: u16) -> Result<Self, WebError> {
         Server::bind_with(to, port, || Token::random().map_err(WebError::Token)).await
     }
 
-    /// The same with a token that is found again: it is kept in this file, which only its owner may
-    /// read, and which is made where it is not there and a token is demanded.
+    /// Binds a port with a token that survives restarts. If a token is required, it is read from
+    /// this file, which only its owner may read; a missing file is created.
     ///
     /// # Errors
     ///
-    /// Those of [`Server::bind`], and [`WebError::Kept`].
-    pub async fn bind_keeping(to: IpAddr, port: u16, file: &Path) -> Result<Self, WebError> {
-        let failed = |source| WebError::Kept { path: file.display().to_string(), source };
-        Server::bind_with(to, port, || Token::kept(file).map_err(failed)).await
+    /// Those of [`Server::bind`], and [`WebError::TokenFile`].
+    pub async fn bind_with_token_file(
+        to: IpAddr,
+        port: u16,
+        file: &Path,
+    ) -> Result<Self, WebError> {
+        let failed = |source| WebError::TokenFile { path: file.display().to_string(), source };
+        Server::bind_with(to, port, || Token::load_or_create(file).map_err(failed)).await
     }
 
     async fn bind_with(
@@ -75,49 +77,49 @@ impl Server {
         port: u16,
         token: impl FnOnce() -> Result<Token, WebError>,
     ) -> Result<Self, WebError> {
-        let wanted = SocketAddr::new(to, port);
-        let cannot = |source| WebError::Bind { address: wanted, source };
+        let requested = SocketAddr::new(to, port);
+        let bind_error = |source| WebError::Bind { address: requested, source };
         let token = (!to.to_canonical().is_loopback()).then(token).transpose()?;
-        let listener = TcpListener::bind(wanted).await.map_err(cannot)?;
-        let address = listener.local_addr().map_err(cannot)?;
-        let guard = Guard { bound: to, token };
-        Ok(Server { listener, address, guard, longest: carried::LONGEST })
+        let listener = TcpListener::bind(requested).await.map_err(bind_error)?;
+        let address = listener.local_addr().map_err(bind_error)?;
+        let policy = RequestPolicy { bound: to, token };
+        Ok(Server { listener, address, policy, body_timeout: body::BODY_TIMEOUT })
     }
 
-    /// Gives up a request whose body takes longer to arrive, instead of 20 s.
+    /// Sets the time for a request body to arrive; 20 s by default.
     #[must_use]
-    pub fn receiving_within(self, longest: Duration) -> Self {
-        Server { longest, ..self }
+    pub fn with_body_timeout(self, body_timeout: Duration) -> Self {
+        Server { body_timeout, ..self }
     }
 
-    /// Where it listens.
+    /// Returns the bound address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What to open in a browser, with the token where one is demanded.
+    /// Returns the URL to open in a browser, with the token if one is required.
     pub fn url(&self) -> String {
-        match &self.guard.token {
+        match &self.policy.token {
             None => format!("http://{}/", self.address),
             Some(token) => format!("http://{}/?token={token}", self.address),
         }
     }
 
-    /// Serves `assets` to everybody and `routes` to whoever may ask, until `stop` is done. Answers
-    /// that are still on their way then have half a second.
+    /// Serves `assets` publicly and `routes` by the rules, until `stop` resolves. Pending responses
+    /// then have half a second to complete.
     ///
     /// # Panics
     ///
-    /// When an asset and a route have the same path.
+    /// If an asset and a route have the same path.
     pub async fn serve(self, assets: &[Asset], routes: Router, stop: impl Future<Output = ()>) {
-        let unknown = async || Refusal::missing("there is no such page");
+        let unknown = async || HttpError::not_found("no such page");
         let guarded = routes
             .fallback(unknown)
             .layer(DefaultBodyLimit::disable())
-            .layer(from_fn_with_state(self.longest, carried::carry))
-            .layer(from_fn_with_state(self.guard.clone(), guard::lock));
+            .layer(from_fn_with_state(self.body_timeout, body::buffer_body))
+            .layer(from_fn_with_state(self.policy.clone(), request_policy::require_token));
         let all = assets.iter().fold(guarded, |router, asset| asset.serve(router));
-        let all = all.layer(from_fn_with_state(self.guard, guard::door));
-        visitors::serve(self.listener, all, stop).await;
+        let all = all.layer(from_fn_with_state(self.policy, request_policy::check_origin));
+        connections::serve(self.listener, all, stop).await;
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use subtle::ConstantTimeEq;
 
-/// What whoever asks from beyond this machine must know: 128 random bits.
+/// Access token for requests from other machines: 128 random bits.
 #[derive(Clone)]
 pub(crate) struct Token(String);
 
@@ -17,47 +17,46 @@ impl Token {
         Ok(Token(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
     }
 
-    /// The token in a file that only its owner may read; one is drawn and written where there is no
-    /// such file yet.
-    pub(crate) fn kept(path: &Path) -> io::Result<Self> {
+    /// Reads the token from a file that only its owner may read, or creates the file.
+    pub(crate) fn load_or_create(path: &Path) -> io::Result<Self> {
         let mut text = String::new();
         match OpenOptions::new().read(true).open(path) {
             Ok(mut file) => {
                 let mode = file.metadata()?.permissions().mode() & 0o777;
                 if mode & 0o077 != 0 {
-                    let says = format!("others may read it (mode {mode:o}); chmod 600 it");
-                    return Err(io::Error::new(ErrorKind::PermissionDenied, says));
+                    let message = format!("others may read it (mode {mode:o}): run chmod 600");
+                    return Err(io::Error::new(ErrorKind::PermissionDenied, message));
                 }
                 file.read_to_string(&mut text)?;
             }
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                let drawn = Token::random().map_err(io::Error::other)?;
+                let token = Token::random().map_err(io::Error::other)?;
                 if let Some(folder) = path.parent() {
                     fs::create_dir_all(folder)?;
                 }
                 let mut options = OpenOptions::new();
                 let mut file = options.write(true).create_new(true).mode(0o600).open(path)?;
-                writeln!(file, "{drawn}")?;
+                writeln!(file, "{token}")?;
                 file.sync_all()?;
-                return Ok(drawn);
+                return Ok(token);
             }
             Err(error) => return Err(error),
         }
         let token = text.trim_end();
         if token.len() != 32 || !token.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            let says = "it holds no token; remove it, and another one is drawn";
-            return Err(io::Error::new(ErrorKind::InvalidData, says));
+            let message = "it contains no token: remove it to create a new one";
+            return Err(io::Error::new(ErrorKind::InvalidData, message));
         }
         Ok(Token(token.to_owned()))
     }
 
-    /// Whether `said` is the token. How long it takes does not tell how much of it is right.
-    pub(crate) fn is(&self, said: &str) -> bool {
-        self.0.as_bytes().ct_eq(said.as_bytes()).into()
+    /// True if `value` is the token. The comparison takes constant time.
+    pub(crate) fn matches(&self, value: &str) -> bool {
+        self.0.as_bytes().ct_eq(value.as_bytes()).into()
     }
 }
 
-/// Only for the address that is shown to whoever started the server.
+/// For the URL that is printed at the start.
 impl fmt::Display for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -75,29 +74,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_that_is_kept_is_found_again_unless_others_may_read_it() {
+    fn token_file_is_reused_unless_others_may_read_it() {
         let folder = std::env::temp_dir().join(format!("tenure-token-{}", std::process::id()));
         let path = folder.join("page.token");
-        let first = Token::kept(&path).unwrap().to_string();
-        assert_eq!(Token::kept(&path).unwrap().to_string(), first);
+        let first = Token::load_or_create(&path).unwrap().to_string();
+        assert_eq!(Token::load_or_create(&path).unwrap().to_string(), first);
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         fs::write(&path, "short").unwrap();
-        assert!(Token::kept(&path).unwrap_err().to_string().contains("no token"));
+        assert!(Token::load_or_create(&path).unwrap_err().to_string().contains("no token"));
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
-        assert!(Token::kept(&path).unwrap_err().to_string().contains("chmod 600"));
+        assert!(Token::load_or_create(&path).unwrap_err().to_string().contains("chmod 600"));
         fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]
-    fn a_token_is_itself_and_nothing_else() {
+    fn token_matches_only_itself() {
         let token = Token::random().unwrap();
-        let said = token.to_string();
-        assert_eq!(said.len(), 32);
-        assert!(token.is(&said));
-        for wrong in ["", &said[1..], &format!("{said}0"), &format!("x{}", &said[1..])] {
-            assert!(!token.is(wrong), "{wrong} for {said}");
+        let value = token.to_string();
+        assert_eq!(value.len(), 32);
+        assert!(token.matches(&value));
+        for wrong in ["", &value[1..], &format!("{value}0"), &format!("x{}", &value[1..])] {
+            assert!(!token.matches(wrong), "{wrong} for {value}");
         }
-        assert!(!token.is(&Token::random().unwrap().to_string()));
+        assert!(!token.matches(&Token::random().unwrap().to_string()));
         assert_eq!(format!("{token:?}"), "Token(…)");
     }
 }

@@ -1,4 +1,4 @@
-//! Who is served, over real sockets.
+//! The rules of the server, over real sockets.
 
 mod support;
 
@@ -6,17 +6,17 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 
-use support::{ask, ask_raw};
+use support::{send, send_raw};
 use tenure_web::axum::Router;
 use tenure_web::axum::routing::{get, post};
 use tenure_web::{Asset, Server};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-/// A server that runs until it is dropped or stopped.
+/// A running server. Dropping it stops the server.
 struct Running {
     url: String,
-    /// Where to reach it from this machine.
+    /// Address for connections from this machine.
     at: SocketAddr,
     stop: oneshot::Sender<()>,
     task: JoinHandle<()>,
@@ -41,29 +41,28 @@ async fn start(server: Server) -> Running {
     Running { url, at, stop, task }
 }
 
-async fn on(address: &str) -> Running {
-    start(Server::bind(address.parse().unwrap(), 0).await.expect("an address of this machine"))
-        .await
+async fn start_on(address: &str) -> Running {
+    start(Server::bind(address.parse().unwrap(), 0).await.expect("a local address")).await
 }
 
-/// Whether this machine has an IPv6 loopback at all.
-fn has_version_six() -> bool {
+/// True if this machine has an IPv6 loopback.
+fn has_ipv6_loopback() -> bool {
     std::net::TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).is_ok()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn this_machine_needs_no_token() {
+async fn loopback_needs_no_token() {
     for address in ["127.0.0.1", "::1"] {
-        if address == "::1" && !has_version_six() {
+        if address == "::1" && !has_ipv6_loopback() {
             continue;
         }
-        let server = on(address).await;
+        let server = start_on(address).await;
         assert_eq!(server.url, format!("http://{}/", server.at));
-        let page = ask(server.at, "GET /", "");
+        let page = send(server.at, "GET /", "");
         assert_eq!((page.status, page.body.as_str()), (200, "<p>page</p>"));
-        assert_eq!(ask(server.at, "GET /api/data", "").body, "data");
-        assert_eq!(ask(server.at, "POST /api/act", "x").body, "did x");
-        let nowhere = ask(server.at, "GET /api/nowhere", "");
+        assert_eq!(send(server.at, "GET /api/data", "").body, "data");
+        assert_eq!(send(server.at, "POST /api/act", "x").body, "did x");
+        let nowhere = send(server.at, "GET /api/nowhere", "");
         assert_eq!(
             (nowhere.status, nowhere.header("content-type")),
             (404, Some("application/json"))
@@ -72,23 +71,23 @@ async fn this_machine_needs_no_token() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn beyond_this_machine_the_token_is_demanded() {
+async fn other_addresses_require_the_token() {
     for address in ["0.0.0.0", "::"] {
-        if address == "::" && !has_version_six() {
+        if address == "::" && !has_ipv6_loopback() {
             continue;
         }
-        let server = on(address).await;
-        let (_, token) = server.url.split_once("/?token=").expect("a token in the address");
+        let server = start_on(address).await;
+        let (_, token) = server.url.split_once("/?token=").expect("a token in the URL");
         let host = format!("Host: {}", server.at);
         let wrong: String = token.chars().rev().collect();
         let without = [
-            ask(server.at, "GET /api/data", ""),
-            ask(server.at, "POST /api/act", "x"),
-            ask(server.at, "GET /api/nowhere", ""),
-            ask(server.at, "GET /api/data?token=", ""),
-            ask(server.at, &format!("GET /api/data?token={wrong}"), ""),
-            ask(server.at, &format!("GET /api/data?token={token}0"), ""),
-            ask_raw(
+            send(server.at, "GET /api/data", ""),
+            send(server.at, "POST /api/act", "x"),
+            send(server.at, "GET /api/nowhere", ""),
+            send(server.at, "GET /api/data?token=", ""),
+            send(server.at, &format!("GET /api/data?token={wrong}"), ""),
+            send(server.at, &format!("GET /api/data?token={token}0"), ""),
+            send_raw(
                 server.at,
                 "GET /api/data",
                 &[host.clone(), format!("Authorization: {token}")],
@@ -99,43 +98,43 @@ async fn beyond_this_machine_the_token_is_demanded() {
             assert_eq!(refused.status, 401, "{refused:?}");
         }
         let bearer = [host, format!("Authorization: Bearer {token}")];
-        assert_eq!(ask_raw(server.at, "POST /api/act", &bearer, "x").body, "did x");
-        assert_eq!(ask(server.at, &format!("GET /api/data?a=b&token={token}"), "").body, "data");
-        assert_eq!(ask(server.at, "GET /", "").status, 200, "the page itself is no secret");
+        assert_eq!(send_raw(server.at, "POST /api/act", &bearer, "x").body, "did x");
+        assert_eq!(send(server.at, &format!("GET /api/data?a=b&token={token}"), "").body, "data");
+        assert_eq!(send(server.at, "GET /", "").status, 200, "assets are public");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_server_has_a_token_of_its_own() {
-    let (one, other) = (on("0.0.0.0").await, on("0.0.0.0").await);
+async fn each_server_has_its_own_token() {
+    let (one, other) = (start_on("0.0.0.0").await, start_on("0.0.0.0").await);
     let token = one.url.split_once('?').unwrap().1;
-    assert_eq!(ask(one.at, &format!("GET /api/data?{token}"), "").status, 200);
-    assert_eq!(ask(other.at, &format!("GET /api/data?{token}"), "").status, 401);
+    assert_eq!(send(one.at, &format!("GET /api/data?{token}"), "").status, 200);
+    assert_eq!(send(other.at, &format!("GET /api/data?{token}"), "").status, 401);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_foreign_host_is_refused() {
-    let server = on("127.0.0.1").await;
-    for said in ["evil.example", "evil.example:80", "localhost.evil.example", "10.0.0.1"] {
+async fn foreign_host_is_rejected() {
+    let server = start_on("127.0.0.1").await;
+    for host in ["evil.example", "evil.example:80", "localhost.evil.example", "10.0.0.1"] {
         for line in ["GET /", "GET /api/data", "POST /api/act"] {
-            let refused = ask_raw(server.at, line, &[format!("Host: {said}")], "");
-            assert_eq!(refused.status, 403, "{line} as {said}: {refused:?}");
+            let refused = send_raw(server.at, line, &[format!("Host: {host}")], "");
+            assert_eq!(refused.status, 403, "{line} as {host}: {refused:?}");
         }
     }
     let twice = [format!("Host: {}", server.at), "Host: evil.example".to_owned()];
-    assert_eq!(ask_raw(server.at, "GET /api/data", &twice, "").status, 400);
-    assert_eq!(ask_raw(server.at, "GET /api/data", &[], "").status, 400);
-    let forwarded = ask_raw(server.at, "GET /api/data", &["Host: localhost:1".to_owned()], "");
+    assert_eq!(send_raw(server.at, "GET /api/data", &twice, "").status, 400);
+    assert_eq!(send_raw(server.at, "GET /api/data", &[], "").status, 400);
+    let forwarded = send_raw(server.at, "GET /api/data", &["Host: localhost:1".to_owned()], "");
     assert_eq!(forwarded.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_page_of_another_site_changes_nothing() {
-    let server = on("127.0.0.1").await;
+async fn foreign_origin_cannot_post() {
+    let server = start_on("127.0.0.1").await;
     let host = format!("Host: {}", server.at);
     let from = |origin: &str| {
         let headers = [host.clone(), format!("Origin: {origin}")];
-        ask_raw(server.at, "POST /api/act", &headers, "x").status
+        send_raw(server.at, "POST /api/act", &headers, "x").status
     };
     for origin in ["http://evil.example", "null", "http://127.0.0.1:1", "https://127.0.0.1", ""] {
         assert_eq!(from(origin), 403, "from {origin}");
@@ -144,12 +143,12 @@ async fn a_page_of_another_site_changes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_browser_that_says_which_site_asks_is_believed() {
-    let server = on("127.0.0.1").await;
-    let status = |line: &str, said: &[&str]| {
+async fn fetch_metadata_of_browsers_is_checked() {
+    let server = start_on("127.0.0.1").await;
+    let status = |line: &str, fetch_headers: &[&str]| {
         let mut headers = vec![format!("Host: {}", server.at)];
-        headers.extend(said.iter().map(|header| format!("Sec-Fetch-{header}")));
-        ask_raw(server.at, line, &headers, "").status
+        headers.extend(fetch_headers.iter().map(|header| format!("Sec-Fetch-{header}")));
+        send_raw(server.at, line, &headers, "").status
     };
     for site in ["Site: cross-site", "Site: same-site", "Site: anything"] {
         assert_eq!(status("POST /api/act", &[site]), 403, "{site}");
@@ -166,15 +165,15 @@ async fn a_browser_that_says_which_site_asks_is_believed() {
     }
 }
 
-/// Begins a request and never ends it.
+/// Sends an incomplete request.
 fn half_open(to: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(to).expect("the server listens");
-    (&stream).write_all(b"GET / HT").expect("a connection takes some bytes");
+    (&stream).write_all(b"GET / HT").expect("the request is sent");
     stream
 }
 
-/// Whether the server has ended a connection, now or soon.
-fn is_ended(mut stream: &TcpStream, soon: Duration) -> bool {
+/// True if the server closes the connection within a duration.
+fn is_closed(mut stream: &TcpStream, soon: Duration) -> bool {
     stream.set_read_timeout(Some(soon)).unwrap();
     match stream.read(&mut [0; 64]) {
         Ok(read) => read == 0,
@@ -183,61 +182,61 @@ fn is_ended(mut stream: &TcpStream, soon: Duration) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn requests_that_never_end_make_room_for_others() {
-    let server = on("127.0.0.1").await;
+async fn incomplete_requests_make_room_for_others() {
+    let server = start_on("127.0.0.1").await;
     let held: Vec<TcpStream> = (0..200).map(|_| half_open(server.at)).collect();
-    assert_eq!(ask(server.at, "GET /api/data", "").body, "data");
-    // The oldest are gone: a server that has many still ends these at once, for room.
+    assert_eq!(send(server.at, "GET /api/data", "").body, "data");
+    // The oldest connections are closed immediately to make room.
     for stream in &held[..200 - 32] {
-        assert!(is_ended(stream, Duration::from_secs(60)), "an old connection is held");
+        assert!(is_closed(stream, Duration::from_secs(60)), "the connection is open");
     }
-    assert_eq!(ask(server.at, "GET /api/data", "").body, "data");
+    assert_eq!(send(server.at, "GET /api/data", "").body, "data");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_head_that_does_not_come_and_a_connection_that_asks_no_more_are_given_up() {
-    let server = on("127.0.0.1").await;
+async fn idle_connections_are_closed() {
+    let server = start_on("127.0.0.1").await;
     let silent = TcpStream::connect(server.at).unwrap();
     let half = half_open(server.at);
     let done = TcpStream::connect(server.at).unwrap();
     write!(&done, "GET / HTTP/1.1\r\nHost: {}\r\n\r\n", server.at).unwrap();
-    assert!((&done).read(&mut [0; 4096]).unwrap() > 0, "it is answered");
+    assert!((&done).read(&mut [0; 4096]).unwrap() > 0, "a response");
     for stream in [&silent, &half, &done] {
-        assert!(is_ended(stream, Duration::from_secs(60)));
+        assert!(is_closed(stream, Duration::from_secs(60)));
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_answer_says_what_a_browser_may_do_with_it() {
-    let server = on("127.0.0.1").await;
+async fn all_responses_have_security_headers() {
+    let server = start_on("127.0.0.1").await;
     for line in ["GET /", "GET /api/data", "GET /api/nowhere", "POST /"] {
-        let answer = ask(server.at, line, "");
+        let answer = send(server.at, line, "");
         assert_eq!(answer.header("cache-control"), Some("no-store"), "{line}");
         assert_eq!(answer.header("x-content-type-options"), Some("nosniff"), "{line}");
         assert_eq!(answer.header("referrer-policy"), Some("no-referrer"), "{line}");
-        let policy = answer.header("content-security-policy").expect("a policy");
+        let policy = answer.header("content-security-policy").expect("a content security policy");
         assert!(policy.starts_with("default-src 'self';"), "{policy}");
-        let scripts_in_pages = policy.split(';').any(|it| it.contains("script-src"));
-        assert!(!scripts_in_pages, "{policy}");
+        let allows_inline_scripts = policy.split(';').any(|it| it.contains("script-src"));
+        assert!(!allows_inline_scripts, "{policy}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_is_bounded() {
-    let server = on("127.0.0.1").await;
+async fn body_size_is_limited() {
+    let server = start_on("127.0.0.1").await;
     let most = 16 << 20;
-    let largest = ask(server.at, "POST /api/act", &"x".repeat(most));
+    let largest = send(server.at, "POST /api/act", &"x".repeat(most));
     assert_eq!((largest.status, largest.body.len()), (200, most + "did ".len()));
-    // One byte more, so that nothing is left unread when the answer comes.
-    let refused = ask(server.at, "POST /api/act", &"x".repeat(most + 1));
+    // One byte more, so that no data is left unread when the response arrives.
+    let refused = send(server.at, "POST /api/act", &"x".repeat(most + 1));
     assert_eq!(refused.status, 413);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bodies_that_never_end_are_given_up_and_hold_up_nobody() {
+async fn incomplete_bodies_time_out() {
     let server = Server::bind(Ipv4Addr::LOCALHOST.into(), 0).await.unwrap();
-    let server = start(server.receiving_within(Duration::from_millis(200))).await;
-    // More than are received at a time.
+    let server = start(server.with_body_timeout(Duration::from_millis(200))).await;
+    // More bodies than are received at a time.
     let begin = |_| {
         let stream = TcpStream::connect(server.at).unwrap();
         let head = format!("POST /api/act HTTP/1.1\r\nHost: {}\r\nContent-Length: 9", server.at);
@@ -247,27 +246,27 @@ async fn bodies_that_never_end_are_given_up_and_hold_up_nobody() {
     let held: Vec<TcpStream> = (0..20).map(begin).collect();
     for mut stream in held {
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-        let mut said = [0; 12];
-        stream.read_exact(&mut said).unwrap();
-        assert_eq!(&said, b"HTTP/1.1 408");
+        let mut status_line = [0; 12];
+        stream.read_exact(&mut status_line).unwrap();
+        assert_eq!(&status_line, b"HTTP/1.1 408");
     }
-    assert_eq!(ask(server.at, "POST /api/act", "it").body, "did it");
+    assert_eq!(send(server.at, "POST /api/act", "it").body, "did it");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_stops_though_an_answer_never_ends() {
-    let Running { at, stop, task, .. } = on("127.0.0.1").await;
+async fn server_stops_despite_a_pending_response() {
+    let Running { at, stop, task, .. } = start_on("127.0.0.1").await;
     let mut endless = TcpStream::connect(at).unwrap();
     endless.write_all(b"GET /api/slow HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
-    assert_eq!(ask(at, "GET /api/data", "").body, "data");
+    assert_eq!(send(at, "GET /api/data", "").body, "data");
     stop.send(()).unwrap();
     task.await.unwrap();
-    assert!(Server::bind(at.ip(), at.port()).await.is_ok(), "the port is free again");
+    assert!(Server::bind(at.ip(), at.port()).await.is_ok(), "the port is free");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_port_that_is_taken_is_said() {
-    let server = on("127.0.0.1").await;
+async fn bind_reports_a_used_port() {
+    let server = start_on("127.0.0.1").await;
     let refused = Server::bind(server.at.ip(), server.at.port()).await.unwrap_err();
     assert!(refused.to_string().starts_with(&format!("cannot listen on {}", server.at)));
 }

@@ -1,7 +1,8 @@
-//! One process keeps the door, and the only key.
+//! One process keeps the door and the only key.
 //!
-//! Whoever wants to enter knocks at the first process, which hands out the key in the order of the
-//! knocks and waits until it is back. Nobody else has a key, so nobody else is inside.
+//! A process that wants to enter knocks at the first process. The first process gives out the key
+//! in the order of the knocks and waits until it is returned. Only the process with the key is
+//! inside.
 
 use std::collections::VecDeque;
 
@@ -10,36 +11,36 @@ use tenure::core::service::mutex::{Command, Event};
 use tenure::core::{Effects, Fence, Group, Never, ProcessId, Protocol, Variant, labelled};
 use tenure::serde::{Deserialize, Serialize};
 
-/// One process: a visitor, and at one of them the doorkeeper as well.
+/// One process: a visitor, and the first one also the doorkeeper.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Doorkeeper {
     me: ProcessId,
     variants: Variants<Mistake>,
-    /// Who waits at the door, the first first; empty for ever except at the doorkeeper.
+    /// Processes that have knocked, in order; only used by the doorkeeper.
     waiting: VecDeque<ProcessId>,
-    key_is_out: bool,
-    /// How often the key was given, which is the fence of each entry.
-    given: u64,
+    is_key_out: bool,
+    /// Number of times the key was given out: the fencing token of each entry.
+    grants: u64,
 }
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(crate = "tenure::serde")]
 pub(crate) enum Message {
-    /// "I want to enter."
+    /// Requests the key.
     Knock,
-    /// "Here is the key, and how often it was given."
+    /// Gives out the key, with its fencing token.
     Key(u64),
-    /// "Here is the key back."
+    /// Returns the key.
     Back,
 }
 
 labelled!(Message, Mutex, Knock => "knock", Key => "key", Back => "back");
 
-/// What one can get wrong.
+/// Mistakes of this algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Mistake {
-    /// Whoever knocks gets a key at once.
+    /// Each knock gets a key immediately.
     SecondKey,
 }
 
@@ -47,8 +48,8 @@ impl Switch for Mistake {
     const ALL: &'static [Self] = &[Mistake::SecondKey];
 
     fn declaration(self) -> Variant {
-        let says = "whoever knocks gets a key, though it is out";
-        Variant { name: "second-key", says, sound: false, verdict: "", shown_by: "-n 2" }
+        let description = "each knock gets a key, even if the key is out";
+        Variant { name: "second-key", description, sound: false, verdict: "", shown_by: "-n 2" }
     }
 }
 
@@ -67,17 +68,17 @@ impl Protocol for Doorkeeper {
         _: &mut impl Effects<Self>,
     ) -> Self {
         let (me, variants, waiting) = (group.me(), *variants, VecDeque::new());
-        Doorkeeper { me, variants, waiting, key_is_out: false, given: 0 }
+        Doorkeeper { me, variants, waiting, is_key_out: false, grants: 0 }
     }
 
     fn stable(&self) {}
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
         match command {
-            Command::Enter => self.say(DOOR, Message::Knock, fx),
+            Command::Enter => self.send(DOORKEEPER, Message::Knock, fx),
             Command::Exit => {
                 fx.emit(Event::Exited);
-                self.say(DOOR, Message::Back, fx);
+                self.send(DOORKEEPER, Message::Back, fx);
             }
         }
     }
@@ -85,26 +86,26 @@ impl Protocol for Doorkeeper {
     fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         match message {
             Message::Knock => self.waiting.push_back(from),
-            Message::Back => self.key_is_out = false,
+            Message::Back => self.is_key_out = false,
             Message::Key(given) => return fx.emit(Event::Entered { fence: Fence(0, given) }),
         }
-        if self.key_is_out && !self.variants.has(Mistake::SecondKey) {
+        if self.is_key_out && !self.variants.has(Mistake::SecondKey) {
             return;
         }
         if let Some(next) = self.waiting.pop_front() {
-            self.key_is_out = true;
-            self.given += 1;
-            self.say(next, Message::Key(self.given), fx);
+            self.is_key_out = true;
+            self.grants += 1;
+            self.send(next, Message::Key(self.grants), fx);
         }
     }
 }
 
-/// Who keeps the door.
-const DOOR: ProcessId = ProcessId(0);
+/// The process that keeps the key.
+const DOORKEEPER: ProcessId = ProcessId(0);
 
 impl Doorkeeper {
-    /// A message; a call where we say it to ourselves.
-    fn say(&mut self, to: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
+    /// Sends a message; one to itself is handled directly.
+    fn send(&mut self, to: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         if to == self.me { self.on_message(to, message, fx) } else { fx.send(to, message) }
     }
 }

@@ -1,4 +1,4 @@
-//! What a lock of one's own gets: every tool, by the program of this example.
+//! All tools work for a user-defined lock.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -7,46 +7,46 @@ use std::process::{Child, Command, Stdio};
 #[path = "../../../crates/web/tests/support/mod.rs"]
 mod support;
 
-/// What the program prints in this folder, and its exit status.
-fn says(folder: &Path, line: &str) -> (String, Option<i32>) {
+/// Runs the program in a folder. Returns its output and exit status.
+fn run(folder: &Path, line: &str) -> (String, Option<i32>) {
     let program = Command::new(env!("CARGO_BIN_EXE_your-own-lock"))
         .args(line.split_whitespace())
         .current_dir(folder)
         .output()
         .expect("the program runs");
-    let said = [program.stdout, program.stderr].concat();
-    (String::from_utf8(said).expect("it prints text"), program.status.code())
+    let output = [program.stdout, program.stderr].concat();
+    (String::from_utf8(output).expect("UTF-8 output"), program.status.code())
 }
 
-/// A folder that goes with the test.
+/// Creates a temporary folder.
 fn folder() -> tempfile::TempDir {
-    tempfile::tempdir().expect("there is room for a folder")
+    tempfile::tempdir().expect("a temporary folder")
 }
 
 #[track_caller]
-fn assert_says(folder: &Path, line: &str, status: i32, words: &[&str]) {
-    let (said, ended) = says(folder, line);
-    assert_eq!(ended, Some(status), "{line}: {said}");
+fn assert_output(folder: &Path, line: &str, status: i32, words: &[&str]) {
+    let (output, ended) = run(folder, line);
+    assert_eq!(ended, Some(status), "{line}: {output}");
     for wanted in words {
-        assert!(said.contains(wanted), "{line} does not say `{wanted}`: {said}");
+        assert!(output.contains(wanted), "{line} does not print `{wanted}`: {output}");
     }
 }
 
 #[test]
-fn it_is_listed_simulated_and_compared_with_those_that_are_built_in() {
+fn it_is_listed_simulated_and_compared() {
     let (folder, here) = (folder(), "doorkeeper");
-    assert_says(folder.path(), "list", 0, &[here, "ricart-agrawala"]);
-    assert_says(folder.path(), "list doorkeeper", 0, &["second-key", "of your own"]);
+    assert_output(folder.path(), "list", 0, &[here, "ricart-agrawala"]);
+    assert_output(folder.path(), "list doorkeeper", 0, &["second-key", "of your own"]);
     let simulated = ["mutual-exclusion", "messages", "entry"];
-    assert_says(folder.path(), "simulate doorkeeper -n 4 --entries 3", 0, &simulated);
-    assert_says(folder.path(), "compare mutex -n 3", 0, &[here, "central"]);
+    assert_output(folder.path(), "simulate doorkeeper -n 4 --entries 3", 0, &simulated);
+    assert_output(folder.path(), "compare mutex -n 3", 0, &[here, "central"]);
 }
 
 #[test]
-fn every_schedule_of_it_is_right_and_its_mistake_is_found_drawn_and_happens_again() {
+fn checker_finds_its_mistake_and_replays_it() {
     let folder = folder();
     let check =
-        |line: &str, status, words: &[&str]| assert_says(folder.path(), line, status, words);
+        |line: &str, status, words: &[&str]| assert_output(folder.path(), line, status, words);
     check("check doorkeeper -n 3 --entries 2", 0, &["mutual-exclusion         holds"]);
     let drawn = ["mutual-exclusion violated after", "◄", "█"];
     let line = "check doorkeeper -n 2 --variant second-key --trace found.ndjson";
@@ -60,9 +60,9 @@ fn every_schedule_of_it_is_right_and_its_mistake_is_found_drawn_and_happens_agai
     check("simulate doorkeeper -n 3 --variant second-key --entries 2 --hold 2", 1, &["VIOLATED"]);
 }
 
-/// The whole program on the front page of the crate, which is compiled there.
+/// The complete program in the README of the crate, which is compiled there.
 #[test]
-fn the_program_on_the_front_page_has_at_most_thirty_lines() {
+fn readme_program_has_at_most_thirty_lines() {
     let page = include_str!("../../../crates/cli/README.md");
     let program = page.split("```").find(|part| part.contains("tenure::main("));
     let program = program.expect("a program").lines().skip(1);
@@ -70,7 +70,7 @@ fn the_program_on_the_front_page_has_at_most_thirty_lines() {
     assert!((20..=30).contains(&lines), "{lines} lines");
 }
 
-/// A program that ends with it.
+/// A running program, killed when dropped.
 struct Running(Child);
 
 impl Drop for Running {
@@ -81,31 +81,31 @@ impl Drop for Running {
 }
 
 #[test]
-fn the_lab_steps_through_it() {
+fn lab_steps_through_it() {
     let mut program = Command::new(env!("CARGO_BIN_EXE_your-own-lock"));
     program.args(["lab", "doorkeeper", "-n", "2", "--port", "0"]).stdout(Stdio::piped());
     let mut lab = Running(program.spawn().expect("the program runs"));
-    let mut told = String::new();
-    let output = lab.0.stdout.as_mut().expect("a pipe");
-    BufReader::new(output).read_line(&mut told).expect("the lab says where it is");
-    let address = told.trim().trim_start_matches("http://").split('/').next();
+    let mut line = String::new();
+    let pipe = lab.0.stdout.as_mut().expect("a pipe");
+    BufReader::new(pipe).read_line(&mut line).expect("the lab prints its URL");
+    let address = line.trim().trim_start_matches("http://").split('/').next();
     let address = address.and_then(|it| it.parse().ok()).expect("an address");
     let body = r#"{"words": "doorkeeper -n 2"}"#;
-    let opened = support::ask(address, "POST /api/sessions", body);
+    let opened = support::send(address, "POST /api/sessions", body);
     assert_eq!(opened.status, 200, "{}", opened.body);
     let (_, rest) = opened.body.split_once("\"session\":\"").expect("a session");
     let session = rest.split('"').next().expect("its name");
     let step = format!("POST /api/sessions/{session}/step");
-    let ended = support::ask(address, &step, r#"{"until": "end"}"#);
+    let ended = support::send(address, &step, r#"{"until": "end"}"#);
     assert!(ended.body.contains("\"entries\":2"), "{}", ended.body);
 }
 
-/// What it prints is to be typed as it is: the program's name is not `tenure`.
+/// Printed command lines use the name of this program, not `tenure`.
 #[test]
-fn it_speaks_of_itself_and_of_nobody_else() {
+fn output_names_this_program_only() {
     let folder = folder();
     let violated = "simulate doorkeeper -n 3 --variant second-key --entries 2 --hold 2";
-    for (line, status, says) in [
+    for (line, status, expected) in [
         ("list", 0, "`your-own-lock list NAME`"),
         ("list doorkeeper", 0, "your-own-lock check doorkeeper --variant second-key"),
         (violated, 1, "again: your-own-lock simulate doorkeeper"),
@@ -113,42 +113,42 @@ fn it_speaks_of_itself_and_of_nobody_else() {
         ("", 2, "`your-own-lock run` is the main job"),
         ("--help", 0, "Usage: your-own-lock"),
     ] {
-        let (said, ended) = self::says(folder.path(), line);
-        assert_eq!(ended, Some(status), "{line}: {said}");
-        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(said.contains(says), "{line} does not say `{says}`: {said}");
-        assert!(!said.contains("tenure "), "{line} speaks of another program: {said}");
+        let (output, ended) = run(folder.path(), line);
+        assert_eq!(ended, Some(status), "{line}: {output}");
+        let output = output.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(output.contains(expected), "{line} does not print `{expected}`: {output}");
+        assert!(!output.contains("tenure "), "{line} names another program: {output}");
     }
 }
 
-/// What theory says of it stands beside what was measured; so does its coordinator.
+/// Predictions are shown beside measurements, and the coordinator is handled specially.
 #[test]
-fn its_card_and_its_formula_are_held_beside_what_it_does() {
+fn card_and_prediction_are_compared_with_measurements() {
     let folder = folder();
     let words = ["2.25 per entry", "exactly 2.25 are expected"];
-    assert_says(folder.path(), "simulate doorkeeper -n 4 --entries 3", 0, &words);
+    assert_output(folder.path(), "simulate doorkeeper -n 4 --entries 3", 0, &words);
     let line = "run --mutex doorkeeper --nodes 3 --entries 20";
-    assert_says(folder.path(), line, 0, &["away from the coordinator"]);
+    assert_output(folder.path(), line, 0, &["away from the coordinator"]);
 }
 
 #[test]
-fn over_a_channel_made_reliable_it_survives_losses() {
+fn reliable_channel_survives_losses() {
     let folder = folder();
     let line = "simulate fifo:doorkeeper -n 3 --entries 2 --lose 0.2 --duplicate 0.2";
-    assert_says(folder.path(), line, 0, &["mutual-exclusion", "starvation-freedom"]);
+    assert_output(folder.path(), line, 0, &["mutual-exclusion", "starvation-freedom"]);
     let line = "check fifo:doorkeeper -n 2 --lose 1";
-    assert_says(folder.path(), line, 0, &["mutual-exclusion         holds"]);
+    assert_output(folder.path(), line, 0, &["mutual-exclusion         holds"]);
 }
 
 #[test]
-fn real_processes_lose_no_update_under_it() {
+fn real_processes_lose_no_update() {
     let folder = folder();
-    let words = ["doorkeeper", "none lost", "violations          none"];
-    assert_says(folder.path(), "run --mutex doorkeeper --nodes 3 --entries 20", 0, &words);
+    let words = ["doorkeeper", "lost updates              0", "violations                none"];
+    assert_output(folder.path(), "run --mutex doorkeeper --nodes 3 --entries 20", 0, &words);
 }
 
 #[test]
-fn a_name_that_nobody_has_is_refused_here_as_everywhere() {
-    let says = ["`doorkeper`", "nearest are doorkeeper, fifo:doorkeeper"];
-    assert_says(folder().path(), "simulate doorkeper", 2, &says);
+fn unknown_name_is_rejected_with_suggestions() {
+    let expected = ["'doorkeper'", "nearest are doorkeeper, fifo:doorkeeper"];
+    assert_output(folder().path(), "simulate doorkeper", 2, &expected);
 }

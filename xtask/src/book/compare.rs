@@ -1,79 +1,86 @@
-//! What a page says, beside what is true: elisions fit anything, all else must be the same.
+//! Comparison of the output in a page with the actual output. Elisions match anything.
 
-/// Stands for any lines, or within a line for any text.
+/// Matches any number of lines, or any text within a line.
 const ELISION: &str = "…";
 
-/// One step from what is written to what was found; numbers are places on either side.
+/// A step of the alignment from the expected to the actual text, with indices into them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
-    /// Written, and it fits what was found.
+enum Alignment {
+    /// An expected line that matches the actual text.
     Kept(usize),
-    /// Written, but not found.
+    /// An expected line that is missing.
     Missing(usize),
-    /// Found, but not written.
+    /// An actual line that was not expected.
     Extra(usize),
-    /// The second was found where the first is written.
-    Instead(usize, usize),
+    /// The second line replaces the first.
+    Replaced(usize, usize),
 }
 
-/// A line that makes two texts differ.
+/// A line that differs.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Difference<'a> {
-    /// The line at this place is written, but was not printed.
+    /// The expected line at this index was not printed.
     Missing(usize, &'a str),
-    /// This was printed, but is not written.
+    /// The printed line was not expected.
     Extra(&'a str),
 }
 
-/// Whether what was found is what is written.
-pub(super) fn same(written: &[String], found: &[String]) -> bool {
-    lines(written, found).iter().all(|step| matches!(step, Step::Kept(_)))
+/// Returns true if the actual text matches the expected text.
+pub(super) fn is_match(written: &[String], found: &[String]) -> bool {
+    lines(written, found).iter().all(|step| matches!(step, Alignment::Kept(_)))
 }
 
-/// Where what was found is not what is written.
+/// Returns the lines that differ.
 pub(super) fn differences<'a>(written: &'a [String], found: &'a [String]) -> Vec<Difference<'a>> {
     let missing = |at: usize| Difference::Missing(at, &written[at]);
     let extra = |at: usize| Difference::Extra(&found[at]);
-    let told = |step: Step| match step {
-        Step::Kept(_) => vec![],
-        Step::Missing(at) => vec![missing(at)],
-        Step::Extra(at) => vec![extra(at)],
-        Step::Instead(old, new) => vec![missing(old), extra(new)],
+    let differing = |step: Alignment| match step {
+        Alignment::Kept(_) => vec![],
+        Alignment::Missing(at) => vec![missing(at)],
+        Alignment::Extra(at) => vec![extra(at)],
+        Alignment::Replaced(old, new) => vec![missing(old), extra(new)],
     };
-    lines(written, found).into_iter().flat_map(told).collect()
+    lines(written, found).into_iter().flat_map(differing).collect()
 }
 
-/// What to write from now on: what was found, elided where it was elided before.
-pub(super) fn renewed(written: &[String], found: &[String]) -> Vec<String> {
-    let line = |step: Step| match step {
-        Step::Kept(at) => Some(written[at].clone()),
-        Step::Missing(_) => None,
-        Step::Extra(at) => Some(found[at].clone()),
-        Step::Instead(old, new) => Some(renewed_line(&written[old], &found[new])),
+/// Returns the actual text, elided as the expected text was.
+pub(super) fn updated(written: &[String], found: &[String]) -> Vec<String> {
+    let line = |step: Alignment| match step {
+        Alignment::Kept(at) => Some(written[at].clone()),
+        Alignment::Missing(_) => None,
+        Alignment::Extra(at) => Some(found[at].clone()),
+        Alignment::Replaced(old, new) => Some(updated_line(&written[old], &found[new])),
     };
     lines(written, found).into_iter().filter_map(line).collect()
 }
 
-fn renewed_line(written: &str, found: &str) -> String {
+fn updated_line(written: &str, found: &str) -> String {
     let (old, new) = (words(written), words(found));
-    let steps = align(&old, &new, |word| *word == ELISION, |old, new| fits(old, new), |_, _| true);
-    let says = |at: &usize| old[*at] != ELISION && !old[*at].trim().is_empty();
-    let kept = steps.iter().filter(|step| matches!(step, Step::Kept(at) if says(at))).count();
-    // What the command itself prints with `…` was no elision. And if little is left of the line,
-    // what its elisions stood for is not in the new one.
+    let steps = align(
+        &old,
+        &new,
+        |word| *word == ELISION,
+        |old, new| matches_pattern(old, new),
+        |_, _| true,
+    );
+    let message = |at: &usize| old[*at] != ELISION && !old[*at].trim().is_empty();
+    let kept =
+        steps.iter().filter(|step| matches!(step, Alignment::Kept(at) if message(at))).count();
+    // A `…` printed by the command itself is no elision. If little of the line matches, the new
+    // line lacks the text that the elisions stood for.
     let elided = written.contains(ELISION) && !found.contains(ELISION);
-    if !elided || kept * 2 < (0..old.len()).filter(says).count() {
+    if !elided || kept * 2 < (0..old.len()).filter(message).count() {
         return found.to_owned();
     }
-    let word = |step: &Step| match *step {
-        Step::Kept(at) => old[at],
-        Step::Missing(_) => "",
-        Step::Extra(at) | Step::Instead(_, at) => new[at],
+    let word = |step: &Alignment| match *step {
+        Alignment::Kept(at) => old[at],
+        Alignment::Missing(_) => "",
+        Alignment::Extra(at) | Alignment::Replaced(_, at) => new[at],
     };
     steps.iter().map(word).collect()
 }
 
-/// Words and the spaces between them.
+/// Splits a line into words and the spaces between them.
 fn words(line: &str) -> Vec<&str> {
     line.split_inclusive(char::is_whitespace)
         .flat_map(|word| {
@@ -84,14 +91,20 @@ fn words(line: &str) -> Vec<&str> {
         .collect()
 }
 
-fn lines(written: &[String], found: &[String]) -> Vec<Step> {
+fn lines(written: &[String], found: &[String]) -> Vec<Alignment> {
     let first = |line: &str| line.split_whitespace().next().map(str::to_owned);
     let resembles = |old: &String, new: &String| first(old) == first(new);
-    align(written, found, |line| line.trim() == ELISION, |old, new| fits(old, new), resembles)
+    align(
+        written,
+        found,
+        |line| line.trim() == ELISION,
+        |old, new| matches_pattern(old, new),
+        resembles,
+    )
 }
 
-/// Whether a text is the pattern, with any text for each `…`.
-fn fits(pattern: &str, text: &str) -> bool {
+/// Returns true if the text matches the pattern, in which each `…` matches any text.
+fn matches_pattern(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split(ELISION);
     let first = parts.next().unwrap_or_default();
     let Some(mut rest) = text.strip_prefix(first) else { return false };
@@ -106,15 +119,15 @@ fn fits(pattern: &str, text: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// The way of fewest differences from what is written to what was found; of two lines that could
-/// have changed, the one that resembles what was found did.
+/// Returns the alignment with the fewest differences. Among equal ones, a line replaces a line that
+/// resembles it.
 fn align<W, F>(
     written: &[W],
     found: &[F],
     elides: impl Fn(&W) -> bool,
-    fits: impl Fn(&W, &F) -> bool,
+    matches_pattern: impl Fn(&W, &F) -> bool,
     resembles: impl Fn(&W, &F) -> bool,
-) -> Vec<Step> {
+) -> Vec<Alignment> {
     let (rows, columns) = (written.len(), found.len());
     let mut costs = vec![vec![0; columns + 1]; rows + 1];
     let mut first = vec![vec![None; columns + 1]; rows + 1];
@@ -124,24 +137,24 @@ fn align<W, F>(
             let mut choices = Vec::new();
             if let Some(old) = old {
                 if elides(old) {
-                    choices.push((costs[row + 1][column], Some(Step::Kept(row)), (1, 0)));
+                    choices.push((costs[row + 1][column], Some(Alignment::Kept(row)), (1, 0)));
                     if new.is_some() {
                         choices.push((costs[row][column + 1], None, (0, 1)));
                     }
-                } else if new.is_some_and(|new| fits(old, new)) {
-                    choices.push((costs[row + 1][column + 1], Some(Step::Kept(row)), (1, 1)));
+                } else if new.is_some_and(|new| matches_pattern(old, new)) {
+                    choices.push((costs[row + 1][column + 1], Some(Alignment::Kept(row)), (1, 1)));
                 }
-                // Before what is missing alone, lest an elision swallow the line that is new.
+                // Comes before the missing line, so that an elision does not consume the new line.
                 if let Some(new) = new {
                     let cost = if resembles(old, new) { 1 } else { 2 } + costs[row + 1][column + 1];
-                    choices.push((cost, Some(Step::Instead(row, column)), (1, 1)));
+                    choices.push((cost, Some(Alignment::Replaced(row, column)), (1, 1)));
                 }
                 let cost = 2 + costs[row + 1][column];
-                choices.push((cost, Some(Step::Missing(row)), (1, 0)));
+                choices.push((cost, Some(Alignment::Missing(row)), (1, 0)));
             }
             if new.is_some() {
                 let cost = 2 + costs[row][column + 1];
-                choices.push((cost, Some(Step::Extra(column)), (0, 1)));
+                choices.push((cost, Some(Alignment::Extra(column)), (0, 1)));
             }
             if let Some(best) = choices.into_iter().min_by_key(|choice| choice.0) {
                 costs[row][column] = best.0;
@@ -160,22 +173,22 @@ fn align<W, F>(
 
 #[cfg(test)]
 mod tests {
-    use super::{Difference, differences, renewed, same};
+    use super::{Difference, differences, is_match, updated};
 
     fn text(text: &str) -> Vec<String> {
         text.split('\n').filter(|line| !line.is_empty()).map(str::to_owned).collect()
     }
 
     fn is_same(written: &str, found: &str) -> bool {
-        same(&text(written), &text(found))
+        is_match(&text(written), &text(found))
     }
 
-    fn renew(written: &str, found: &str) -> String {
-        renewed(&text(written), &text(found)).join("\n")
+    fn update(written: &str, found: &str) -> String {
+        updated(&text(written), &text(found)).join("\n")
     }
 
     #[test]
-    fn a_changed_a_missing_and_an_added_line_differ() {
+    fn detects_changed_missing_and_added_lines() {
         assert!(is_same("a\n12 messages", "a\n12 messages"));
         assert!(!is_same("a\n12 messages", "a\n13 messages"));
         assert!(!is_same("a\n12 messages", "a"));
@@ -184,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn an_elision_in_a_line_stands_for_any_text_there_and_nowhere_else() {
+    fn elision_matches_text_within_line() {
         assert!(is_same("9 states, … s, … bytes", "9 states, 0.1 s, 237 bytes"));
         assert!(is_same("9 states…", "9 states"));
         assert!(!is_same("9 states, … s, … bytes", "8 states, 0.1 s, 237 bytes"));
@@ -193,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn an_elided_line_stands_for_any_lines_or_none() {
+    fn elided_line_matches_any_lines() {
         for found in ["a\nb", "a\nc\nb", "a\nb\nc\nb"] {
             assert!(is_same("a\n…\nb", found), "{found}");
         }
@@ -202,22 +215,23 @@ mod tests {
     }
 
     #[test]
-    fn differences_are_the_lines_that_differ() {
+    fn returns_lines_that_differ() {
         let (old, new) = (text("a\nb\nc"), text("a\nd\nc\ne"));
-        let told = [Difference::Missing(1, "b"), Difference::Extra("d"), Difference::Extra("e")];
-        assert_eq!(differences(&old, &new), told);
+        let differing =
+            [Difference::Missing(1, "b"), Difference::Extra("d"), Difference::Extra("e")];
+        assert_eq!(differences(&old, &new), differing);
     }
 
     #[test]
-    fn what_is_renewed_is_elided_where_it_was_before() {
-        assert_eq!(renew("a\n…\nb", "a\nc\nb"), "a\n…\nb");
-        assert_eq!(renew("a\n…\nb", "d\nc\nb"), "d\n…\nb");
-        assert_eq!(renew("9 states, … s", "8 states, 0.1 s"), "8 states, … s");
-        assert_eq!(renew("8  7 … 8   3", "8  7 … 8  4"), "8  7 … 8  4");
-        assert_eq!(renew("…\nentries 1\n…", "a\nentries 2\nb\nc"), "…\nentries 2\n…");
-        assert_eq!(renew("", "a\nb"), "a\nb");
+    fn update_keeps_elisions() {
+        assert_eq!(update("a\n…\nb", "a\nc\nb"), "a\n…\nb");
+        assert_eq!(update("a\n…\nb", "d\nc\nb"), "d\n…\nb");
+        assert_eq!(update("9 states, … s", "8 states, 0.1 s"), "8 states, … s");
+        assert_eq!(update("8  7 … 8   3", "8  7 … 8  4"), "8  7 … 8  4");
+        assert_eq!(update("…\nentries 1\n…", "a\nentries 2\nb\nc"), "…\nentries 2\n…");
+        assert_eq!(update("", "a\nb"), "a\nb");
         assert_eq!(
-            renew("9 states, … s", "violated after 3 steps: so"),
+            update("9 states, … s", "violated after 3 steps: so"),
             "violated after 3 steps: so"
         );
     }

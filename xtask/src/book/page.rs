@@ -1,36 +1,36 @@
-//! A page, and the commands in it.
+//! Pages and the commands in them.
 
 use std::ops::Range;
 
-use super::compare::renewed;
+use super::compare::updated;
 
-/// A document.
+/// A document with its commands.
 #[derive(Debug)]
 pub(super) struct Page {
-    /// From the repository's root.
+    /// Path relative to the root of the repository.
     pub(super) path: String,
     lines: Vec<String>,
-    /// In the order in which they stand.
+    /// Commands in the order of the page.
     pub(super) commands: Vec<Command>,
 }
 
-/// A command that the reader is told to type.
+/// A command for the reader to type.
 #[derive(Debug)]
 pub(super) struct Command {
-    /// The line where it begins, counted from 1.
+    /// Line number of the command, from 1.
     pub(super) line: usize,
     pub(super) text: String,
-    /// The exit status with which it shall end.
+    /// Expected exit status.
     pub(super) status: i32,
-    /// The lines below it, counted from 0: what it shall print.
+    /// Indices of the lines of its expected output.
     pub(super) output: Range<usize>,
 }
 
 impl Page {
-    /// Finds the commands of a page; an error says in which line something is odd.
+    /// Parses a page. An error names the line.
     pub(super) fn new(path: &str, text: &str) -> Result<Page, String> {
         let lines: Vec<String> = text.lines().map(|line| line.trim_end().to_owned()).collect();
-        let odd = |line: usize, says: &str| Err(format!("{path}:{}: {says}", line + 1));
+        let error = |line: usize, message: &str| Err(format!("{path}:{}: {message}", line + 1));
         let mut commands = Vec::new();
         let mut at = 0;
         while at < lines.len() {
@@ -40,7 +40,7 @@ impl Page {
             };
             let begin = at + 1;
             let Some(length) = lines[begin..].iter().position(|line| line == "```") else {
-                return odd(at, "the block has no end");
+                return error(at, "unterminated code block");
             };
             let end = begin + length;
             at = end + 1;
@@ -48,28 +48,31 @@ impl Page {
                 continue;
             }
             if !lines[begin].starts_with("$ ") {
-                return odd(begin, "a console block begins with a command, as in `$ tenure list`");
+                return error(
+                    begin,
+                    "a console block must begin with a command, for example `$ tenure list`",
+                );
             }
             commands.extend(in_block(&lines, begin..end));
         }
         Ok(Page { path: path.to_owned(), lines, commands })
     }
 
-    /// What a command shall print.
+    /// Returns the expected output of a command.
     pub(super) fn output(&self, command: &Command) -> &[String] {
         &self.lines[command.output.clone()]
     }
 
-    /// Writes what each command printed below it; what was elided stays elided.
-    pub(super) fn renew(&mut self, outputs: &[Vec<String>]) {
-        // From the last to the first, since what is above it stays where it is.
+    /// Replaces the output of each command. Elided parts stay elided.
+    pub(super) fn update(&mut self, outputs: &[Vec<String>]) {
+        // In reverse order, because a replacement moves the lines below it.
         for (command, output) in self.commands.iter().zip(outputs).rev() {
-            let lines = renewed(&self.lines[command.output.clone()], output);
+            let lines = updated(&self.lines[command.output.clone()], output);
             self.lines.splice(command.output.clone(), lines);
         }
     }
 
-    /// The page as it is to be written.
+    /// Returns the text of the page.
     pub(super) fn text(&self) -> String {
         self.lines.iter().map(|line| format!("{line}\n")).collect()
     }
@@ -106,28 +109,28 @@ mod tests {
                         so\n$ c \\\n    d\n```\n";
 
     #[test]
-    fn commands_have_their_line_their_status_and_their_output() {
+    fn parses_line_status_and_output() {
         let page = Page::new("a.md", TEXT).unwrap();
-        let told: Vec<_> = page
+        let commands: Vec<_> = page
             .commands
             .iter()
             .map(|command| (command.line, command.text.as_str(), command.status))
             .collect();
-        assert_eq!(told, [(6, "a b # exit 1", 1), (9, "c \\\n    d", 0)]);
+        assert_eq!(commands, [(6, "a b # exit 1", 1), (9, "c \\\n    d", 0)]);
         assert_eq!(page.output(&page.commands[0]), ["says", "so"]);
         assert!(page.output(&page.commands[1]).is_empty());
     }
 
     #[test]
-    fn a_renewed_page_has_the_new_output_and_the_old_prose() {
+    fn update_replaces_output_only() {
         let mut page = Page::new("a.md", TEXT).unwrap();
-        page.renew(&[vec!["says".into()], vec!["one".into(), "two".into()]]);
-        let renewed = TEXT.replace("so\n", "").replace("    d\n", "    d\none\ntwo\n");
-        assert_eq!(page.text(), renewed);
+        page.update(&[vec!["says".into()], vec!["one".into(), "two".into()]]);
+        let updated = TEXT.replace("so\n", "").replace("    d\n", "    d\none\ntwo\n");
+        assert_eq!(page.text(), updated);
     }
 
     #[test]
-    fn a_block_without_end_or_without_command_is_refused() {
+    fn rejects_unterminated_and_empty_blocks() {
         assert!(Page::new("a.md", "\n```console\n$ a\n").unwrap_err().starts_with("a.md:2: "));
         assert!(Page::new("a.md", "```console\na\n```\n").unwrap_err().starts_with("a.md:2: "));
     }

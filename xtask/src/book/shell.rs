@@ -1,4 +1,4 @@
-//! Runs what the reader would type.
+//! Shell for the commands of a page.
 
 use std::borrow::Cow;
 use std::io;
@@ -8,32 +8,32 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-/// A shell in an empty folder, which goes with it.
+/// A shell in a temporary directory, which is removed with it.
 pub(super) struct Shell<'a> {
     root: &'a Path,
-    /// Where programs are that need not be built.
+    /// Directory of built programs.
     built: Option<&'a Path>,
-    /// A folder with the command `tenure`, and nothing else.
+    /// Directory that contains only the command `tenure`.
     tools: TempDir,
     folder: TempDir,
 }
 
-/// What a command did.
-pub(super) struct Said {
+/// Output and exit status of a command.
+pub(super) struct CommandOutput {
     pub(super) lines: Vec<String>,
-    /// The exit status; -1 if a signal ended it.
+    /// Exit status; -1 if a signal ended the command.
     pub(super) status: i32,
 }
 
 impl<'a> Shell<'a> {
-    /// A shell where `tenure` is the program of that path, and where what `cargo run` would build
-    /// is taken from a folder, if there is one.
+    /// Creates a shell in which `tenure` is the given program. `cargo run` uses the programs in
+    /// `built`, if given.
     pub(super) fn new(
         root: &'a Path,
         tenure: &Path,
         built: Option<&'a Path>,
     ) -> Result<Shell<'a>, String> {
-        let failed = |error: io::Error| format!("no folder to run in: {error}");
+        let failed = |error: io::Error| format!("cannot create a temporary directory: {error}");
         let tools = TempDir::with_prefix("tenure-tools-").map_err(failed)?;
         let tenure = std::path::absolute(tenure).map_err(failed)?;
         symlink(tenure, tools.path().join("tenure")).map_err(failed)?;
@@ -41,15 +41,15 @@ impl<'a> Shell<'a> {
         Ok(Shell { root, built, tools, folder })
     }
 
-    /// Runs a command to its end.
-    pub(super) fn run(&self, command: &str) -> io::Result<Said> {
+    /// Runs a command and waits for its end.
+    pub(super) fn run(&self, command: &str) -> io::Result<CommandOutput> {
         let inherited = std::env::var_os("PATH").unwrap_or_default();
         let tools = self.tools.path().to_path_buf();
         let path = std::iter::once(tools).chain(std::env::split_paths(&inherited));
         let path = std::env::join_paths(path).map_err(io::Error::other)?;
         let folder = if command.starts_with("cargo ") { self.root } else { self.folder.path() };
         let command =
-            self.built.map_or(Cow::Borrowed(command), |built| without_cargo(command, built));
+            self.built.map_or(Cow::Borrowed(command), |built| without_build(command, built));
         let output = Command::new("sh")
             .args(["-c", &format!("exec 2>&1\n{command}")])
             .current_dir(folder)
@@ -61,12 +61,12 @@ impl<'a> Shell<'a> {
             .output()?;
         let text = String::from_utf8_lossy(&output.stdout);
         let lines = text.lines().map(|line| line.trim_end().to_owned()).collect();
-        Ok(Said { lines, status: output.status.code().unwrap_or(-1) })
+        Ok(CommandOutput { lines, status: output.status.code().unwrap_or(-1) })
     }
 }
 
-/// What `cargo run` would run, from a folder where it has been built.
-fn without_cargo<'c>(command: &'c str, built: &Path) -> Cow<'c, str> {
+/// Replaces `cargo run` by the built program.
+fn without_build<'c>(command: &'c str, built: &Path) -> Cow<'c, str> {
     let Some(line) = command.strip_prefix("cargo run ") else { return Cow::Borrowed(command) };
     let (options, words) = line.split_once("-- ").unwrap_or((line, ""));
     let behind = |option: &str| {
@@ -86,8 +86,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_been_built_is_not_built_again() {
-        let without = |command| without_cargo(command, Path::new("/built")).into_owned();
+    fn uses_built_programs() {
+        let without = |command| without_build(command, Path::new("/built")).into_owned();
         let own = without("cargo run -q -p own-lock -- check mine -n 2 -- x");
         assert_eq!(own, "/built/own-lock check mine -n 2 -- x");
         assert_eq!(without("cargo run -q -p tenure --example 01_a"), "/built/examples/01_a ");

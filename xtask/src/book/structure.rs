@@ -1,13 +1,13 @@
-//! The book holds together: every page is in its summary, every link and picture has its target.
+//! Consistency of the book: the summary lists every page, and every link and picture exists.
 
 use std::collections::BTreeSet;
 
 use super::BOOK;
 use crate::tidy::{File, Finding, Tree, links, resolve};
 
-/// Where the order of the pages is written.
+/// List of the pages in order.
 const SUMMARY: &str = "docs/book/src/SUMMARY.md";
-/// Where the pictures lie.
+/// Directory of the pictures.
 const PICTURES: &str = "docs/book/src/pictures/";
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
@@ -22,9 +22,9 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
             let (path, anchor) = link.split_once('#').unwrap_or((&link, ""));
             let target =
                 if path.is_empty() { Some(page.path.clone()) } else { resolve(&page.path, path) };
-            if let Err((says, fix)) = leads(tree, target.as_deref(), anchor) {
-                let says = format!("the link to `{link}` {says}");
-                findings.push(Finding::new(&page.path, line, says, fix));
+            if let Err((message, fix)) = check_target(tree, target.as_deref(), anchor) {
+                let message = format!("the link to `{link}` {message}");
+                findings.push(Finding::new(&page.path, line, message, fix));
             }
             targets.extend(target.map(|target| (page.path.clone(), target)));
         }
@@ -33,13 +33,18 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let linked = |from: &str, to: &str| targets.contains(&(from.to_owned(), to.to_owned()));
     for page in pages.iter().filter(|page| page.path != SUMMARY) {
         if !linked(SUMMARY, &page.path) {
-            let says = format!("`{SUMMARY}` does not list the page");
-            findings.push(Finding::new(&page.path, 1, says, "give it its place there"));
+            let message = format!("`{SUMMARY}` does not list the page");
+            findings.push(Finding::new(&page.path, 1, message, "add it"));
         }
     }
     for file in tree.files().iter().filter(|file| file.path.starts_with(PICTURES)) {
         if !targets.iter().any(|(_, to)| *to == file.path) {
-            findings.push(Finding::new(&file.path, 1, "no page shows the picture", "show it"));
+            findings.push(Finding::new(
+                &file.path,
+                1,
+                "no page shows the picture",
+                "show or remove it",
+            ));
         }
     }
     findings.sort();
@@ -50,7 +55,7 @@ fn is_page(path: &str) -> bool {
     path.strip_prefix(BOOK).is_some_and(|name| name.ends_with(".md"))
 }
 
-/// The lines outside of code, counted from 1.
+/// Returns the lines outside of code blocks, numbered from 1.
 fn prose(page: &File) -> impl Iterator<Item = (usize, &str)> {
     let mut fenced = false;
     page.lines().filter(move |(_, line)| {
@@ -64,25 +69,25 @@ fn links_of(page: &File) -> impl Iterator<Item = (usize, String)> {
     prose(page).flat_map(|(line, text)| links(text).into_iter().map(move |link| (line, link)))
 }
 
-fn leads(
+fn check_target(
     tree: &Tree,
     target: Option<&str>,
     anchor: &str,
 ) -> Result<(), (&'static str, &'static str)> {
     let inside = target.filter(|target| target.starts_with(BOOK));
     let Some(target) = inside else {
-        return Err(("leads out of the book", "only what lies in it is part of its site"));
+        return Err(("leads out of the book", "only files of the book are part of its site"));
     };
     let Some(file) = tree.file(target) else {
-        return Err(("leads nowhere", "link to a page or a picture, relative to this page"));
+        return Err(("has no target", "link to a page or a picture, relative to this page"));
     };
     if anchor.is_empty() || prose(file).any(|(_, line)| heading(line).as_deref() == Some(anchor)) {
         return Ok(());
     }
-    Err(("names no heading of that page", "a heading in small letters, with `-` for spaces"))
+    Err(("names no heading of that page", "write the heading in lower case, with `-` for spaces"))
 }
 
-/// How a heading is named in links.
+/// Returns the anchor of a heading.
 fn heading(line: &str) -> Option<String> {
     let text = line.strip_prefix('#')?.trim_start_matches('#').strip_prefix(' ')?;
     let letter = |letter: char| match letter {
@@ -93,7 +98,7 @@ fn heading(line: &str) -> Option<String> {
     Some(text.to_lowercase().chars().filter_map(letter).collect())
 }
 
-/// Files that are shown in a page, `{{#include path}}`, and are not there.
+/// Returns a finding for each `{{#include path}}` of a missing file.
 fn includes(tree: &Tree, page: &File) -> Vec<Finding> {
     let included = |line: &str| {
         let path = line.split_once("{{#include ")?.1.split_once("}}")?.0;
@@ -105,8 +110,8 @@ fn includes(tree: &Tree, page: &File) -> Vec<Finding> {
         .filter_map(|(line, text)| Some((line, included(text)?)))
         .filter(|(_, path)| missing(path))
         .map(|(line, path)| {
-            let says = format!("`{path}` is to be shown here, but there is no such file");
-            Finding::new(&page.path, line, says, "name a file, relative to this page")
+            let message = format!("the included file `{path}` does not exist");
+            Finding::new(&page.path, line, message, "name a file, relative to this page")
         })
         .collect()
 }
@@ -116,7 +121,7 @@ mod tests {
     use super::check;
     use crate::tidy::Tree;
 
-    /// What is found in a book of a summary, this page and a picture.
+    /// Returns the findings in a book with this summary, this page and a picture.
     fn found(summary: &str, page: &str) -> Vec<String> {
         let sample = [
             ("docs/book/src/SUMMARY.md", summary),
@@ -132,34 +137,34 @@ mod tests {
                         ```rust\n{{#include ../../../examples/a.rs}}\n[c](nowhere.md)\n```\n";
 
     #[test]
-    fn a_book_that_holds_together_passes() {
+    fn accepts_consistent_book() {
         assert_eq!(found(SUMMARY, PAGE), [""; 0]);
     }
 
     #[test]
-    fn a_page_that_the_summary_does_not_list_is_found() {
+    fn finds_page_missing_in_summary() {
         assert!(found("", PAGE)[0].contains("does not list the page"));
     }
 
     #[test]
-    fn a_dead_link_a_dead_anchor_and_a_link_out_of_the_book_are_found() {
-        for (link, says) in [
-            ("[x](02_b.md)", "leads nowhere"),
+    fn finds_broken_links_and_anchors() {
+        for (link, message) in [
+            ("[x](02_b.md)", "has no target"),
             ("[x](#what)", "names no heading"),
             ("[x](01_a.md#what)", "names no heading"),
             ("[x](../../../examples/a.rs)", "leads out of the book"),
-            ("![x](pictures/b.svg)", "leads nowhere"),
-            ("{{#include a.rs}}", "no such file"),
+            ("![x](pictures/b.svg)", "has no target"),
+            ("{{#include a.rs}}", "does not exist"),
         ] {
             let findings = found(SUMMARY, &format!("{PAGE}{link}\n"));
             assert_eq!(findings.len(), 1, "{link}");
             assert!(findings[0].starts_with("docs/book/src/01_a.md:7: "), "{findings:?}");
-            assert!(findings[0].contains(says), "{findings:?}");
+            assert!(findings[0].contains(message), "{findings:?}");
         }
     }
 
     #[test]
-    fn a_picture_that_no_page_shows_is_found() {
+    fn finds_unused_picture() {
         assert!(found(SUMMARY, "# A\n")[0].contains("no page shows the picture"));
     }
 }

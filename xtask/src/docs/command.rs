@@ -1,4 +1,4 @@
-//! The command `tenure`, asked for data.
+//! The command `tenure` as a source of data.
 
 use std::path::{Path, PathBuf};
 use std::process;
@@ -7,27 +7,28 @@ use serde_json::Value;
 
 use crate::program;
 
-/// How to ask.
+/// Path of the program `tenure`.
 pub(super) struct Command {
     program: PathBuf,
 }
 
 impl Command {
-    /// The command of the repository at `root`, built once.
+    /// Builds the command of the repository at `root`.
     pub(super) fn new(root: &Path) -> Result<Self, String> {
         Ok(Command { program: program::build(root)? })
     }
 
-    /// The command that is this program.
+    /// Uses an existing program.
     pub(super) fn of(program: PathBuf) -> Self {
         Command { program }
     }
 
-    /// What `tenure` answers to these words, as JSON. A violation found is an answer, too.
-    pub(super) fn ask(&self, words: &str) -> Result<Value, String> {
-        let failed = |says: String| format!("tenure {words}: {says}");
+    /// Runs `tenure` with these arguments and returns its JSON output. A reported violation is not
+    /// an error.
+    pub(super) fn json(&self, arguments: &str) -> Result<Value, String> {
+        let failed = |message: String| format!("tenure {arguments}: {message}");
         let output = process::Command::new(&self.program)
-            .args(words.split_whitespace())
+            .args(arguments.split_whitespace())
             .args(["--format", "json"])
             .stdin(process::Stdio::null())
             .output()
@@ -38,26 +39,26 @@ impl Command {
         serde_json::from_slice(&output.stdout).map_err(|error| failed(error.to_string()))
     }
 
-    /// The status with which `tenure` ends for these words: the answer of a scenario or a question
-    /// to whether all that it expects is observed.
-    pub(super) fn ends(&self, words: &str) -> Result<i32, String> {
-        let ended = process::Command::new(&self.program)
-            .args(words.split_whitespace())
+    /// Runs `tenure` with these arguments and returns its exit status, which shows whether the
+    /// expectations of a scenario or question hold.
+    pub(super) fn exit_status(&self, arguments: &str) -> Result<i32, String> {
+        let status = process::Command::new(&self.program)
+            .args(arguments.split_whitespace())
             .stdin(process::Stdio::null())
             .stdout(process::Stdio::null())
             .stderr(process::Stdio::null())
             .status()
-            .map_err(|error| format!("tenure {words}: {error}"))?;
-        ended.code().ok_or_else(|| format!("tenure {words}: it was killed"))
+            .map_err(|error| format!("tenure {arguments}: {error}"))?;
+        status.code().ok_or_else(|| format!("tenure {arguments}: killed by a signal"))
     }
 }
 
-/// A list, or nothing.
+/// Returns the elements of an array, or an empty slice.
 pub(super) fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// A text, or nothing.
+/// Returns the content of a string, or an empty string.
 pub(super) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }

@@ -1,5 +1,5 @@
-//! Decision records are numbered without gaps, have a status and the usual sections, fit on a page,
-//! and are listed in an index.
+//! Decision records are numbered without gaps, have a status and all sections, fit on a page, and
+//! are listed in the index.
 
 use super::{File, Finding, Tree};
 
@@ -15,41 +15,41 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let records = tree.files().iter().filter(is_record);
     let index = tree.file(INDEX).map_or("", |file| file.text.as_str());
     for (number, file) in (1..).zip(records) {
-        let mut find = |line: usize, says: String, fix: &str| {
-            findings.push(Finding::new(&file.path, line, says, fix));
+        let mut find = |line: usize, message: String, fix: &str| {
+            findings.push(Finding::new(&file.path, line, message, fix));
         };
         match number_in_name(&file.path) {
-            None => find(1, "the name is not NNNN-some-words.md".into(), "rename it"),
+            None => find(1, "invalid file name: expected NNNN-some-words.md".into(), "rename it"),
             Some(found) if found != number => {
                 find(
                     1,
                     format!("the number should be {number:04}"),
-                    "number without gaps or twins",
+                    "number without gaps or duplicates",
                 );
             }
             Some(_) => {}
         }
         let heading = format!("# {number:04}. ");
         if !file.text.starts_with(&heading) {
-            find(1, format!("the first line does not begin with `{heading}`"), "write it so");
+            find(1, format!("the first line does not begin with `{heading}`"), "correct it");
         }
         if !file.text.lines().any(|line| line.starts_with(STATUS)) {
-            find(1, format!("there is no line that begins with `{STATUS}`"), "write it");
+            find(1, format!("no line begins with `{STATUS}`"), "add it");
         }
         if !index.contains(file.path.trim_start_matches(FOLDER)) {
             find(1, format!("{INDEX} does not list the record"), "add a row");
         }
         for section in missing_sections(file) {
-            find(1, format!("there is no `{section}`"), "write it");
+            find(1, format!("missing section `{section}`"), "add it");
         }
         if file.text.lines().count() > PAGE {
-            find(PAGE + 1, format!("the record exceeds a page of {PAGE} lines"), "say less");
+            find(PAGE + 1, format!("the record exceeds a page of {PAGE} lines"), "shorten it");
         }
     }
     findings
 }
 
-/// The number in `docs/adr/0007-some-words.md`.
+/// Returns the number in `docs/adr/0007-some-words.md`.
 fn number_in_name(path: &str) -> Option<usize> {
     let (number, title) = path.strip_prefix(FOLDER)?.strip_suffix(".md")?.split_once('-')?;
     let kebab =
@@ -76,14 +76,14 @@ mod tests {
     }
 
     #[test]
-    fn records_numbered_from_one_pass() {
+    fn accepts_records_numbered_from_one() {
         let (first, second) = (record("0001"), record("0002"));
         let sample = [INDEX, ("docs/adr/0001-a.md", &*first), ("docs/adr/0002-b-c.md", &*second)];
         assert_eq!(findings(check, &sample), [""; 0]);
     }
 
     #[test]
-    fn gaps_and_twins_are_found() {
+    fn finds_gaps_and_duplicates() {
         let (first, second) = (record("0001"), record("0002"));
         let gap = [INDEX, ("docs/adr/0001-a.md", &*first), ("docs/adr/0003-b.md", &*second)];
         assert_eq!(findings(check, &gap).len(), 1);
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_a_heading_or_a_section_amiss_is_found() {
+    fn finds_invalid_name_heading_and_sections() {
         let first = record("0001");
         let found = |path, text: &str| findings(check, &[INDEX, (path, text)]).len();
         assert_eq!(found("docs/adr/0001-A_b.md", &first), 2);
@@ -102,13 +102,13 @@ mod tests {
     }
 
     #[test]
-    fn a_record_without_a_row_in_the_index_is_found() {
+    fn finds_record_missing_in_index() {
         let first = record("0001");
         assert_eq!(findings(check, &[("docs/adr/0001-a.md", &*first)]).len(), 1);
     }
 
     #[test]
-    fn a_record_longer_than_a_page_is_found() {
+    fn finds_record_longer_than_a_page() {
         let long = record("0001") + &"\n".repeat(80);
         assert_eq!(findings(check, &[INDEX, ("docs/adr/0001-a.md", &*long)]).len(), 1);
     }

@@ -3,8 +3,7 @@
 use super::{Finding, Tree};
 
 const ALGORITHMS: &str = "crates/algorithms/src/";
-/// Detectors, channels, compositions and reductions are wrapped around others and have no names
-/// of their own.
+/// Excludes detectors, channels, compositions and reductions, which wrap other algorithms.
 const FOLDERS: &[&str] = &["mutex", "election"];
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
@@ -12,20 +11,20 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     for (file, source) in tree.sources() {
         let Some((folder, name)) = algorithm(&file.path) else { continue };
         let list = format!("{ALGORITHMS}{folder}/mod.rs");
-        let is_protocol = source.shipped.contains("Protocol for ");
+        let is_protocol = source.production.contains("Protocol for ");
         if is_protocol && !listed(tree, &list).any(|(_, listed)| listed == name) {
             findings.push(Finding::new(
                 &file.path,
                 1,
                 format!("the algorithm `{name}` is not in the catalogue"),
-                format!("add its line to {list}"),
+                format!("add it to {list}"),
             ));
         }
     }
     findings
 }
 
-/// The modules in a list of the catalogue, each with its line: `token_ring` is that of
+/// Returns the modules in a list of the catalogue with their line numbers: `token_ring` for
 /// `"token-ring" => token_ring::TokenRing;`.
 pub(super) fn listed<'a>(tree: &'a Tree, list: &str) -> impl Iterator<Item = (usize, &'a str)> {
     let lines = tree.file(list).into_iter().flat_map(|file| file.lines());
@@ -35,7 +34,7 @@ pub(super) fn listed<'a>(tree: &'a Tree, list: &str) -> impl Iterator<Item = (us
     })
 }
 
-/// The folder and the module that the file at `path` belongs to, if it is an algorithm's.
+/// Returns the directory and module of an algorithm's file.
 fn algorithm(path: &str) -> Option<(&str, &str)> {
     let (folder, rest) = path.strip_prefix(ALGORITHMS)?.split_once('/')?;
     let name = rest.split_once('/').map_or(rest, |(folder, _)| folder);
@@ -53,19 +52,19 @@ mod tests {
     const PROTOCOL: &str = "impl Protocol for Maekawa {}";
 
     #[test]
-    fn an_algorithm_outside_the_catalogue_is_found() {
+    fn finds_algorithm_missing_in_catalogue() {
         let catalogue = (LIST, "pub mod maekawa;\n\"lamport\" => lamport::Lamport;");
         assert_eq!(findings(check, &[(FILE, PROTOCOL), catalogue]).len(), 1);
     }
 
     #[test]
-    fn an_algorithm_in_the_catalogue_passes() {
+    fn accepts_algorithm_in_catalogue() {
         let catalogue = (LIST, "    \"maekawa\" => maekawa::Maekawa;");
         assert_eq!(findings(check, &[(FILE, PROTOCOL), catalogue]), [""; 0]);
     }
 
     #[test]
-    fn an_algorithm_in_several_files_goes_by_its_folder() {
+    fn names_algorithm_by_directory() {
         let list = "crates/algorithms/src/election/mod.rs";
         let parts =
             ("crates/algorithms/src/election/raft/log.rs", "impl<T> Protocol for Raft<T> {}");
@@ -74,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn helpers_pass() {
+    fn accepts_helper_files() {
         assert_eq!(findings(check, &[(FILE, "struct Queue;"), (LIST, "")]), [""; 0]);
     }
 }

@@ -1,4 +1,4 @@
-//! The documents that every visitor looks for.
+//! Standard documents of a repository.
 
 use super::{Finding, Tree};
 
@@ -29,12 +29,12 @@ mod tests {
     use crate::tidy::findings;
 
     #[test]
-    fn each_missing_document_is_found() {
+    fn finds_missing_documents() {
         assert_eq!(findings(check, &[]).len(), DOCUMENTS.len());
     }
 
     #[test]
-    fn an_empty_document_is_as_good_as_none() {
+    fn finds_empty_document() {
         let mut sample: Vec<_> = DOCUMENTS.iter().map(|path| (*path, "text")).collect();
         assert_eq!(findings(check, &sample), [""; 0]);
         sample[0].1 = "\n";

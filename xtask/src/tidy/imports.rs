@@ -1,4 +1,4 @@
-//! A crate's files name each other by module: what `lib.rs` gathers is for those outside.
+//! Files of a crate import from modules. The re-exports of `lib.rs` are for other crates.
 
 use super::{File, Finding, Tree};
 
@@ -10,16 +10,16 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 }
 
 fn through_lib(file: &File) -> Vec<Finding> {
-    let lines = file.lines().filter(|(_, text)| gathers(text.trim_start()));
+    let lines = file.lines().filter(|(_, text)| imports_through_root(text.trim_start()));
     let finding = |(line, _)| {
-        let says = "this imports through `lib.rs`";
-        Finding::new(&file.path, line, says, "import from the module that has it")
+        let message = "import through `lib.rs`";
+        Finding::new(&file.path, line, message, "import from the module")
     };
     lines.map(finding).collect()
 }
 
-/// Whether a name that is no module's follows the opening brace.
-fn gathers(line: &str) -> bool {
+/// Returns true if the braces contain a name that is not a module.
+fn imports_through_root(line: &str) -> bool {
     let Some(names) = line.strip_prefix("use crate::{") else { return false };
     let names = names.trim_end_matches([';', '}']).split(',').map(str::trim);
     names.filter(|name| !name.contains("::")).any(|name| name.starts_with(char::is_uppercase))
@@ -35,13 +35,13 @@ mod tests {
     }
 
     #[test]
-    fn names_of_other_modules_are_imported_from_them() {
+    fn accepts_imports_from_modules() {
         let text = "use crate::process::{Group, ProcessId};\nuse crate::{monitors, time::Delay};\n";
         assert_eq!(found("crates/core/src/node.rs", text), 0);
     }
 
     #[test]
-    fn names_through_the_root_are_found_but_for_the_root_itself() {
+    fn finds_imports_through_root_outside_root() {
         let text = "//! A node.\n\nuse crate::{Group, ProcessId};\n";
         assert_eq!(found("crates/core/src/node.rs", text), 1);
         assert_eq!(found("crates/core/src/lib.rs", text), 0);

@@ -1,4 +1,4 @@
-//! Relative links in the documents lead somewhere.
+//! Relative links in documents have a target.
 
 use super::{File, Finding, Tree};
 
@@ -25,17 +25,17 @@ fn broken(tree: &Tree, file: &File) -> Vec<Finding> {
             continue;
         }
         for link in links(text) {
-            if !leads_somewhere(tree, &file.path, &link) {
-                let says = format!("the link to `{link}` leads nowhere");
+            if !has_target(tree, &file.path, &link) {
+                let message = format!("the link to `{link}` has no target");
                 let fix = "link to a file of the repository, relative to this one";
-                findings.push(Finding::new(&file.path, line, says, fix));
+                findings.push(Finding::new(&file.path, line, message, fix));
             }
         }
     }
     findings
 }
 
-/// The targets of `[text](target)` and `[label]: target` in a line, outside `code`.
+/// Returns the targets of `[text](target)` and `[label]: target` in a line, outside `code`.
 pub(crate) fn links(line: &str) -> Vec<String> {
     let prose: String = line.split('`').step_by(2).collect::<Vec<_>>().join("code");
     let inline = prose.split("](").skip(1).filter_map(|tail| tail.split(')').next());
@@ -44,16 +44,16 @@ pub(crate) fn links(line: &str) -> Vec<String> {
     targets.filter_map(|target| target.split_whitespace().next()).map(str::to_owned).collect()
 }
 
-fn leads_somewhere(tree: &Tree, from: &str, link: &str) -> bool {
+fn has_target(tree: &Tree, from: &str, link: &str) -> bool {
     let link = link.trim_start_matches('<').trim_end_matches('>');
     if link.contains("://") || link.starts_with("mailto:") || link.starts_with('#') {
         return true;
     }
     let target = link.split('#').next().unwrap_or(link);
-    resolve(from, target).is_some_and(|path| tree.holds(&path))
+    resolve(from, target).is_some_and(|path| tree.contains(&path))
 }
 
-/// The path that `target` means in the file `from`; `None` if it leaves the repository.
+/// Resolves the path `target` in the file `from`. Returns `None` if it leaves the repository.
 pub(crate) fn resolve(from: &str, target: &str) -> Option<String> {
     if target.starts_with('/') {
         return None;
@@ -82,14 +82,14 @@ mod tests {
     }
 
     #[test]
-    fn a_link_to_a_file_a_folder_or_a_heading_passes() {
+    fn accepts_links_to_files_directories_and_headings() {
         let text = "[a](../trace.md#time), [b](../../README.md \"title\"), [c](..), [d](#here)";
         assert_eq!(found(text), [""; 0]);
         assert_eq!(found("[a]: ../trace.md\n<https://a.org> [b](https://b.org)"), [""; 0]);
     }
 
     #[test]
-    fn a_link_that_leads_nowhere_is_found_in_its_line() {
+    fn finds_link_without_target() {
         assert!(
             found("\n[a](trace.md)")[0].starts_with("docs/book/a.md:2: the link to `trace.md`")
         );
@@ -97,12 +97,12 @@ mod tests {
     }
 
     #[test]
-    fn a_link_out_of_the_repository_is_found() {
+    fn finds_link_out_of_repository() {
         assert_eq!(found("[a](../../../b.md) [c](/docs/trace.md)").len(), 2);
     }
 
     #[test]
-    fn code_holds_no_links() {
+    fn ignores_links_in_code() {
         assert_eq!(found("`a[i](b)`\n```rust\na[i](b)\n```\n"), [""; 0]);
     }
 }

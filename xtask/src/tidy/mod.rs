@@ -1,28 +1,25 @@
-//! `cargo xtask tidy`: the laws of the architecture and the house rules, as a test.
+//! `cargo xtask tidy`: checks of the architecture and the house rules.
 //!
-//! A check is a function from the [`Tree`] of the repository to its [`Finding`]s. It reads
-//! nothing but the tree, so that its tests can show it a bad sample and see it fail. To add
-//! one: a file here, a line in [`CHECKS`].
+//! A check is a function from the [`Tree`] of the repository to its [`Finding`]s. It reads nothing
+//! but the tree, so its tests can pass it a sample. To add a check, add a file here and a line in
+//! [`CHECKS`].
 
+mod abbreviations;
 mod adr;
-mod attributes;
+mod attack_tests;
 mod catalogue;
-mod claims;
+mod delays;
+mod dependencies;
 mod documents;
-mod figures;
 mod imports;
-mod laws;
 mod lengths;
 mod links;
-mod places;
+mod paper_tests;
+mod portability;
 mod prose;
 mod purity;
-mod shown;
 mod source;
-mod stories;
-mod theory;
 mod tree;
-mod words;
 
 use std::fmt;
 use std::path::Path;
@@ -32,63 +29,60 @@ pub(crate) use links::{links, resolve};
 pub(crate) use prose::lower as lower_prose_limits;
 pub(crate) use tree::{File, Tree};
 
-/// One check of the whole tree.
+/// A check of the repository.
 type Check = fn(&Tree) -> Vec<Finding>;
 
-/// Every check, by the name that a finding shows.
+/// All checks, by the name shown in findings.
 const CHECKS: &[(&str, Check)] = &[
-    ("laws", laws::check),
+    ("dependencies", dependencies::check),
     ("purity", purity::check),
     ("lengths", lengths::check),
-    ("words", words::check),
-    ("attributes", attributes::check),
+    ("abbreviations", abbreviations::check),
     ("catalogue", catalogue::check),
-    ("claims", claims::check),
-    ("figures", figures::check),
-    ("stories", stories::check),
-    ("shown", shown::check),
-    ("theory", theory::check),
+    ("paper_tests", paper_tests::check),
+    ("attack_tests", attack_tests::check),
+    ("delays", delays::check),
     ("imports", imports::check),
     ("documents", documents::check),
     ("adr", adr::check),
     ("links", links::check),
-    ("places", places::check),
+    ("portability", portability::check),
     ("prose", prose::check),
 ];
 
-/// Something that breaks a rule, and how to mend it.
+/// A violation of a rule, with its remedy.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Finding {
     path: String,
     line: usize,
-    says: String,
+    message: String,
     fix: String,
 }
 
 impl Finding {
-    /// A finding in line `line` of `path`, counted from 1.
+    /// Creates a finding in line `line` of `path`, counted from 1.
     pub(crate) fn new(
         path: &str,
         line: usize,
-        says: impl Into<String>,
+        message: impl Into<String>,
         fix: impl Into<String>,
     ) -> Self {
-        Finding { path: path.to_owned(), line, says: says.into(), fix: fix.into() }
+        Finding { path: path.to_owned(), line, message: message.into(), fix: fix.into() }
     }
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}; {}", self.path, self.line, self.says, self.fix)
+        write!(f, "{}:{}: {}; {}", self.path, self.line, self.message, self.fix)
     }
 }
 
-/// Checks the repository at `root`; exit status 1 if anything is found.
+/// Checks the repository at `root`. Exits with status 1 if there are findings.
 pub(crate) fn main(root: &Path) -> ExitCode {
     let tree = match Tree::read(root) {
         Ok(tree) => tree,
         Err(error) => {
-            eprintln!("tidy: the repository cannot be read: {error}");
+            eprintln!("tidy: cannot read the repository: {error}");
             return ExitCode::from(2);
         }
     };
@@ -102,15 +96,15 @@ pub(crate) fn main(root: &Path) -> ExitCode {
         found += findings.len();
     }
     if found == 0 {
-        println!("tidy: {} checks, {} files, nothing found", CHECKS.len(), tree.files().len());
+        println!("tidy: {} checks, {} files, no findings", CHECKS.len(), tree.files().len());
         ExitCode::SUCCESS
     } else {
-        println!("tidy: {found} found");
+        println!("tidy: {found} findings");
         ExitCode::FAILURE
     }
 }
 
-/// For tests: what a check finds in a sample, one line each.
+/// Returns the findings of a check in a sample, as text.
 #[cfg(test)]
 fn findings(check: Check, sample: &[(&str, &str)]) -> Vec<String> {
     let mut findings = check(&Tree::sample(sample));
@@ -123,7 +117,7 @@ mod tests {
     use super::Finding;
 
     #[test]
-    fn a_finding_says_where_what_and_how_to_mend_it() {
+    fn formats_finding() {
         let finding = Finding::new("src/a.rs", 7, "the line has 101 characters", "break it");
         assert_eq!(finding.to_string(), "src/a.rs:7: the line has 101 characters; break it");
     }

@@ -11,7 +11,7 @@ use regex::Regex;
 
 use super::{File, Finding, Tree};
 
-/// Where the highest allowed counts are.
+/// File of the highest allowed counts.
 const LIMITS: &str = "xtask/prose.toml";
 const HEADER: &str = "\
 # Highest allowed counts of each idiom in docs/style.md, per area. `cargo xtask tidy` compares.
@@ -41,7 +41,7 @@ const IDIOMS: &[(&str, &str, bool)] = &[
     ("goes-on", r"(?i)\b(?:goes|go|went) on\b", false),
 ];
 
-/// How often each idiom occurs in each area.
+/// Count of each idiom in each area.
 type Counts = BTreeMap<String, BTreeMap<String, usize>>;
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
@@ -56,9 +56,9 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
             let limit = limits.get(&area).and_then(|area| area.get(&idiom)).copied();
             let limit = limit.unwrap_or(0);
             if count > limit {
-                let says = format!("{area} has {count} of the idiom `{idiom}`, at most {limit}");
+                let message = format!("{area} has {count} of the idiom `{idiom}`, at most {limit}");
                 let fix = "rewrite the new ones as docs/style.md shows";
-                findings.push(Finding::new(LIMITS, 1, says, fix));
+                findings.push(Finding::new(LIMITS, 1, message, fix));
             }
         }
     }
@@ -84,7 +84,7 @@ pub(crate) fn lower(root: &Path) -> ExitCode {
     }
 }
 
-/// The counts, each at most its limit. Without any limits the counts become the limits.
+/// Returns the counts, each at most its limit. Without limits, the counts become the limits.
 fn lowered(mut counts: Counts, limits: &Counts) -> Counts {
     for (area, counts) in &mut counts {
         counts.retain(|idiom, count| {
@@ -103,7 +103,7 @@ fn count(tree: &Tree) -> Counts {
     let idioms: Vec<(&str, Regex, bool)> = IDIOMS
         .iter()
         .map(|&(name, pattern, in_questions)| {
-            (name, Regex::new(pattern).expect("a valid pattern"), in_questions)
+            (name, Regex::new(pattern).expect("valid pattern"), in_questions)
         })
         .collect();
     let mut counts = Counts::new();
@@ -131,7 +131,8 @@ fn is_question(rest: &str) -> bool {
     rest.find(['.', '?', '!']).is_some_and(|at| rest[at..].starts_with('?'))
 }
 
-/// The crate or folder whose counts a file belongs to; tests of a crate are an area of their own.
+/// Returns the crate or directory whose counts include a file. Tests of a crate are a separate
+/// area.
 fn area(path: &str) -> String {
     let parts: Vec<&str> = path.split('/').collect();
     let area = match parts.as_slice() {
@@ -149,7 +150,7 @@ fn is_test(path: &str) -> bool {
     path.split('/').any(|part| ["tests", "benches", "fuzz"].contains(&part))
 }
 
-/// The prose of one file.
+/// Prose of one file.
 #[derive(Debug, Default)]
 struct Prose {
     texts: Vec<String>,
@@ -157,7 +158,8 @@ struct Prose {
 }
 
 impl Prose {
-    /// Comments and messages of Rust, strings of TOML, and Markdown outside of code blocks.
+    /// Extracts the comments and messages of Rust files, the strings of TOML files, and Markdown
+    /// outside of code blocks.
     fn of(file: &File) -> Prose {
         if file.path.ends_with(".rs") {
             Prose::of_rust(&file.text, is_test(&file.path))
@@ -190,7 +192,7 @@ impl Prose {
         prose
     }
 
-    /// Takes the doc comment that has just ended.
+    /// Adds the doc comment that has just ended.
     fn end_of(&mut self, block: &mut Vec<&str>) {
         if block.is_empty() {
             return;
@@ -204,14 +206,14 @@ impl Prose {
     }
 }
 
-/// String literals of three words or more in one line of code.
+/// Returns the string literals of three words or more in one line of code.
 fn messages(line: &str) -> impl Iterator<Item = String> {
     let word = |word: &&str| word.chars().filter(char::is_ascii_alphabetic).count() >= 2;
     let is_message = move |text: &&str| text.split_whitespace().filter(word).count() >= 3;
     line.split('"').skip(1).step_by(2).filter(is_message).map(str::to_owned)
 }
 
-/// Markdown without code blocks, inline code, link targets, and marks at the beginning of a line.
+/// Returns Markdown without code blocks, inline code, link targets and leading marks.
 fn markdown(text: &str) -> String {
     let mut prose = String::new();
     let mut in_code = false;
@@ -259,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn allows_what_the_limits_allow() {
+    fn allows_counts_up_to_the_limits() {
         let limits = "[\"crates/a\"]\nnobody = 1\n";
         let file = "// nobody\nfn f() {}\n// nobody\n";
         assert_eq!(findings(check, &[(LIMITS, limits), ("crates/a/src/a.rs", file)]).len(), 1);

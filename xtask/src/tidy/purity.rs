@@ -1,15 +1,15 @@
-//! What algorithms never touch: clocks, unordered maps, randomness, floats.
+//! Clocks, unordered maps, randomness and floats are absent from pure code.
 
 use super::source::{Source, Word, line_of, words};
 use super::{Finding, Tree};
 
-/// The sources that are pure.
+/// Directories of pure code.
 const PURE: &[&str] =
     &["crates/core/src/", "crates/algorithms/src/", "crates/store/src/", "crates/session/src/"];
-/// The algorithms whose only clock is a timer.
+/// Directories of algorithms whose only clock is a timer.
 const CLOCKLESS: &[&str] = &["crates/algorithms/src/mutex/", "crates/algorithms/src/election/"];
 
-/// Words that never occur in pure code, and what to write instead.
+/// Words excluded from pure code, with their replacements.
 const IMPURE: &[(&str, &str)] = &[
     ("HashMap", ORDERED),
     ("HashSet", ORDERED),
@@ -24,10 +24,10 @@ const IMPURE: &[(&str, &str)] = &[
     ("f64", INTEGERS),
 ];
 
-const ORDERED: &str = "use BTreeMap, BTreeSet or ProcessSet, whose order is the same everywhere";
-const CHOOSE: &str = "ask `fx.choose(bound)`, or give a timer a `Delay` that is a range";
-const TIMER: &str = "arm a timer: a lease is an armed timer";
-const INTEGERS: &str = "use fixed-point integers, which are equal and hash alike everywhere";
+const ORDERED: &str = "use BTreeMap, BTreeSet or ProcessSet, whose order is deterministic";
+const CHOOSE: &str = "use `fx.choose(bound)`, or a timer with a range as its `Delay`";
+const TIMER: &str = "use a timer: a lease is an armed timer";
+const INTEGERS: &str = "use fixed-point integers, which compare and hash deterministically";
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let is_test = |path: &str| path.ends_with("/tests.rs") || path.contains("/tests/");
@@ -42,7 +42,7 @@ fn starts(path: &str, folders: &[&str]) -> bool {
 }
 
 fn impure(path: &str, source: &Source) -> Vec<Finding> {
-    let code = &source.shipped;
+    let code = &source.production;
     let mut findings = Vec::new();
     let mut find = |line: usize, what: &str, fix: &str| {
         findings.push(Finding::new(path, line, format!("`{what}` in pure code"), fix));
@@ -64,7 +64,7 @@ fn impure(path: &str, source: &Source) -> Vec<Finding> {
     findings
 }
 
-/// Whether `found` is the first half of `1.5`, as opposed to the first of `pair.1.5`.
+/// Returns true for the first half of `1.5`, but not for that of `pair.1.5`.
 fn is_float(code: &str, found: Word<'_>) -> bool {
     let digits = |text: &str| text.starts_with(|first: char| first.is_ascii_digit());
     let tail = &code[found.at + found.word.len()..];
@@ -87,33 +87,33 @@ mod tests {
     }
 
     #[test]
-    fn unordered_maps_are_found() {
+    fn finds_unordered_maps() {
         assert_eq!(found(CORE, "use std::collections::{HashMap, HashSet};"), 2);
         assert_eq!(found(CORE, "use alloc::collections::BTreeMap;"), 0);
     }
 
     #[test]
-    fn clocks_and_randomness_are_found() {
+    fn finds_clocks_and_randomness() {
         assert_eq!(found(DETECTOR, "use std::time::Duration;"), 1);
         assert_eq!(found(DETECTOR, "let now = Instant::now();"), 1);
         assert_eq!(found(DETECTOR, "fastrand::u32(..)"), 1);
     }
 
     #[test]
-    fn only_detectors_and_applications_read_the_local_clock() {
+    fn allows_local_clock_only_in_detectors_and_applications() {
         assert_eq!(found(MUTEX, "let now = fx.local_clock();"), 1);
         assert_eq!(found(DETECTOR, "let now = fx.local_clock();"), 0);
     }
 
     #[test]
-    fn floats_are_found_by_type_and_by_literal() {
+    fn finds_float_types_and_literals() {
         assert_eq!(found(CORE, "fn mean(a: f64) -> f32 {}"), 2);
         assert_eq!(found(CORE, "let half = 0.5;"), 1);
         assert_eq!(found(CORE, "let same = pair.0.1; for i in 0..5 { pair.0 }"), 0);
     }
 
     #[test]
-    fn prose_tests_and_other_crates_may_name_what_they_like() {
+    fn ignores_comments_tests_and_other_crates() {
         assert_eq!(found(CORE, "// no HashMap, no 1.5"), 0);
         assert_eq!(found(CORE, "#[cfg(test)]\nmod tests { use std::collections::HashSet; }"), 0);
         assert_eq!(found("crates/sim/src/a.rs", "use std::collections::HashMap;"), 0);

@@ -1,38 +1,38 @@
-//! Rust text as the checks see it: without comments, without what literals say.
+//! Rust source text without comments and literals.
 //!
-//! A full parser would say more than these checks ask and cost more than it says. Line
-//! numbers survive, since hidden text is replaced by as many spaces.
+//! The checks need no full parser. Line numbers are preserved, because removed text is replaced by
+//! spaces.
 
-/// A Rust file, seen twice.
+/// Two views of a Rust file.
 #[derive(Debug)]
 pub(crate) struct Source {
-    /// Without comments and the insides of literals.
+    /// Text without comments and contents of literals.
     pub(crate) code: String,
-    /// The same without items under `#[cfg(test)]`: what is shipped.
-    pub(crate) shipped: String,
+    /// The code without items under `#[cfg(test)]`.
+    pub(crate) production: String,
 }
 
 impl Source {
-    /// Reads a file.
+    /// Parses a file.
     pub(crate) fn new(text: &str) -> Self {
-        let code = hide(text);
-        let shipped = without_tests(&code);
-        Source { code, shipped }
+        let code = blank_literals(text);
+        let production = remove_tests(&code);
+        Source { code, production }
     }
 }
 
-/// A word in code: an identifier, a keyword or a number.
+/// An identifier, keyword or number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Word<'a> {
-    /// What it is.
+    /// Text of the word.
     pub(crate) word: &'a str,
-    /// Its line, counted from 1.
+    /// Line number, from 1.
     pub(crate) line: usize,
-    /// Where it begins, in bytes.
+    /// Offset in bytes.
     pub(crate) at: usize,
 }
 
-/// The words of `code`, in order.
+/// Returns the words of `code` in order.
 pub(crate) fn words(code: &str) -> impl Iterator<Item = Word<'_>> {
     let mut rest = 0;
     let mut line = 1;
@@ -49,12 +49,12 @@ fn is_wordy(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_'
 }
 
-/// The line of the byte at `at`, counted from 1.
+/// Returns the line number of a byte offset, from 1.
 pub(crate) fn line_of(code: &str, at: usize) -> usize {
     code[..at].matches('\n').count() + 1
 }
 
-/// Where the bracket that opens at `at` is closed; the end of the code if it never is.
+/// Returns the offset of the bracket that closes the one at `at`, or the length of the code.
 pub(crate) fn closing(code: &str, at: usize) -> usize {
     let mut depth = 0_usize;
     for (offset, letter) in code[at..].char_indices() {
@@ -70,8 +70,8 @@ pub(crate) fn closing(code: &str, at: usize) -> usize {
     code.len()
 }
 
-/// Where the item that begins at `at` has its body: the first `{` outside other brackets;
-/// `Err` with the place where the item ends when it has none.
+/// Returns the offset of the body of the item at `at`: the first `{` outside other brackets.
+/// Returns the end of the item as an error if it has no body.
 pub(crate) fn body(code: &str, at: usize) -> Result<usize, usize> {
     let mut rest = at;
     while let Some(found) = code[rest..].find(['(', '[', '{', ';', ')', ']', '}']) {
@@ -85,17 +85,8 @@ pub(crate) fn body(code: &str, at: usize) -> Result<usize, usize> {
     Err(code.len())
 }
 
-/// Where the brackets of attributes open and close, in bytes.
-pub(crate) fn attributes(code: &str) -> impl Iterator<Item = (usize, usize)> {
-    code.match_indices('#').filter_map(|(at, _)| {
-        let tail = &code[at + 1..];
-        let open = at + 1 + usize::from(tail.starts_with('!'));
-        code[open..].starts_with('[').then(|| (open, closing(code, open)))
-    })
-}
-
 /// Replaces comments and literals by spaces.
-fn hide(text: &str) -> String {
+fn blank_literals(text: &str) -> String {
     let letters: Vec<char> = text.chars().collect();
     let mut code = String::with_capacity(text.len());
     let mut at = 0;
@@ -113,7 +104,7 @@ fn hide(text: &str) -> String {
     code
 }
 
-/// The length of the comment or literal that begins at `at`; 0 if none does.
+/// Returns the length of the comment or literal at `at`, or 0.
 fn hidden_length(letters: &[char], at: usize) -> usize {
     let rest = &letters[at..];
     match rest {
@@ -151,7 +142,7 @@ fn string(rest: &[char]) -> usize {
     at + 1
 }
 
-/// `b"…"`, `c"…"`, `r"…"`, `r#"…"#`, `br"…"` and the like; 0 for a word that begins so.
+/// Returns the length of `b"…"`, `c"…"`, `r"…"`, `r#"…"#`, `br"…"` and similar literals, or 0.
 fn prefixed(rest: &[char]) -> usize {
     let letters = rest.iter().take(2).take_while(|c| matches!(c, 'b' | 'c' | 'r')).count();
     let raw = rest[..letters].contains(&'r');
@@ -170,9 +161,9 @@ fn prefixed(rest: &[char]) -> usize {
 }
 
 /// Replaces the items under `#[cfg(test)]` by spaces.
-fn without_tests(code: &str) -> String {
+fn remove_tests(code: &str) -> String {
     const MARK: &str = "#[cfg(test)]";
-    let mut shipped = String::with_capacity(code.len());
+    let mut production = String::with_capacity(code.len());
     let mut rest = 0;
     while let Some(found) = code[rest..].find(MARK) {
         let start = rest + found;
@@ -181,29 +172,29 @@ fn without_tests(code: &str) -> String {
             Err(end) => end,
         };
         let end = end.min(code.len());
-        shipped.push_str(&code[rest..start]);
-        shipped.extend(code[start..end].chars().map(|c| if c == '\n' { '\n' } else { ' ' }));
+        production.push_str(&code[rest..start]);
+        production.extend(code[start..end].chars().map(|c| if c == '\n' { '\n' } else { ' ' }));
         rest = end;
     }
-    shipped.push_str(&code[rest..]);
-    shipped
+    production.push_str(&code[rest..]);
+    production
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Source, hide, words};
+    use super::{Source, blank_literals, words};
 
     fn left(text: &str) -> Vec<String> {
-        words(&hide(text)).map(|word| word.word.to_owned()).collect()
+        words(&blank_literals(text)).map(|word| word.word.to_owned()).collect()
     }
 
     #[test]
-    fn comments_are_hidden_even_nested_ones() {
+    fn removes_nested_comments() {
         assert_eq!(left("a // b\n c /* d /* e */ f */ g"), ["a", "c", "g"]);
     }
 
     #[test]
-    fn literals_are_hidden_whatever_their_prefix() {
+    fn removes_literals_with_any_prefix() {
         assert_eq!(
             left(r##"a("b \" c", b"d", r#"e " f"#, br"g", 'h', '\'', '\u{1F}') i"##),
             ["a", "i"]
@@ -211,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn lifetimes_and_raw_names_are_not_literals() {
+    fn keeps_lifetimes_and_raw_names() {
         assert_eq!(
             left("fn f<'a>(r#type: &'a str, b: u8)"),
             ["fn", "f", "a", "r", "type", "a", "str", "b", "u8"]
@@ -219,28 +210,28 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_counted_through_hidden_text() {
-        let code = hide("/* one\ntwo */ \"three\n\" four");
+    fn preserves_line_numbers() {
+        let code = blank_literals("/* one\ntwo */ \"three\n\" four");
         let found: Vec<_> = words(&code).map(|word| (word.word, word.line)).collect();
         assert_eq!(found, [("four", 3)]);
     }
 
     #[test]
-    fn tests_are_not_shipped_but_what_follows_them_is() {
+    fn removes_tests_but_not_code_after_them() {
         let source = Source::new("#[cfg(test)]\nmod tests { fn inner() {} }\nfn outer() {}");
-        let found: Vec<_> = words(&source.shipped).map(|word| (word.word, word.line)).collect();
+        let found: Vec<_> = words(&source.production).map(|word| (word.word, word.line)).collect();
         assert_eq!(found, [("fn", 3), ("outer", 3)]);
         assert!(source.code.contains("inner"));
     }
 
     #[test]
-    fn a_test_only_declaration_ends_at_its_semicolon() {
+    fn removes_test_only_declaration() {
         let source = Source::new("#[cfg(test)]\nextern crate std;\nmod a;");
-        assert!(source.shipped.contains("mod a;") && !source.shipped.contains("extern"));
+        assert!(source.production.contains("mod a;") && !source.production.contains("extern"));
     }
 
     #[test]
-    fn unfinished_text_is_read_to_its_end() {
+    fn accepts_unterminated_text() {
         for text in ["\"", "/*", "r#\"", "'\\", "#[cfg(test)]", "b", "fn f() {"] {
             Source::new(text);
         }

@@ -1,4 +1,4 @@
-//! The files of the repository, read once.
+//! Files of the repository, read once.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -7,20 +7,20 @@ use std::process::Command;
 
 use super::source::Source;
 
-/// Every file that is, or would be, part of the repository.
+/// All files tracked by git or ready to be added.
 #[derive(Debug)]
 pub(crate) struct Tree {
     files: Vec<File>,
 }
 
-/// One file.
+/// A file of the repository.
 #[derive(Debug)]
 pub(crate) struct File {
-    /// Relative to the root, with `/`.
+    /// Path relative to the root, with `/`.
     pub(crate) path: String,
-    /// What it says; empty when it is not text.
+    /// Content; empty if it is not text.
     pub(crate) text: String,
-    /// The same as Rust, if that is what it is.
+    /// Parsed content of a Rust file.
     pub(crate) source: Option<Source>,
 }
 
@@ -30,7 +30,7 @@ impl File {
         File { path, text, source }
     }
 
-    /// The lines of the text, counted from 1.
+    /// Returns the lines of the text, numbered from 1.
     pub(crate) fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
         (1..).zip(self.text.lines())
     }
@@ -57,36 +57,36 @@ impl Tree {
         Ok(Tree { files })
     }
 
-    /// A made-up repository.
+    /// Creates a repository for tests.
     #[cfg(test)]
     pub(crate) fn sample(files: &[(&str, &str)]) -> Tree {
         let file = |(path, text): &(&str, &str)| File::new((*path).into(), (*text).into());
         Tree { files: files.iter().map(file).collect() }
     }
 
-    /// Every file, in order of its path.
+    /// Returns all files, ordered by path.
     pub(crate) fn files(&self) -> &[File] {
         &self.files
     }
 
-    /// The file at `path`.
+    /// Returns the file at a path.
     pub(crate) fn file(&self, path: &str) -> Option<&File> {
         self.files.iter().find(|file| file.path == path)
     }
 
-    /// Whether there is a file at `path`, or a file below it.
-    pub(crate) fn holds(&self, path: &str) -> bool {
+    /// Returns true if there is a file at the path or below it.
+    pub(crate) fn contains(&self, path: &str) -> bool {
         let below = format!("{path}/");
         path.is_empty()
             || self.files.iter().any(|file| file.path == path || file.path.starts_with(&below))
     }
 
-    /// Every Rust file.
+    /// Returns all Rust files.
     pub(crate) fn sources(&self) -> impl Iterator<Item = (&File, &Source)> {
         self.files.iter().filter_map(|file| Some((file, file.source.as_ref()?)))
     }
 
-    /// Every manifest, without those that do not parse (cargo tells of those).
+    /// Returns all manifests that parse. Cargo reports the others.
     pub(crate) fn manifests(&self) -> impl Iterator<Item = (&File, toml::Table)> {
         self.files
             .iter()
@@ -95,12 +95,14 @@ impl Tree {
     }
 }
 
-/// Whether git lists what is none: a file deleted but not committed, a link to a folder.
+/// Returns true for entries that git lists but that are not files: deleted files, and links to
+/// directories.
 fn is_no_file(error: io::ErrorKind) -> bool {
     matches!(error, io::ErrorKind::NotFound | io::ErrorKind::IsADirectory)
 }
 
-/// The files that git tracks or would offer to; `None` without git or outside a repository.
+/// Returns the files that git tracks or would offer to add, or `None` without git or outside a
+/// repository.
 fn known_to_git(root: &Path) -> Option<BTreeSet<String>> {
     let output = Command::new("git")
         .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
@@ -112,7 +114,7 @@ fn known_to_git(root: &Path) -> Option<BTreeSet<String>> {
     Some(paths.split_terminator('\0').map(str::to_owned).collect())
 }
 
-/// The files below `root`, but for what builds leave behind.
+/// Returns the files below `root`, without build output.
 fn walk(root: &Path) -> io::Result<BTreeSet<String>> {
     let mut paths = BTreeSet::new();
     let mut folders = vec![String::new()];
@@ -136,15 +138,15 @@ mod tests {
     use super::{Tree, walk};
 
     #[test]
-    fn a_folder_is_held_by_the_files_below_it() {
+    fn contains_directories_of_files() {
         let tree = Tree::sample(&[("docs/adr/0001-a.md", "")]);
-        assert!(tree.holds("docs/adr") && tree.holds("docs/adr/0001-a.md"));
-        assert!(!tree.holds("docs/ad") && !tree.holds("docs/adr/0002-b.md"));
+        assert!(tree.contains("docs/adr") && tree.contains("docs/adr/0001-a.md"));
+        assert!(!tree.contains("docs/ad") && !tree.contains("docs/adr/0002-b.md"));
     }
 
     #[test]
-    fn without_git_the_folders_are_walked() {
-        let paths = walk(&crate::root().join("xtask")).expect("the repository can be read");
+    fn walks_directories_without_git() {
+        let paths = walk(&crate::root().join("xtask")).expect("readable repository");
         assert!(paths.contains("Cargo.toml") && paths.contains("src/tidy/tree.rs"));
     }
 }

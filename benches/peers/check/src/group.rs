@@ -1,21 +1,21 @@
-//! The textbook's Ricart–Agrawala as a model of stateright: the same `Protocol` values, stepped
-//! by the same code, with first-in-first-out links and so many entries each.
+//! The textbook's Ricart–Agrawala as a stateright model. It steps the same `Protocol` values with
+//! the same code, over FIFO links and with a fixed number of entries per process.
 
 use std::collections::VecDeque;
 
 use stateright::{Model, Property};
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::{Batch, Group, Input, ProcessId, Protocol, Still};
+use tenure_core::{Batch, ConstantEnvironment, Group, Input, ProcessId, Protocol};
 
 use crate::textbook::{Message, Mistake, Textbook};
 
-/// A group of processes that each enter so often.
+/// A group of processes that enter a fixed number of times each.
 pub(crate) struct Lock {
     pub(crate) size: u32,
     pub(crate) entries: u32,
 }
 
-/// One user, as the checker of Tenure has it.
+/// A user of the lock, as in Tenure's checker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum User {
     Outside,
@@ -27,7 +27,7 @@ enum User {
 pub(crate) struct World {
     processes: Vec<Textbook>,
     users: Vec<(User, u32)>,
-    /// By sender and receiver.
+    /// Links by sender and receiver.
     links: Vec<VecDeque<Message>>,
 }
 
@@ -46,7 +46,7 @@ impl Model for Lock {
         let size = self.size as usize;
         let boot = |at| {
             let group = Group::new(ProcessId::at(at), self.size);
-            Textbook::boot(group, &Mistake::None, None, &mut Batch::new(Still))
+            Textbook::boot(group, &Mistake::None, None, &mut Batch::new(ConstantEnvironment))
         };
         vec![World {
             processes: (0..size).map(boot).collect(),
@@ -88,7 +88,7 @@ impl Model for Lock {
                 (to, Input::Message { from: ProcessId::at(from), message })
             }
         };
-        let mut batch: Batch<Textbook> = Batch::new(Still);
+        let mut batch: Batch<Textbook> = Batch::new(ConstantEnvironment);
         world.processes[at].step(input, &mut batch);
         for (to, message) in batch.messages {
             world.links[at * size + to.index()].push_back(message);

@@ -1,12 +1,13 @@
-//! The checker beside stateright on the same protocol: `cargo run --release` in this folder.
+//! Tenure's checker compared with stateright on the same protocol: `cargo run --release` in this
+//! folder.
 //!
-//! Each tool runs in a process of its own, with one thread and mutual exclusion as its only
-//! property; Tenure's checker once more with progress, for which it keeps all edges. Both must
-//! count the same worlds, which makes this a differential test too.
+//! Each tool runs in its own process, with one thread and mutual exclusion as its only property.
+//! Tenure's checker also runs with a progress property, for which it keeps all edges. Both tools
+//! must count the same states, so this is a differential test, too.
 
 mod group;
 #[path = "../../../../crates/check/tests/check/textbook.rs"]
-#[allow(dead_code, reason = "the benchmark needs the protocol, and none of its mistakes")]
+#[allow(dead_code, reason = "the benchmark uses the correct protocol only")]
 mod textbook;
 
 use std::process::Command;
@@ -18,7 +19,7 @@ use tenure_core::monitors::MutualExclusion;
 use group::Lock;
 use textbook::Textbook;
 
-/// What one tool did.
+/// Measurements of one tool.
 struct Figures {
     states: f64,
     transitions: f64,
@@ -51,8 +52,8 @@ fn main() {
             );
             figures
         });
-        assert_eq!(theirs.states, ours.states, "both explore the same worlds");
-        assert_eq!(theirs.transitions, ours.transitions, "and the same steps");
+        assert_eq!(theirs.states, ours.states, "both explore the same states");
+        assert_eq!(theirs.transitions, ours.transitions, "and the same transitions");
         println!(
             "{:<14}{:.1} times the states per CPU second, {:.1} with progress; {:.2} of the memory",
             "",
@@ -63,7 +64,7 @@ fn main() {
     }
 }
 
-/// Runs one tool here, and prints its figures for [`measured`].
+/// Runs one tool in this process and prints its measurements for [`measured`].
 fn run(tool: &str, size: u32, entries: u32) {
     let before = (cpu_seconds(), resident_bytes("VmRSS:"));
     let (states, transitions) = match tool {
@@ -87,22 +88,22 @@ fn run(tool: &str, size: u32, entries: u32) {
 }
 
 fn measured(tool: &str, size: u32, entries: u32) -> Figures {
-    let this = std::env::current_exe().expect("this program is a file");
+    let this = std::env::current_exe().expect("the path of this program");
     let output = Command::new(this)
         .args([tool, &size.to_string(), &entries.to_string()])
         .output()
-        .expect("this program runs again");
+        .expect("this program starts again");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let text = String::from_utf8(output.stdout).expect("figures are text");
+    let text = String::from_utf8(output.stdout).expect("measurements are text");
     let figures: Vec<f64> =
-        text.split_whitespace().map(|word| word.parse().expect("a figure")).collect();
+        text.split_whitespace().map(|word| word.parse().expect("a measurement")).collect();
     let [states, transitions, cpu_seconds, bytes] = figures[..] else {
-        panic!("four figures, not {text}")
+        panic!("expected four measurements, got {text}")
     };
     Figures { states, transitions, cpu_seconds: cpu_seconds.max(0.01), bytes }
 }
 
-/// The time that all threads together have run, from the system, in steps of 10 ms.
+/// Returns the CPU time of all threads, in steps of 10 ms.
 fn cpu_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after_name = stat.rsplit(')').next().unwrap_or_default();
@@ -110,7 +111,7 @@ fn cpu_seconds() -> f64 {
     ticks.filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0
 }
 
-/// Memory held now (`VmRSS:`) or at the peak (`VmHWM:`), from the system.
+/// Returns the resident memory, current (`VmRSS:`) or peak (`VmHWM:`).
 fn resident_bytes(line: &str) -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let found = status.lines().find_map(|text| text.strip_prefix(line));

@@ -1,4 +1,4 @@
-//! Three nodes in one program: real sockets, real files, the driver of this house.
+//! Three nodes in one program, with real sockets and files and Tenure's driver.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -8,42 +8,44 @@ use tenure_core::service::log::{Command, Event, Payload};
 use tenure_core::{ProcessId, Protocol};
 use tenure_runtime::store::Owner;
 use tenure_runtime::transport::{Limits, Listen, Settings, Trust};
-use tenure_runtime::{Injection, Parts, Raw, Recorder, Store, start};
+use tenure_runtime::{Injection, Parts, Passthrough, Recorder, Store, start};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// How many processes there are.
+/// Number of processes.
 pub const SIZE: u32 = 3;
 
-/// How many bytes an entry has.
+/// Bytes of an entry.
 pub const PAYLOAD: usize = 64;
 
-/// How long a measurement takes.
-const TIME: Duration = Duration::from_secs(1);
+/// Duration of a measurement.
+const MEASUREMENT_PERIOD: Duration = Duration::from_secs(1);
 
-/// How long an election may take.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Time for an election.
+const ELECTION_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The user of one node.
 struct Node {
-    asks: UnboundedSender<Command>,
-    told: UnboundedReceiver<Event>,
+    requests: UnboundedSender<Command>,
+    events: UnboundedReceiver<Event>,
 }
 
-/// How often a measurement is begun anew when another process takes the lead.
-const ATTEMPTS: u32 = 5;
+/// Number of attempts for a measurement in which the leader changes.
+const MAX_ATTEMPTS: u32 = 5;
 
-/// How many entries a second are committed, with so many always proposed, in these folders.
+/// Returns the committed entries per second, with `waiting` entries always proposed, in this
+/// directory.
 pub fn commits<P>(config: &P::Config, directory: &Path, waiting: u64) -> f64
 where
     P: Protocol<Command = Command, Event = Event>,
 {
     let folder = |attempt: u32| directory.with_extension(attempt.to_string());
-    let mut attempts = (0..ATTEMPTS).map(|it| commits_of_one::<P>(config, &folder(it), waiting));
-    attempts.find_map(|rate| rate).expect("a leader that keeps the lead for a moment")
+    let mut attempts =
+        (0..MAX_ATTEMPTS).map(|it| measure_commits::<P>(config, &folder(it), waiting));
+    attempts.find_map(|rate| rate).expect("a stable leader")
 }
 
-/// The same; nothing where the leader loses the lead.
-fn commits_of_one<P>(config: &P::Config, directory: &Path, waiting: u64) -> Option<f64>
+/// Measures once; returns `None` if the leader changes.
+fn measure_commits<P>(config: &P::Config, directory: &Path, waiting: u64) -> Option<f64>
 where
     P: Protocol<Command = Command, Event = Event>,
 {
@@ -55,11 +57,11 @@ where
     runtime.block_on(async {
         let mut nodes = started::<P>(config, directory);
         let mut leader = elected(&mut nodes).await;
-        for Node { asks, mut told } in nodes {
+        for Node { requests, mut events } in nodes {
             tokio::spawn(async move {
-                // A node stops when nobody can ask it for anything any more.
-                let _asks = asks;
-                while told.recv().await.is_some() {}
+                // A node stops when its request channel is closed.
+                let _requests = requests;
+                while events.recv().await.is_some() {}
             });
         }
         let payload = Payload::new(vec![7; PAYLOAD]);
@@ -67,16 +69,16 @@ where
         let mut ask = |node: &Node| {
             ticket += 1;
             let command = Command::Append { ticket, payload: payload.clone() };
-            node.asks.send(command).expect("a node that runs");
+            node.requests.send(command).expect("a running node");
         };
         (0..waiting).for_each(|_| ask(&leader));
-        // The first saves make files.
+        // The first saves create files.
         for _ in 0..4 * waiting.max(8) {
             committed(&mut leader).await?;
             ask(&leader);
         }
         let (begun, mut commits) = (Instant::now(), 0_u32);
-        while begun.elapsed() < TIME {
+        while begun.elapsed() < MEASUREMENT_PERIOD {
             committed(&mut leader).await?;
             ask(&leader);
             commits += 1;
@@ -99,39 +101,39 @@ where
         let owner = Owner { cluster: cluster.clone(), process: me, group_size: SIZE };
         let folder = directory.join(place.to_string());
         let store = Store::open(folder, &owner, "peers").expect("a store");
-        let (local, told) = Raw::<P>::new();
-        let (asks, asked) = unbounded_channel();
+        let (local, events) = Passthrough::<P>::new();
+        let (requests, asked) = unbounded_channel();
         let transport = Settings {
             cluster,
             me,
             session: store.session(),
             listen: Listen::Listener(listener),
             addresses: addresses.clone(),
-            trust: Trust::Machine,
+            trust: Trust::LoopbackOnly,
             limits: Limits::default(),
         };
         let parts = Parts {
             config: config.clone(),
             transport,
             store,
-            local,
-            asks: asked,
+            application: local,
+            requests: asked,
             recorder: Recorder::none(),
             injection: Injection::none(),
             suspected: None,
         };
-        start::<P, Raw<P>>(parts).expect("a node");
-        Node { asks, told }
+        start::<P, Passthrough<P>>(parts).expect("a node");
+        Node { requests, events }
     };
     listeners.into_iter().enumerate().map(node).collect()
 }
 
-/// Takes the node that leads out of them.
+/// Removes the leader from the nodes and returns it.
 async fn elected(nodes: &mut Vec<Node>) -> Node {
     let begun = Instant::now();
-    while begun.elapsed() < PATIENCE {
+    while begun.elapsed() < ELECTION_TIMEOUT {
         for place in 0..nodes.len() {
-            while let Ok(event) = nodes[place].told.try_recv() {
+            while let Ok(event) = nodes[place].events.try_recv() {
                 if matches!(event, Event::Leading { .. }) {
                     return nodes.swap_remove(place);
                 }
@@ -139,13 +141,13 @@ async fn elected(nodes: &mut Vec<Node>) -> Node {
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    panic!("nobody leads after {PATIENCE:?}")
+    panic!("no leader after {ELECTION_TIMEOUT:?}")
 }
 
-/// Waits for the next entry of the user's that is committed; nothing where it was not.
+/// Waits until the next entry of the user is committed; `None` if it was not.
 async fn committed(leader: &mut Node) -> Option<()> {
     loop {
-        match leader.told.recv().await.expect("a node that runs") {
+        match leader.events.recv().await.expect("a running node") {
             Event::Acknowledged { .. } => return Some(()),
             Event::Declined { .. } | Event::Unknown { .. } => return None,
             _ => {}

@@ -1,19 +1,19 @@
-//! `raft-log` beside `raft` 0.7, the library below TiKV.
+//! `raft-log` compared with `raft` 0.7, the library of TiKV.
 //!
-//! `cargo run --release` in this directory prints how many entries a second three nodes commit,
-//! both under the driver of this house, on one disk, in one run, in turns; a folder behind it is
-//! used instead of that of temporary files, which may be in memory. What no disk slows down is
+//! `cargo run --release` in this directory prints the entries per second that three nodes commit.
+//! Both run under Tenure's driver, on one disk, in turns. An argument names the folder to use
+//! instead of that of temporary files, which may be in memory. The costs without a disk are
 //! measured in `/dev/shm`. *Ahead* is `raft-log` as `tenure serve` runs it: a leader sends entries
-//! while it stores them. What is behind the rates is of that one.
+//! while it stores them. The details behind the rates are of that one.
 //!
-//! `cargo run --release -- steps` prints how many steps a second both take in a bare loop, and ours
-//! in the simulator with all its judges.
+//! `cargo run --release -- steps` prints the steps per second of both in a bare loop, and those of
+//! `raft-log` in the simulator with all monitors.
 //!
-//! `cargo run --release -- driver` prints what saving costs the driver alone: the bench `commit` of
-//! `tenure-runtime`.
+//! `cargo run --release -- driver` prints the cost of saving for the driver alone: the bench
+//! `commit` of `tenure-runtime`.
 //!
-//! `cargo run --release -- differ` leads both through the same seeded schedules and compares what
-//! they commit; `-- differ --seed 7` is one of them, told step by step.
+//! `cargo run --release -- differ` runs both through the same seeded schedules and compares what
+//! they commit; `-- differ --seed 7` prints one of them step by step.
 
 mod bare;
 mod cluster;
@@ -34,10 +34,10 @@ use tenure_core::Delay;
 
 use peer::Peer;
 
-/// How often each measurement is repeated.
+/// Repetitions of each measurement.
 const REPETITIONS: usize = 5;
 
-/// The proposers of the table's rows.
+/// Numbers of pending proposals, one per row.
 const WAITING: [u64; 2] = [1, 64];
 
 const MILLISECOND: u64 = 1_000_000;
@@ -82,7 +82,7 @@ fn table(name: &str, place: &Path) {
     }
 }
 
-/// Timeouts that a busy disk hardly comes near.
+/// Timeouts that a busy disk rarely reaches.
 fn ours() -> raft_log::Config {
     let milliseconds = |min, max| Delay { min: min * MILLISECOND, max: max * MILLISECOND };
     raft_log::Config {
@@ -92,15 +92,14 @@ fn ours() -> raft_log::Config {
     }
 }
 
-/// The same, with a leader whose disk works at the same time as those of the others, and that sends
-/// together what was proposed at the same time.
+/// Like `ours`, but the leader stores entries while it sends them, and batches proposals.
 fn ahead() -> raft_log::Config {
     let variants =
         Variants::none().with(Switch::Ahead).with(Switch::Together).with(Switch::Announcing);
     raft_log::Config { variants, ..ours() }
 }
 
-/// The same: an election after 6 to 12 ticks, a heartbeat at each.
+/// Equivalent timeouts: an election after 6 to 12 ticks, a heartbeat at each tick.
 fn theirs() -> peer::Config {
     let tick = Some(Delay { min: 200 * MILLISECOND, max: 200 * MILLISECOND });
     peer::Config { tick, pre_vote: true }

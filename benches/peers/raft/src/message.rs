@@ -1,4 +1,4 @@
-//! What processes of `raft` say to each other, in the frames of this house.
+//! Messages of `raft` in Tenure's frames.
 
 use std::hash::{Hash, Hasher};
 
@@ -7,7 +7,7 @@ use raft::eraftpb::{self, MessageType};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tenure_core::{Label, Labelled, Layer};
 
-/// A message of `raft`; on the wire it is what its authors put there.
+/// A message of `raft`, encoded as its authors define it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message(pub eraftpb::Message);
 
@@ -28,7 +28,7 @@ impl Labelled for Message {
             MessageType::MsgRequestVoteResponse => "vote",
             MessageType::MsgRequestPreVote => "request-pre-vote",
             MessageType::MsgRequestPreVoteResponse => "pre-vote",
-            // Not `heartbeat`: of several, all are to arrive, as those of `raft-log` do.
+            // Not `heartbeat`: all of several must arrive, as those of `raft-log` do.
             MessageType::MsgHeartbeat => "beat",
             MessageType::MsgHeartbeatResponse => "beaten",
             _ => "other",

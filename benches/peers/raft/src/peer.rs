@@ -1,8 +1,9 @@
-//! `raft` 0.7 as a protocol of this house: the same commands, events and saving as `raft-log`, so
+//! `raft` 0.7 as a protocol of Tenure, with the same commands, events and saving as `raft-log`, so
 //! that the same driver, disk and users serve both.
 //!
-//! What `raft` wants to be saved is in its storage when a step ends, and its effects leave after
-//! the driver has saved that. So its leader does not send before it has saved, which it could.
+//! The state to save is in the storage of `raft` when a step ends, and its effects are released
+//! after the driver has saved it. So its leader does not send before it has saved, although it
+//! could.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -17,38 +18,38 @@ use tenure_core::{Delay, Effects, Group, ProcessId, Protocol};
 use crate::message::Message;
 use crate::saved::{self, Saved};
 
-/// What is fixed for life.
+/// Configuration of a process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// How often it is told that time has passed; never, where timeouts are forced.
+    /// Interval between ticks; `None` if timeouts are forced.
     pub tick: Option<Delay>,
-    /// Whether a candidate asks first whether it would be elected.
+    /// True if a candidate asks for pre-votes.
     pub pre_vote: bool,
 }
 
-/// How many ticks pass between heartbeats, and before an election.
+/// Ticks between heartbeats, and before an election.
 const TICKS: (usize, usize) = (1, 6);
 
-/// The timers of it.
+/// Timers of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// A tick of its clock.
+    /// A tick of the clock.
     Tick,
-    /// Its election timeout, at once.
+    /// The election timeout, immediately.
     Election,
-    /// Its heartbeat, at once.
+    /// The heartbeat, immediately.
     Heartbeat,
 }
 
-/// One process.
+/// A process of the group.
 pub struct Peer {
     pub(crate) node: RawNode<MemStorage>,
     group: Group,
     tick: Option<Delay>,
-    /// Entries that the user waits for: index and ticket.
+    /// Entries for which the user waits: index and ticket.
     proposed: VecDeque<(u64, u64)>,
-    /// Up to where the user was told.
-    pub(crate) told: u64,
+    /// Index up to which the user was notified.
+    pub(crate) notified: u64,
 }
 
 impl Protocol for Peer {
@@ -81,9 +82,9 @@ impl Protocol for Peer {
             ..raft::Config::default()
         };
         let log = slog::Logger::root(slog::Discard, slog::o!());
-        let node = RawNode::new(&raft_config, storage, &log).expect("a configuration that holds");
-        let (proposed, told) = (VecDeque::new(), 0);
-        let peer = Peer { node, group, tick: config.tick, proposed, told };
+        let node = RawNode::new(&raft_config, storage, &log).expect("a valid configuration");
+        let (proposed, notified) = (VecDeque::new(), 0);
+        let peer = Peer { node, group, tick: config.tick, proposed, notified };
         for entry in saved::entries(peer.node.store(), 0) {
             fx.emit(Event::Stored { index: entry.index, entry: entry_of(entry) });
         }
@@ -99,15 +100,15 @@ impl Protocol for Peer {
         saved.unsaved(self.node.store())
     }
 
-    fn amend(saved: &mut Saved, change: Saved) {
-        saved.amend(change);
+    fn apply_change(saved: &mut Saved, change: Saved) {
+        saved.apply_change(change);
     }
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
         let ticket = command.ticket();
         match command {
             Command::Append { payload, .. } => {
-                // It would pass on what is proposed to a leader elsewhere.
+                // `raft` would forward a proposal to the leader.
                 let data = payload.bytes().to_vec();
                 if !self.leads() || self.node.propose(Vec::new(), data).is_err() {
                     fx.emit(Event::Declined { ticket, reason: Reason::NotLeading, leader: None });
@@ -118,13 +119,13 @@ impl Protocol for Peer {
             Command::Transfer { to, .. } => self.node.transfer_leader(number(to)),
             _ => fx.emit(Event::Declined { ticket, reason: Reason::NotLeading, leader: None }),
         }
-        self.let_out(fx);
+        self.take_effects(fx);
     }
 
     fn on_message(&mut self, _: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
-        // What it refuses it ignores, too.
+        // A rejected message is ignored.
         let _ = self.node.step(message.0);
-        self.let_out(fx);
+        self.take_effects(fx);
     }
 
     fn on_timer(&mut self, timer: Timer, fx: &mut impl Effects<Self>) {
@@ -138,15 +139,15 @@ impl Protocol for Peer {
                 message.set_msg_type(MessageType::MsgCheckQuorum);
                 self.node.raft.step(message).expect("a leader checks its quorum");
             }
-            Timer::Election => self.node.campaign().expect("whoever is a member may stand"),
+            Timer::Election => self.node.campaign().expect("any member may stand"),
             Timer::Heartbeat => self.node.ping(),
         }
-        self.let_out(fx);
+        self.take_effects(fx);
     }
 }
 
 impl Peer {
-    /// Whether it leads, as far as it knows.
+    /// True if the process believes to be the leader.
     pub(crate) fn leads(&self) -> bool {
         self.node.raft.state == StateRole::Leader
     }
@@ -157,23 +158,24 @@ impl Peer {
         }
     }
 
-    /// Takes out what is ready, as if it were saved: nothing of it leaves before it is.
-    fn let_out(&mut self, fx: &mut impl Effects<Self>) {
+    /// Takes the effects that are ready, as if they were saved. The driver releases none before
+    /// that.
+    fn take_effects(&mut self, fx: &mut impl Effects<Self>) {
         while self.node.has_ready() {
             let mut ready = self.node.ready();
-            self.tell_role(&ready, fx);
+            self.emit_role(&ready, fx);
             self.store(&ready, fx);
             send(ready.take_messages(), fx);
             send(ready.take_persisted_messages(), fx);
-            self.tell(ready.take_committed_entries(), fx);
+            self.emit_committed(ready.take_committed_entries(), fx);
             let mut light = self.node.advance(ready);
             send(light.take_messages(), fx);
-            self.tell(light.take_committed_entries(), fx);
+            self.emit_committed(light.take_committed_entries(), fx);
             self.node.advance_apply();
         }
     }
 
-    fn tell_role(&mut self, ready: &Ready, fx: &mut impl Effects<Self>) {
+    fn emit_role(&mut self, ready: &Ready, fx: &mut impl Effects<Self>) {
         let Some(state) = ready.ss() else { return };
         let term = self.node.raft.term;
         if state.raft_state == StateRole::Leader {
@@ -189,10 +191,10 @@ impl Peer {
     fn store(&mut self, ready: &Ready, fx: &mut impl Effects<Self>) {
         let storage = self.node.store();
         if let Some(first) = ready.entries().first() {
-            if first.index <= storage.last_index().expect("it is in memory") {
+            if first.index <= storage.last_index().expect("the storage is in memory") {
                 fx.emit(Event::Dropped { from: first.index });
             }
-            storage.wl().append(ready.entries()).expect("entries that follow each other");
+            storage.wl().append(ready.entries()).expect("consecutive entries");
         }
         if let Some(state) = ready.hs() {
             storage.wl().set_hardstate(state.clone());
@@ -202,10 +204,10 @@ impl Peer {
         }
     }
 
-    fn tell(&mut self, committed: Vec<eraftpb::Entry>, fx: &mut impl Effects<Self>) {
+    fn emit_committed(&mut self, committed: Vec<eraftpb::Entry>, fx: &mut impl Effects<Self>) {
         for entry in committed {
             let index = entry.index;
-            self.told = index;
+            self.notified = index;
             fx.emit(Event::Committed { index, entry: entry_of(entry) });
             while let Some((_, ticket)) = self.proposed.pop_front_if(|(at, _)| *at <= index) {
                 fx.emit(Event::Acknowledged { ticket, index });
@@ -220,7 +222,7 @@ fn send(messages: Vec<eraftpb::Message>, fx: &mut impl Effects<Peer>) {
     }
 }
 
-/// `raft` counts processes from 1.
+/// `raft` numbers processes from 1.
 fn number(process: ProcessId) -> u64 {
     u64::from(process.0) + 1
 }
@@ -233,7 +235,7 @@ fn entry_of(entry: eraftpb::Entry) -> Entry {
     Entry { term: entry.term, content }
 }
 
-/// There is one of each process.
+/// Processes cannot be copied.
 impl Clone for Peer {
     fn clone(&self) -> Self {
         unreachable!("a driver copies no process")

@@ -1,21 +1,22 @@
-//! What a process of `raft` saves, in the same way as `raft-log`: a change says only what is new.
+//! Stable state of a process of `raft`, saved as `raft-log` does: a change contains only what is
+//! new.
 
 use raft::eraftpb;
 use raft::storage::MemStorage;
 use raft::{GetEntriesContext, Storage};
 use serde::{Deserialize, Serialize};
 
-/// What survives a crash, or a change to it.
+/// Stable state, or a change of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Saved {
     pub(crate) term: u64,
     pub(crate) vote: u64,
-    /// Of a change: how many entries stay as they are saved.
+    /// In a change: number of saved entries that stay.
     keeps: u64,
     pub(crate) entries: Vec<Entry>,
 }
 
-/// One entry: of which term, and what it says.
+/// An entry with its term.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Entry {
     pub(crate) term: u64,
@@ -24,22 +25,22 @@ pub struct Entry {
 }
 
 impl Saved {
-    /// All that a storage has behind so many entries.
+    /// Returns the state of a storage after the first `keeps` entries.
     pub(crate) fn behind(keeps: u64, storage: &MemStorage) -> Self {
-        let state = storage.initial_state().expect("it is in memory").hard_state;
+        let state = storage.initial_state().expect("the storage is in memory").hard_state;
         let entries = entries(storage, keeps);
         let entries =
             entries.into_iter().map(|entry| Entry { term: entry.term, data: entry.data.to_vec() });
         Saved { term: state.term, vote: state.vote, keeps, entries: entries.collect() }
     }
 
-    /// What changed since this was saved, found from the end: where two states of one log have an
-    /// entry of the same term at the same index, they are alike up to there.
+    /// Returns the change since this state was saved. It is found from the end: two states of one
+    /// log that have an entry of the same term at the same index are equal up to there.
     pub(crate) fn unsaved(&self, storage: &MemStorage) -> Option<Self> {
-        let state = storage.initial_state().expect("it is in memory").hard_state;
-        let last = storage.last_index().expect("it is in memory");
+        let state = storage.initial_state().expect("the storage is in memory").hard_state;
+        let last = storage.last_index().expect("the storage is in memory");
         let mut keeps = last.min(self.entries.len() as u64);
-        let term = |index| storage.term(index).expect("it is in memory");
+        let term = |index| storage.term(index).expect("the storage is in memory");
         while keeps > 0 && self.entries[keeps as usize - 1].term != term(keeps) {
             keeps -= 1;
         }
@@ -48,14 +49,14 @@ impl Saved {
         (!is_saved).then(|| Saved::behind(keeps, storage))
     }
 
-    /// Makes of this what it is after a change.
-    pub(crate) fn amend(&mut self, change: Saved) {
+    /// Applies a change.
+    pub(crate) fn apply_change(&mut self, change: Saved) {
         (self.term, self.vote) = (change.term, change.vote);
         self.entries.truncate(usize::try_from(change.keeps).unwrap_or(usize::MAX));
         self.entries.extend(change.entries);
     }
 
-    /// The same as `raft` has it.
+    /// Restores the state into a storage of `raft`.
     pub(crate) fn restore(self, storage: &MemStorage) {
         let entries: Vec<eraftpb::Entry> = (1..)
             .zip(self.entries)
@@ -66,19 +67,19 @@ impl Saved {
             })
             .collect();
         let mut core = storage.wl();
-        core.append(&entries).expect("entries that follow each other");
+        core.append(&entries).expect("consecutive entries");
         let mut state = eraftpb::HardState::default();
         (state.term, state.vote) = (self.term, self.vote);
         core.set_hardstate(state);
     }
 }
 
-/// What is stored behind so many entries.
+/// Returns the stored entries after the first `behind` ones.
 pub(crate) fn entries(storage: &MemStorage, behind: u64) -> Vec<eraftpb::Entry> {
-    let end = storage.last_index().expect("it is in memory") + 1;
+    let end = storage.last_index().expect("the storage is in memory") + 1;
     if behind + 1 >= end {
         return Vec::new();
     }
     let context = GetEntriesContext::empty(false);
-    storage.entries(behind + 1, end, None, context).expect("it is in memory")
+    storage.entries(behind + 1, end, None, context).expect("the storage is in memory")
 }

@@ -1,16 +1,19 @@
-//! How many steps a second are taken: by both in a bare loop, and by ours in the simulator.
+//! Steps per second: both implementations in a bare loop, and `raft-log` in the simulator.
 //!
-//! One of three processes leads and is asked for one entry after the other. The bare loop carries
-//! messages in the order in which they were sent, and does nothing else; the simulator draws
-//! delays, sets timers, counts, and has every property of a log judged at each event.
+//! The leader of three processes appends one entry after the other. The bare loop only delivers
+//! messages in the order of sending. The simulator also draws delays, sets timers, counts, and
+//! checks all properties of a log at each event.
 
 use std::collections::VecDeque;
 use std::hint::black_box;
 
 use tenure_algorithms::agreement::{RaftLog, raft_log};
 use tenure_core::service::log::{Command, Payload};
-use tenure_core::{Batch, Group, Input, ProcessId, Still};
-use tenure_sim::{Entries, Locking, Pattern, Settings, Simulation, Span, Watch, Watched, Workload};
+use tenure_core::{Batch, ConstantEnvironment, Group, Input, ProcessId};
+use tenure_sim::{
+    Distribution, Entries, Instrumentation, Locking, Pattern, Settings, Simulation, Watched,
+    Workload,
+};
 
 use crate::differ::Forced;
 use crate::peer::{self, Peer};
@@ -19,14 +22,14 @@ const SIZE: u32 = 3;
 const ENTRIES: u32 = 100_000;
 const REPETITIONS: usize = 5;
 
-/// How many nanoseconds this thread has run, from the system: others may be busy, too.
+/// Returns the CPU time of this thread in nanoseconds, which excludes other processes.
 fn clock() -> u64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux");
     let first = text.split_whitespace().next();
     first.and_then(|word| word.parse().ok()).expect("a number of nanoseconds")
 }
 
-/// So many a second of this thread's time since then.
+/// Returns the rate per second of CPU time since `since`.
 fn rate(messages: u64, since: u64) -> f64 {
     messages as f64 * 1e9 / (clock() - since) as f64
 }
@@ -38,8 +41,8 @@ pub fn main() {
     for _ in 0..REPETITIONS {
         rates[0].push(bare::<Peer>(&theirs));
         rates[1].push(bare::<RaftLog>(&ours));
-        let judged = Watch { order: Watched::Never, ..Watch::default() };
-        let simulated = [Watch::NOTHING, judged].map(simulated).concat();
+        let judged = Instrumentation { order: Watched::Never, ..Instrumentation::default() };
+        let simulated = [Instrumentation::NOTHING, judged].map(simulated).concat();
         rates[2..].iter_mut().zip(simulated).for_each(|(rates, rate)| rates.push(rate));
     }
     println!(
@@ -59,7 +62,7 @@ pub fn main() {
 }
 
 fn bare<P: Forced>(config: &P::Config) -> f64 {
-    let mut batch = Batch::<P, Still>::default();
+    let mut batch = Batch::<P, ConstantEnvironment>::default();
     let boot = |me| P::boot(Group::new(ProcessId(me), SIZE), config, None, &mut batch);
     let mut processes: Vec<P> = (0..SIZE).map(boot).collect();
     batch.clear();
@@ -89,22 +92,21 @@ fn bare<P: Forced>(config: &P::Config) -> f64 {
     rate(messages, begun)
 }
 
-/// How many messages a second are received, and how many events happen: messages, and what users
-/// ask.
-fn simulated(watch: Watch) -> [f64; 2] {
+/// Returns the received messages and the events (messages and commands) per second.
+fn simulated(instrumentation: Instrumentation) -> [f64; 2] {
     let mut settings = Settings::new(SIZE);
-    settings.network.latency = Span::between_units(1, 2).into();
+    settings.network.latency = Distribution::between_units(1, 2).into();
     settings.workload = Workload::locking(Locking {
-        pattern: Pattern::Closed { think: Span::ZERO },
+        pattern: Pattern::Closed { think: Distribution::ZERO },
         entries: Entries::Each(ENTRIES),
-        hold: Span::ZERO,
+        hold: Distribution::ZERO,
     });
     settings.limits.events = Some(u64::from(ENTRIES) * 5);
-    settings.watch = watch;
+    settings.instrumentation = watch;
     let config = raft_log::Config::plain(SIZE, 2_000_000);
     let simulation = Simulation::<RaftLog>::new(config, settings);
     let begun = clock();
-    let report = simulation.run().expect("the settings make sense");
+    let report = simulation.run().expect("valid settings");
     let took = clock() - begun;
     assert!(!report.has_failed(), "{:?}", report.findings);
     assert!(report.metrics.received > u64::from(ENTRIES), "{:?}", report.ended);

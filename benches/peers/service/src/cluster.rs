@@ -1,4 +1,4 @@
-//! Three members of a service as child processes, with their data below one folder.
+//! Three members of a service as child processes, with their data in one folder.
 
 use std::fs::{File, create_dir_all, write};
 use std::net::{SocketAddr, TcpListener};
@@ -12,11 +12,11 @@ use tokio::time::sleep;
 
 use crate::side::{Kind, Programs};
 
-/// How many members each service has.
+/// Number of members of each service.
 pub const MEMBERS: usize = 3;
 
-/// How long a service may take to serve.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Time for a service to start.
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A service of three members.
 pub struct Cluster {
@@ -25,13 +25,13 @@ pub struct Cluster {
     folder: PathBuf,
     clients: Vec<SocketAddr>,
     peers: Vec<SocketAddr>,
-    /// Where members of ZooKeeper elect a leader.
+    /// Election addresses of ZooKeeper.
     votes: Vec<SocketAddr>,
     members: Vec<Option<Child>>,
 }
 
 impl Cluster {
-    /// Starts all members, and waits until somebody leads.
+    /// Starts all members and waits for a leader.
     pub async fn start(kind: Kind, programs: &Programs, folder: &Path) -> Cluster {
         let mut ports = free_ports(3 * MEMBERS);
         let votes = ports.split_off(2 * MEMBERS);
@@ -48,16 +48,16 @@ impl Cluster {
         for index in 0..MEMBERS {
             cluster.restart(index);
         }
-        cluster.led().await;
+        cluster.leader().await;
         cluster
     }
 
-    /// Where clients are served.
+    /// Returns the client addresses.
     pub fn clients(&self) -> &[SocketAddr] {
         &self.clients
     }
 
-    /// Starts a member that does not run.
+    /// Starts a member that is not running.
     pub fn restart(&mut self, index: usize) {
         let folder = self.folder.join(format!("m{index}"));
         create_dir_all(&folder).expect("a folder for a member");
@@ -95,8 +95,8 @@ impl Cluster {
         command
     }
 
-    /// With the settings of its documentation; its transaction log is flushed before anything is
-    /// answered, as everywhere.
+    /// Uses the settings of its documentation. The transaction log is flushed before a response, as
+    /// in the other services.
     fn zookeeper(&self, index: usize, folder: &Path) -> Command {
         let number = |at: usize| at + 1;
         let mut config = format!(
@@ -113,7 +113,7 @@ impl Cluster {
         let file = folder.with_extension("cfg");
         write(&file, config).expect("a file for the settings of a member");
         write(folder.join("myid"), number(index).to_string()).expect("a file for its number");
-        let library = self.programs.zookeeper.as_ref().expect("ZooKeeper, if it is asked for");
+        let library = self.programs.zookeeper.as_ref().expect("ZooKeeper, if requested");
         let mut command = Command::new("java");
         command
             .arg("-cp")
@@ -136,9 +136,9 @@ impl Cluster {
         command
     }
 
-    /// Who leads, as soon as every member that runs knows it.
-    pub async fn led(&self) -> usize {
-        let until = Instant::now() + PATIENCE;
+    /// Returns the leader, once all running members know it.
+    pub async fn leader(&self) -> usize {
+        let until = Instant::now() + START_TIMEOUT;
         loop {
             let mut leaders = Vec::new();
             for index in (0..MEMBERS).filter(|at| self.members[*at].is_some()) {
@@ -154,7 +154,7 @@ impl Cluster {
         }
     }
 
-    /// Whom a member takes for the leader.
+    /// Returns the leader that a member knows.
     async fn leader_of(&self, index: usize) -> Option<usize> {
         if self.kind == Kind::ZooKeeper {
             return self.leader_in_zookeeper().await;
@@ -163,7 +163,7 @@ impl Cluster {
         asked.filter(|it| self.members[*it].is_some())
     }
 
-    /// Each of its members knows only whether it leads itself.
+    /// A member of ZooKeeper knows only whether it is the leader itself.
     async fn leader_in_zookeeper(&self) -> Option<usize> {
         let mut leader = None;
         for index in (0..MEMBERS).filter(|at| self.members[*at].is_some()) {
@@ -174,20 +174,20 @@ impl Cluster {
         leader
     }
 
-    /// The number of a member's process.
+    /// Returns the process id of a member.
     pub fn id(&self, index: usize) -> u32 {
-        self.members[index].as_ref().expect("a member that runs").id()
+        self.members[index].as_ref().expect("a running member").id()
     }
 
     /// Sends a signal to a member.
     pub fn signal(&self, index: usize, signal: Signal) {
-        let child = self.members[index].as_ref().expect("a member that runs");
+        let child = self.members[index].as_ref().expect("a running member");
         let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-        kill_process(id.expect("a process has a number"), signal).expect("a signal is sent");
+        kill_process(id.expect("a process id"), signal).expect("a signal is sent");
     }
 
     /// Waits until a member has ended.
-    pub fn bury(&mut self, index: usize) {
+    pub fn wait_ended(&mut self, index: usize) {
         if let Some(mut child) = self.members[index].take() {
             child.wait().expect("a member ends");
         }
@@ -197,26 +197,26 @@ impl Cluster {
 impl Drop for Cluster {
     fn drop(&mut self) {
         for member in self.members.iter_mut().flatten() {
-            // Who has ended already need not be killed.
+            // The process may have ended already.
             let _ = member.kill();
             let _ = member.wait();
         }
     }
 }
 
-/// How many bytes each member has in memory.
+/// Returns the resident memory of each member, in bytes.
 pub fn memory(cluster: &Cluster) -> [u64; MEMBERS] {
     std::array::from_fn(|member| {
         let status = std::fs::read_to_string(format!("/proc/{}/status", cluster.id(member)));
         let status = status.expect("a member runs");
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
         let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
-        kib.expect("Linux says how much") * 1024
+        kib.expect("the memory, from Linux") * 1024
     })
 }
 
 fn free_ports(count: usize) -> Vec<SocketAddr> {
     let listeners: Vec<_> = (0..count).map(|_| TcpListener::bind("127.0.0.1:0")).collect();
     let address = |it: std::io::Result<TcpListener>| it.and_then(|it| it.local_addr());
-    listeners.into_iter().map(|it| address(it).expect("a port that is free")).collect()
+    listeners.into_iter().map(|it| address(it).expect("a free port")).collect()
 }

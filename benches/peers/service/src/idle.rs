@@ -1,4 +1,4 @@
-//! What watchers cost a member that never read what they are told.
+//! Memory of watchers that never read their events.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -12,31 +12,31 @@ use tonic::{Status, Streaming};
 
 use crate::Options;
 use crate::cluster::{Cluster, MEMBERS, memory};
-use crate::recipe::{line_to, put, watch};
+use crate::recipe::{channel_to, put, watch};
 use crate::side::Kind;
 
-/// How many put at a time, how often each, and how long each value is.
+/// Number of writers, puts of each, and bytes of a value.
 const WRITERS: usize = 16;
-const TIMES: usize = 3_000;
+const PUTS_PER_WRITER: usize = 3_000;
 const VALUE: usize = 1024;
 
-/// How many keys each of them has.
+/// Number of keys of each writer.
 const KEYS: usize = 1_000;
 
-/// A watcher, as long as it is kept.
+/// A watch, which ends when it is dropped.
 type Watcher = (Sender<rpc::WatchRequest>, Streaming<rpc::WatchResponse>);
 
-/// Prints what came of it: the same puts are made with nobody who watches, and with all.
+/// Runs the same puts without watchers and with all of them, and prints the results.
 pub async fn report(options: &Options) {
     let mut grown = Vec::new();
     for watchers in [0, options.watchers] {
         let folder = tempfile::tempdir_in(&options.place).expect("a folder");
         let cluster = Cluster::start(Kind::Tenure, &options.programs, folder.path()).await;
-        let watched = (cluster.led().await + 1) % MEMBERS;
+        let watched = (cluster.leader().await + 1) % MEMBERS;
         let begun = memory(&cluster)[watched];
         let mut open = Vec::new();
         for _ in 0..watchers {
-            open.push(begin(cluster.clients()[watched]).await.expect("a watcher"));
+            open.push(open_watch(cluster.clients()[watched]).await.expect("a watcher"));
         }
         sleep(Duration::from_secs(1)).await;
         let opened = memory(&cluster)[watched];
@@ -49,11 +49,11 @@ pub async fn report(options: &Options) {
         grown.push(after.saturating_sub(begun));
     }
     let each = grown[1].saturating_sub(grown[0]) / options.watchers as u64;
-    println!("{} puts of {VALUE} bytes; {each} bytes for each watcher", WRITERS * TIMES);
+    println!("{} puts of {VALUE} bytes; {each} bytes for each watcher", WRITERS * PUTS_PER_WRITER);
 }
 
-/// Watches all keys from a connection of its own, and is told that it does.
-async fn begin(member: SocketAddr) -> Result<Watcher, Status> {
+/// Opens a watch of all keys on its own connection and waits for its confirmation.
+async fn open_watch(member: SocketAddr) -> Result<Watcher, Status> {
     let endpoint = Endpoint::from_shared(format!("http://{member}")).expect("an address");
     let connection = endpoint.connect().await.map_err(|error| Status::from_error(error.into()))?;
     let (key, range_end) = (b"k/".to_vec(), b"k0".to_vec());
@@ -67,9 +67,9 @@ async fn put_all(members: &[SocketAddr]) -> Duration {
     let begun = Instant::now();
     let mut writing = JoinSet::new();
     for writer in 0..WRITERS {
-        let channel = line_to(members[writer % members.len()]);
+        let channel = channel_to(members[writer % members.len()]);
         writing.spawn(async move {
-            for time in 0..TIMES {
+            for time in 0..PUTS_PER_WRITER {
                 let key = format!("k/{writer}/{}", time % KEYS).into_bytes();
                 while put(&channel, key.clone(), vec![7; VALUE]).await.is_err() {}
             }

@@ -1,4 +1,4 @@
-//! The load: clients that enter locks and leave them as fast as they can.
+//! Load: clients that acquire and release locks as fast as possible.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -9,20 +9,20 @@ use tokio::time::sleep;
 
 use crate::side::{Claimant, Side};
 
-/// A row of the table: so many clients of so many locks.
+/// A row of the table: a number of clients and of locks.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
-    /// What it is called.
+    /// Name of the row.
     pub name: &'static str,
-    /// How many clients.
+    /// Number of clients.
     pub clients: usize,
-    /// Whether each of them has a lock of its own.
+    /// True if each client has its own lock.
     pub is_apart: bool,
-    /// How many times what etcd does we promise.
+    /// Promised throughput as a multiple of etcd's.
     pub bar: f64,
 }
 
-/// The rows.
+/// The rows of the table.
 pub const LOADS: [Load; 5] = [
     Load { name: "one lock, 2 clients", clients: 2, is_apart: false, bar: 20.0 },
     Load { name: "one lock, 8 clients", clients: 8, is_apart: false, bar: 10.0 },
@@ -32,7 +32,7 @@ pub const LOADS: [Load; 5] = [
 ];
 
 impl Load {
-    /// How often a second a lock is entered and left, for so long.
+    /// Returns the cycles of acquisition and release per second, during a period.
     pub async fn rate(
         &self,
         side: Side,
@@ -49,20 +49,20 @@ impl Load {
                 true => format!("bench/{lock}/{client}"),
                 false => format!("bench/{lock}"),
             };
-            // The first of them is at the leader, unless they choose.
+            // Without a choice of its own, the first client connects to the leader.
             let first = (leader + client) % members.len();
             let (members, first) = match side {
                 Side::TenureReleased | Side::TenureDropped => (members, first),
                 _ => (&members[first..=first], 0),
             };
-            claimants.push(Claimant::begin(side, members, first, &name).await);
+            claimants.push(Claimant::start(side, members, first, &name).await);
         }
         let mut tasks = Vec::new();
         for mut claimant in claimants {
             let (is_over, done) = (is_over.clone(), done.clone());
             tasks.push(tokio::spawn(async move {
                 while !is_over.load(Ordering::Relaxed) {
-                    claimant.cycle_at_last().await;
+                    claimant.cycle_until_success().await;
                     done.fetch_add(1, Ordering::Relaxed);
                 }
             }));

@@ -1,10 +1,10 @@
-//! `tenure serve` beside etcd and ZooKeeper, three members each, in one run, in turns.
+//! `tenure serve` compared with etcd and ZooKeeper, three members each, in one run, in turns.
 
-mod away;
+mod baseline;
+mod catch_up;
 mod cluster;
-mod floor;
-mod giants;
 mod idle;
+mod large_requests;
 mod load;
 mod outage;
 mod puts;
@@ -21,10 +21,10 @@ use cluster::Cluster;
 use load::LOADS;
 use side::{Kind, Programs, Side};
 
-/// How often each measurement is repeated.
+/// Repetitions of each measurement.
 const ROUNDS: usize = 5;
 
-/// What was asked for.
+/// Options of the command line.
 struct Options {
     programs: Programs,
     place: PathBuf,
@@ -42,7 +42,7 @@ struct Options {
 }
 
 impl Options {
-    /// Whether other rows were asked for than this.
+    /// True if the options exclude this row.
     fn leaves_out(&self, row: &str) -> bool {
         self.only.as_ref().is_some_and(|only| !row.contains(only))
     }
@@ -50,12 +50,12 @@ impl Options {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
-    if std::env::args().nth(1).as_deref() == Some(floor::ANSWERS) {
-        return floor::answer().await;
+    if std::env::args().nth(1).as_deref() == Some(baseline::SERVE_OPTION) {
+        return baseline::serve().await;
     }
     let options = options();
     if options.floor {
-        return floor::report(&options).await;
+        return baseline::report(&options).await;
     }
     let mut sides = Vec::from(Side::ALL);
     sides.retain(|side| match side.kind() {
@@ -67,13 +67,13 @@ async fn main() {
         return sessions::report(&options).await;
     }
     if options.away > 0 {
-        return away::report(&options).await;
+        return catch_up::report(&options).await;
     }
     if options.watchers > 0 {
         return idle::report(&options).await;
     }
     if options.keys > 0 {
-        return giants::report(&options).await;
+        return large_requests::report(&options).await;
     }
     if options.kills > 0 {
         outage::table(&sides, &options).await;
@@ -83,7 +83,7 @@ async fn main() {
     }
 }
 
-/// Each round has every row of every side, one after the other; only one service runs at a time.
+/// Each round measures every row of every side; only one service runs at a time.
 async fn table(sides: &[Side], options: &Options) {
     let mut rates = vec![vec![Vec::new(); sides.len()]; LOADS.len()];
     for _ in 0..options.rounds {
@@ -94,7 +94,7 @@ async fn table(sides: &[Side], options: &Options) {
                 if options.leaves_out(load.name) {
                     continue;
                 }
-                let leader = cluster.led().await;
+                let leader = cluster.leader().await;
                 let rate = load.rate(*side, cluster.clients(), leader, options.long).await;
                 eprintln!("{}: {}: {rate:.0}", load.name, side.name());
                 rates[row][column].push(rate);
@@ -137,8 +137,11 @@ fn options() -> Options {
     };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
-        let mut value =
-            || words.next().unwrap_or_else(|| refuse(&format!("{word} wants a value behind it")));
+        let mut value = || {
+            words.next().unwrap_or_else(|| {
+                exit_with_usage_error(&format!("{word} wants a value behind it"))
+            })
+        };
         match word.as_str() {
             "--etcd" => options.programs.etcd = value().into(),
             "--zookeeper" => options.programs.zookeeper = Some(value().into()),
@@ -155,20 +158,22 @@ fn options() -> Options {
             "--without-etcd" => options.without_etcd = true,
             "--floor" => options.floor = true,
             "--only" => options.only = Some(value()),
-            _ => refuse(&format!("{word} is not known; see README.md")),
+            _ => exit_with_usage_error(&format!("{word} is not known; see README.md")),
         }
     }
     options
 }
 
-/// What stands behind an option that counts something.
+/// Parses the number of an option.
 fn number<N: FromStr>(word: &str, value: &str) -> N {
     let number = value.parse();
-    number.unwrap_or_else(|_| refuse(&format!("{word} wants a whole number, and {value} is none")))
+    number.unwrap_or_else(|_| {
+        exit_with_usage_error(&format!("{word} wants a whole number, and {value} is none"))
+    })
 }
 
-/// The command line makes no sense.
-fn refuse(why: &str) -> ! {
+/// Reports an invalid command line and exits.
+fn exit_with_usage_error(why: &str) -> ! {
     eprintln!("error: {why}");
     std::process::exit(2)
 }

@@ -1,4 +1,4 @@
-//! A few clients that put all the time, and how long that takes.
+//! Clients that put values continuously, and their latency.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -8,44 +8,44 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 use tonic::transport::Channel;
 
-use crate::recipe::{line_to, put};
+use crate::recipe::{channel_to, put};
 
-/// How many put at a time.
-pub const FEW: usize = 4;
+/// Number of concurrent writers.
+pub const CONTINUOUS_WRITERS: usize = 4;
 
-/// How many keys there are.
+/// Number of keys.
 const KEYS: usize = 100_000;
 
-/// How many bytes each value has.
+/// Bytes of each value.
 pub const VALUE: usize = 24;
 
-/// A few who put all the time.
+/// Clients that put values continuously.
 pub struct Load {
     is_over: Arc<AtomicBool>,
     puts: Arc<AtomicU64>,
-    /// The longest that one took, in microseconds, since it was last told.
+    /// Longest latency since the last report, in microseconds.
     slowest: Arc<AtomicU64>,
     since: Instant,
     tasks: JoinSet<()>,
 }
 
-/// How fast they were.
+/// Rate and latency of a load.
 pub struct Pace {
-    /// How many puts a second.
+    /// Puts per second.
     pub rate: f64,
-    /// How long the slowest took.
+    /// Longest latency of a put.
     pub slowest: Duration,
 }
 
 impl Load {
-    /// Of clients that pause after each put.
-    pub fn begin(members: &[SocketAddr], pause: Duration) -> Load {
+    /// Starts clients that pause after each put.
+    pub fn start(members: &[SocketAddr], pause: Duration) -> Load {
         let (is_over, puts, slowest) =
             <(Arc<AtomicBool>, Arc<AtomicU64>, Arc<AtomicU64>)>::default();
         let mut tasks = JoinSet::new();
-        for writer in 0..FEW {
+        for writer in 0..CONTINUOUS_WRITERS {
             let (is_over, puts, slowest) = (is_over.clone(), puts.clone(), slowest.clone());
-            let channel = line_to(members[writer % members.len()]);
+            let channel = channel_to(members[writer % members.len()]);
             tasks.spawn(async move {
                 while !is_over.load(Ordering::Relaxed) {
                     let begun = Instant::now();
@@ -62,7 +62,7 @@ impl Load {
         Load { is_over, puts, slowest, since: Instant::now(), tasks }
     }
 
-    /// How fast they were since this was last asked.
+    /// Returns the pace since the last call.
     pub fn pace(&mut self) -> Pace {
         let puts = self.puts.swap(0, Ordering::Relaxed);
         let slowest = Duration::from_micros(self.slowest.swap(0, Ordering::Relaxed));
@@ -70,7 +70,7 @@ impl Load {
         Pace { rate: puts as f64 / since.elapsed().as_secs_f64(), slowest }
     }
 
-    /// Ends them, and says how fast they were since this was last asked.
+    /// Stops the clients and returns the pace since the last call.
     pub async fn end(mut self) -> Pace {
         self.is_over.store(true, Ordering::Relaxed);
         while self.tasks.join_next().await.is_some() {}
@@ -78,7 +78,7 @@ impl Load {
     }
 }
 
-/// Puts some key, and again if that fails.
+/// Puts a random key, and repeats it after a failure.
 pub async fn put_one(channel: &Channel) {
     let key = format!("away/{}", fastrand::usize(..KEYS)).into_bytes();
     while let Err(status) = put(channel, key.clone(), vec![7; VALUE]).await {

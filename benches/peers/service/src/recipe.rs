@@ -1,5 +1,5 @@
-//! The lock of etcd as its own client makes it (`etcdctl lock`, the package `concurrency` of the Go
-//! client 3.5): one lease a session, a key in the queue, the wait for whoever is ahead, the
+//! The lock of etcd as its own client implements it (`etcdctl lock`, the package `concurrency` of
+//! the Go client 3.5): one lease per session, a key in the queue, the wait for the predecessor, the
 //! deletion.
 
 use std::collections::VecDeque;
@@ -28,13 +28,13 @@ use tonic_prost::ProstCodec;
 
 use crate::sessions::Seen;
 
-/// The time to live of a session, as `etcdctl lock` has it.
+/// TTL of a session, as in `etcdctl lock`.
 const TTL: i64 = 10;
 
 pub const RANGE: &str = "/etcdserverpb.KV/Range";
 pub const TXN: &str = "/etcdserverpb.KV/Txn";
 
-/// One client with one session, and one connection at a time.
+/// A client with one session and one connection at a time.
 pub struct Recipe {
     members: Vec<SocketAddr>,
     at: usize,
@@ -45,10 +45,10 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    /// Connects to the members, and begins a session.
-    pub async fn begin(members: &[SocketAddr], first: usize, name: &str) -> Recipe {
+    /// Connects to the members and starts a session.
+    pub async fn start(members: &[SocketAddr], first: usize, name: &str) -> Recipe {
         let at = first % members.len();
-        let channel = line_to(members[at]);
+        let channel = channel_to(members[at]);
         let asked = rpc::LeaseGrantRequest { ttl: TTL, id: 0 };
         let granted: Result<rpc::LeaseGrantResponse, Status> =
             ask(&channel, "/etcdserverpb.Lease/LeaseGrant", asked).await;
@@ -57,15 +57,15 @@ impl Recipe {
         Recipe { members: members.to_vec(), at, channel, lease, name: name.to_owned(), keeper }
     }
 
-    /// Goes on with the next member.
-    pub fn move_on(&mut self) {
+    /// Moves to the next member.
+    pub fn use_next_member(&mut self) {
         self.at = (self.at + 1) % self.members.len();
-        self.channel = line_to(self.members[self.at]);
+        self.channel = channel_to(self.members[self.at]);
         self.keeper.abort();
         self.keeper = tokio::spawn(keep(self.channel.clone(), self.lease));
     }
 
-    /// Enters the lock and leaves it.
+    /// Acquires the lock and releases it.
     pub async fn cycle(&mut self) -> Result<(), Status> {
         let key = format!("{}/{:x}", self.name, self.lease).into_bytes();
         let answer: rpc::TxnResponse = ask(&self.channel, TXN, self.acquire(&key)).await?;
@@ -80,7 +80,7 @@ impl Recipe {
             self.wait(own, revision).await?;
             let asked = rpc::RangeRequest { key: key.clone(), ..Default::default() };
             let seen: rpc::RangeResponse = ask(&self.channel, RANGE, asked).await?;
-            assert_eq!(seen.kvs.len(), 1, "a session lives while it is kept");
+            assert_eq!(seen.kvs.len(), 1, "the session is alive");
         }
         let asked = rpc::DeleteRangeRequest { key, ..Default::default() };
         let path = "/etcdserverpb.KV/DeleteRange";
@@ -118,7 +118,7 @@ impl Recipe {
         }
     }
 
-    /// Waits until nobody is ahead: for the next older key, one after the other.
+    /// Waits for the older keys, one after the other.
     async fn wait(&self, own: i64, revision: i64) -> Result<(), Status> {
         loop {
             let asked = rpc::RangeRequest {
@@ -129,16 +129,16 @@ impl Recipe {
             };
             let ahead: rpc::RangeResponse = ask(&self.channel, RANGE, asked).await?;
             let Some(ahead) = ahead.kvs.into_iter().next() else { return Ok(()) };
-            self.gone(ahead.key, revision).await?;
+            self.wait_deleted(ahead.key, revision).await?;
         }
     }
 
-    async fn gone(&self, key: Vec<u8>, start_revision: i64) -> Result<(), Status> {
+    async fn wait_deleted(&self, key: Vec<u8>, start_revision: i64) -> Result<(), Status> {
         let create = rpc::WatchCreateRequest { key, start_revision, ..Default::default() };
-        // As long as more could be asked, the member would not be told that nobody listens.
+        // Closing the request side would hide a cancellation from the member.
         let (_asks, mut answers) = watch(&self.channel, create).await?;
         while let Some(answer) = answers.message().await? {
-            // One event tells of a deletion; the first answer has none.
+            // Each event is a deletion; the first response has none.
             if answer.events.iter().any(|event| event.r#type == 1) {
                 return Ok(());
             }
@@ -153,14 +153,14 @@ impl Drop for Recipe {
     }
 }
 
-/// Watches: what more could be asked with, and what is answered.
+/// Opens a watch. Returns the request side and the responses.
 pub async fn watch(
     channel: &Channel,
     create: rpc::WatchCreateRequest,
 ) -> Result<(mpsc::Sender<rpc::WatchRequest>, Streaming<rpc::WatchResponse>), Status> {
     let asked = rpc::WatchRequest { request_union: Some(RequestUnion::CreateRequest(create)) };
     let (asks, more) = mpsc::channel(1);
-    asks.try_send(asked).expect("there is room for one");
+    asks.try_send(asked).expect("the channel is open");
     let mut grpc = ready(channel).await?;
     let codec = ProstCodec::<rpc::WatchRequest, rpc::WatchResponse>::default();
     let path = PathAndQuery::from_static("/etcdserverpb.Watch/Watch");
@@ -168,15 +168,15 @@ pub async fn watch(
     Ok((asks, grpc.streaming(asked, path, codec).await?.into_inner()))
 }
 
-/// A connection to a member, made when it is wanted, and once more where it broke.
-pub fn line_to(to: SocketAddr) -> Channel {
+/// Returns a channel to a member that connects on demand and reconnects.
+pub fn channel_to(to: SocketAddr) -> Channel {
     let endpoint = Endpoint::from_shared(format!("http://{to}")).expect("an address");
-    // A key that comes again after its watch was dropped counts against the connection, in `h2`, as
-    // a flood of small frames: half of the window is allowed.
+    // `h2` counts events for cancelled watches as a flood of small frames: half of the window is
+    // allowed.
     endpoint.tcp_nodelay(true).initial_connection_window_size(1 << 30).connect_lazy()
 }
 
-/// Whom a member takes for the leader.
+/// Returns the leader that a member knows.
 pub async fn leader(members: &[SocketAddr], asked: usize) -> Option<usize> {
     let status = status(members[asked]).await?;
     for (index, member) in members.iter().enumerate() {
@@ -188,11 +188,11 @@ pub async fn leader(members: &[SocketAddr], asked: usize) -> Option<usize> {
     None
 }
 
-/// What a member says of itself, if it answers.
+/// Returns the status of a member, if it responds.
 pub async fn status(of: SocketAddr) -> Option<rpc::StatusResponse> {
     let asked = rpc::StatusRequest::default();
     let path = "/etcdserverpb.Maintenance/Status";
-    let answer = timeout(Duration::from_secs(1), ask(&line_to(of), path, asked)).await;
+    let answer = timeout(Duration::from_secs(1), ask(&channel_to(of), path, asked)).await;
     answer.ok()?.ok()
 }
 
@@ -203,7 +203,7 @@ pub async fn put(channel: &Channel, key: Vec<u8>, value: Vec<u8>) -> Result<(), 
     Ok(())
 }
 
-/// Renews a lease three times in its length, on one stream.
+/// Renews a lease three times per TTL, on one stream.
 async fn keep(channel: Channel, id: i64) {
     loop {
         let pause = Duration::from_millis(TTL.unsigned_abs() * 1000 / 3);
@@ -222,11 +222,11 @@ async fn keep(channel: Channel, id: i64) {
     }
 }
 
-/// Leases that one connection keeps alive, on one stream.
+/// Leases that one connection renews, on one stream.
 pub struct Leases(JoinHandle<()>);
 
 impl Leases {
-    /// Has so many granted, 32 at a time, and renews them from then on.
+    /// Grants leases, 32 at a time, and renews them.
     pub async fn keep(channel: Channel, count: usize, seen: Arc<Seen>) -> Leases {
         let mut ids = Vec::with_capacity(count);
         let mut granting = JoinSet::new();
@@ -254,7 +254,7 @@ impl Drop for Leases {
     }
 }
 
-/// Renews all of them again and again, spread over a third of their time.
+/// Renews all leases repeatedly, spread over a third of the TTL.
 async fn renew(channel: Channel, ids: Vec<i64>, seen: Arc<Seen>) {
     let sent: Arc<Mutex<VecDeque<Instant>>> = Arc::default();
     let pause = Duration::from_millis(TTL.unsigned_abs() * 1000 / 3) / (ids.len() as u32 / 10);
@@ -264,7 +264,7 @@ async fn renew(channel: Channel, ids: Vec<i64>, seen: Arc<Seen>) {
         let now: Vec<_> = (0..10)
             .map(|_| {
                 next = (next + 1) % ids.len();
-                times.lock().expect("nobody panics with it").push_back(Instant::now());
+                times.lock().expect("not poisoned").push_back(Instant::now());
                 rpc::LeaseKeepAliveRequest { id: ids[next] }
             })
             .collect();
@@ -275,8 +275,8 @@ async fn renew(channel: Channel, ids: Vec<i64>, seen: Arc<Seen>) {
     let mut grpc = ready(&channel).await.expect("a member accepts");
     let answers = grpc.streaming(Asked::new(asked), path, codec).await.expect("a stream");
     let mut answers = answers.into_inner();
-    while let Some(answer) = answers.message().await.expect("renewals are answered") {
-        let sent = sent.lock().expect("nobody panics with it").pop_front();
+    while let Some(answer) = answers.message().await.expect("a response to the renewal") {
+        let sent = sent.lock().expect("not poisoned").pop_front();
         let took = sent.map_or(Duration::ZERO, |sent| sent.elapsed());
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         seen.slowest.fetch_max(micros, Ordering::Relaxed);
@@ -291,7 +291,7 @@ async fn ready(channel: &Channel) -> Result<Grpc<Channel>, Status> {
     Ok(grpc)
 }
 
-/// Asks something, whose answer may be large.
+/// Sends a request whose response may be large.
 pub async fn ask<Q, A>(channel: &Channel, path: &'static str, asked: Q) -> Result<A, Status>
 where
     Q: Message + 'static,

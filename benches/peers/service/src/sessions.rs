@@ -1,4 +1,5 @@
-//! How many sessions a service holds: leases of ten seconds, each renewed three times in that.
+//! Number of sessions that a service can hold: leases of ten seconds, each renewed three times per
+//! TTL.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,56 +10,63 @@ use tokio::time::sleep;
 
 use crate::Options;
 use crate::cluster::{Cluster, MEMBERS, memory};
-use crate::recipe::{Leases, line_to};
+use crate::recipe::{Leases, channel_to};
 use crate::side::Kind;
 
-/// How many leases one connection has.
-const EACH: usize = 1000;
+/// Number of leases of one connection.
+const LEASES_PER_CONNECTION: usize = 1000;
 
-/// For how long they are held.
-const LONG: Duration = Duration::from_secs(60);
+/// Duration of the measurement.
+const DURATION: Duration = Duration::from_secs(60);
 
-/// What is seen of all of them.
+/// Counters of all leases.
 #[derive(Debug, Default)]
 pub struct Seen {
-    /// Renewals that were answered with a time to live.
+    /// Renewals that succeeded.
     pub renewed: AtomicU64,
-    /// Those that were answered with none: the lease was over.
+    /// Renewals of leases that had expired.
     pub expired: AtomicU64,
-    /// The longest that an answer took, in microseconds.
+    /// Longest latency of a renewal, in microseconds.
     pub slowest: AtomicU64,
 }
 
-/// Prints what came of it.
+/// Runs the measurement and prints the results.
 pub async fn report(options: &Options) {
     let folder = tempfile::tempdir_in(&options.place).expect("a folder");
     let cluster = Cluster::start(Kind::Tenure, &options.programs, folder.path()).await;
-    cluster.led().await;
+    cluster.leader().await;
     sleep(Duration::from_secs(1)).await;
     let (seen, before) = (Arc::new(Seen::default()), memory(&cluster));
     let (mut granting, mut all) = (JoinSet::new(), Vec::new());
     let begun = Instant::now();
-    for place in 0..options.sessions.div_ceil(EACH) {
-        let channel = line_to(cluster.clients()[place % MEMBERS]);
-        granting.spawn(Leases::keep(channel, EACH, seen.clone()));
+    for place in 0..options.sessions.div_ceil(LEASES_PER_CONNECTION) {
+        let channel = channel_to(cluster.clients()[place % MEMBERS]);
+        granting.spawn(Leases::keep(channel, LEASES_PER_CONNECTION, seen.clone()));
         if granting.len() == 8 {
             all.extend(granting.join_next().await);
         }
     }
     all.extend(granting.join_all().await.into_iter().map(Ok));
-    println!("{} leases were granted in {:.1?}", all.len() * EACH, begun.elapsed());
+    println!(
+        "{} leases were granted in {:.1?}",
+        all.len() * LEASES_PER_CONNECTION,
+        begun.elapsed()
+    );
     let begun = Instant::now();
     let (renewed, mut most) = (seen.renewed.load(Ordering::Relaxed), memory(&cluster));
-    while begun.elapsed() < LONG {
+    while begun.elapsed() < DURATION {
         sleep(Duration::from_secs(5)).await;
         let now = memory(&cluster);
         most = std::array::from_fn(|at| most[at].max(now[at]));
     }
     let renewed = seen.renewed.load(Ordering::Relaxed) - renewed;
-    let count = (all.len() * EACH) as f64;
+    let count = (all.len() * LEASES_PER_CONNECTION) as f64;
     let bytes = (0..MEMBERS).map(|at| (most[at] - before[at]) as f64 / count);
     let bytes: Vec<String> = bytes.map(|bytes| format!("{bytes:.0}")).collect();
-    println!("in {LONG:?} {:.0} a second were renewed", renewed as f64 / LONG.as_secs_f64());
+    println!(
+        "in {DURATION:?} {:.0} a second were renewed",
+        renewed as f64 / DURATION.as_secs_f64()
+    );
     println!("the slowest took {} ms", seen.slowest.load(Ordering::Relaxed) / 1000);
     println!("{} were over before their time", seen.expired.load(Ordering::Relaxed));
     println!("bytes a session, at each member: {}", bytes.join(", "));

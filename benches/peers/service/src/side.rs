@@ -1,4 +1,4 @@
-//! The sides that are compared: a service, and a client of it.
+//! The sides of the comparison: a service, and a client of it.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -11,45 +11,45 @@ use crate::cluster::MEMBERS;
 use crate::recipe::Recipe;
 use crate::zookeeper::Queue;
 
-/// A service.
+/// A service to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// etcd.
+    /// The service etcd.
     Etcd,
-    /// ZooKeeper.
+    /// The service ZooKeeper.
     ZooKeeper,
-    /// `tenure serve`.
+    /// The service `tenure serve`.
     Tenure,
 }
 
-/// What the services are.
+/// Programs of the services.
 #[derive(Clone, Debug)]
 pub struct Programs {
-    /// The program `etcd`.
+    /// Path of `etcd`.
     pub etcd: PathBuf,
-    /// The library of ZooKeeper, as Debian installs it; without it, that is left out.
+    /// Path of the library of ZooKeeper, as Debian installs it; `None` to omit ZooKeeper.
     pub zookeeper: Option<PathBuf>,
-    /// The program `tenure`.
+    /// Path of `tenure`.
     pub tenure: PathBuf,
 }
 
 /// A column of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// etcd with what its own client does.
+    /// etcd with the requests of its own client.
     Etcd,
-    /// ZooKeeper with what its documentation says of locks.
+    /// ZooKeeper with the lock of its documentation.
     ZooKeeper,
-    /// `tenure serve` with what the client of etcd does.
+    /// `tenure serve` with the requests of etcd's client.
     TenureByRecipe,
-    /// `tenure serve` with `tenure-client`, which waits until a release is confirmed.
+    /// `tenure serve` with `tenure-client`, waiting until each release is committed.
     TenureReleased,
-    /// The same, which drops the guard and goes on.
+    /// `tenure serve` with `tenure-client`, dropping the guard.
     TenureDropped,
 }
 
 impl Side {
-    /// All of them, in the order of the table.
+    /// All sides, in the order of the table.
     pub const ALL: [Side; 5] = [
         Side::Etcd,
         Side::ZooKeeper,
@@ -58,7 +58,7 @@ impl Side {
         Side::TenureDropped,
     ];
 
-    /// Which service that is.
+    /// Returns the service of this side.
     pub const fn kind(self) -> Kind {
         match self {
             Side::Etcd => Kind::Etcd,
@@ -67,7 +67,7 @@ impl Side {
         }
     }
 
-    /// What it is called in the table.
+    /// Returns the heading of the column.
     pub const fn name(self) -> &'static str {
         match self {
             Side::Etcd => "etcd",
@@ -79,24 +79,24 @@ impl Side {
     }
 }
 
-/// A client with a session that enters one lock and leaves it, over and over.
+/// A client with a session that acquires and releases one lock repeatedly.
 pub enum Claimant {
-    /// What the client of etcd does.
+    /// The requests of etcd's client.
     Recipe(Recipe),
-    /// What the documentation of ZooKeeper describes.
+    /// The lock of ZooKeeper's documentation.
     Queue(Queue),
-    /// `tenure-client`.
+    /// The client library `tenure-client`.
     Own { session: Session, name: String, drops: bool },
 }
 
 impl Claimant {
-    /// Begins a session at a member, and at the ones after it where that is gone.
-    pub async fn begin(side: Side, members: &[SocketAddr], first: usize, name: &str) -> Claimant {
+    /// Starts a session at a member, or at the next one that responds.
+    pub async fn start(side: Side, members: &[SocketAddr], first: usize, name: &str) -> Claimant {
         match side {
             Side::Etcd | Side::TenureByRecipe => {
-                Claimant::Recipe(Recipe::begin(members, first, name).await)
+                Claimant::Recipe(Recipe::start(members, first, name).await)
             }
-            Side::ZooKeeper => Claimant::Queue(Queue::begin(members, name).await),
+            Side::ZooKeeper => Claimant::Queue(Queue::start(members, name).await),
             Side::TenureReleased | Side::TenureDropped => {
                 let endpoints = members.iter().map(|it| format!("http://{it}"));
                 let client = Client::connect(endpoints).await.expect("a member accepts");
@@ -107,7 +107,7 @@ impl Claimant {
         }
     }
 
-    /// Enters the lock and leaves it once.
+    /// Acquires and releases the lock once.
     pub async fn cycle(&mut self) -> Result<(), String> {
         match self {
             Claimant::Recipe(recipe) => recipe.cycle().await.map_err(|it| it.to_string()),
@@ -122,13 +122,13 @@ impl Claimant {
         }
     }
 
-    /// The same, however often it takes: at once with each of the members, and then after a pause.
-    pub async fn cycle_at_last(&mut self) {
+    /// Repeats a cycle until it succeeds: once with each member, then after a pause.
+    pub async fn cycle_until_success(&mut self) {
         let mut failures = 0;
         while self.cycle().await.is_err() {
             failures += 1;
             if let Claimant::Recipe(recipe) = self {
-                recipe.move_on();
+                recipe.use_next_member();
             }
             if failures % MEMBERS == 0 {
                 sleep(Duration::from_millis(10)).await;

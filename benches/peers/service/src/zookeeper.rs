@@ -1,23 +1,23 @@
 //! The lock of ZooKeeper as its documentation describes it (*ZooKeeper Recipes and Solutions*,
-//! "Locks"): an ephemeral node in a queue, the wait for the one ahead, the deletion.
+//! "Locks"): an ephemeral node in a queue, the wait for the predecessor, the deletion.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use zookeeper_client::{Acls, Client, CreateMode, Error};
 
-/// The time to live of a session, the same as on the other sides.
+/// Session timeout, equal to the TTL of the other sides.
 const SESSION: Duration = Duration::from_secs(10);
 
-/// One client with one session. The library finds another member where one is gone.
+/// A client with one session. The library reconnects to other members.
 pub struct Queue {
     client: Client,
     folder: String,
 }
 
 impl Queue {
-    /// Connects to the members, and begins a session.
-    pub async fn begin(members: &[SocketAddr], name: &str) -> Queue {
+    /// Connects to the members and starts a session.
+    pub async fn start(members: &[SocketAddr], name: &str) -> Queue {
         let members: Vec<String> = members.iter().map(SocketAddr::to_string).collect();
         let client = Client::connector()
             .session_timeout(SESSION)
@@ -33,7 +33,7 @@ impl Queue {
         Queue { client, folder }
     }
 
-    /// Enters the lock and leaves it.
+    /// Acquires the lock and releases it.
     pub async fn cycle(&mut self) -> Result<(), Error> {
         let in_line = CreateMode::EphemeralSequential.with_acls(Acls::anyone_all());
         let (_, place) = self.client.create(&format!("{}/at-", self.folder), &[], &in_line).await?;
@@ -48,14 +48,14 @@ impl Queue {
         self.client.delete(&format!("{}/{own}", self.folder), None).await
     }
 
-    /// Who is next before a place in the queue.
+    /// Returns the predecessor of a node in the queue.
     async fn ahead_of(&self, own: &str) -> Result<Option<String>, Error> {
         let places = self.client.list_children(&self.folder).await?;
         Ok(places.into_iter().filter(|it| it.as_str() < own).max())
     }
 }
 
-/// Whether a member leads: it says so in four letters.
+/// Returns true if a member reports to be the leader, by its four-letter command.
 pub async fn leads(member: SocketAddr) -> Option<bool> {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 

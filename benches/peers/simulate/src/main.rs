@@ -1,10 +1,10 @@
-//! The simulator of Tenure beside turmoil and madsim: two processes, one message back and
-//! forth, all in one table.
+//! Tenure's simulator compared with turmoil and madsim: two processes exchange one message, all in
+//! one table.
 //!
-//! `cargo run --release` in this directory. Each peer plays ping-pong in its own idiom over its
-//! own simulated network: turmoil over TCP streams, madsim over its endpoints. They simulate
-//! whole programs with sockets and tasks, where Tenure simulates state machines; that is the
-//! difference in what they can run, and this is what it costs.
+//! `cargo run --release` in this directory. Each tool plays ping-pong in its own idiom over its own
+//! simulated network: turmoil over TCP streams, madsim over its endpoints. They simulate whole
+//! programs with sockets and tasks, and Tenure simulates state machines. The figures show the cost
+//! of that difference.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use tenure_core::{Effects, Group, ProcessId, Protocol, labelled};
-use tenure_sim::{Settings, Simulation, Span, Watch};
+use tenure_sim::{Distribution, Instrumentation, Settings, Simulation};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 fn main() {
-    let tenure = best(|| tenure(4_000_000, Watch::default()));
+    let tenure = best(|| tenure(4_000_000, Instrumentation::default()));
     let bare = best(|| tenure_bare(4_000_000));
     let turmoil = best(|| turmoil(200_000));
     let madsim = best(|| madsim(200_000));
@@ -32,7 +32,7 @@ fn main() {
     row("madsim 0.2, endpoints", madsim);
 }
 
-/// The better of two runs, in messages per second.
+/// Returns the better of two runs, in messages per second.
 fn best(run: impl Fn() -> u64) -> f64 {
     let once = || {
         let start = Instant::now();
@@ -82,15 +82,15 @@ impl Protocol for Player {
 }
 
 fn tenure_bare(messages: u64) -> u64 {
-    tenure(messages, Watch::NOTHING)
+    tenure(messages, Instrumentation::NOTHING)
 }
 
-fn tenure(messages: u64, watch: Watch) -> u64 {
+fn tenure(messages: u64, instrumentation: Instrumentation) -> u64 {
     let mut settings = Settings::new(2);
-    settings.network.latency = Span::between_units(1, 2).into();
-    settings.watch = watch;
-    let each = u32::try_from(messages / 2).expect("it fits");
-    let report = Simulation::<Player>::new(each, settings).run().expect("it makes sense");
+    settings.network.latency = Distribution::between_units(1, 2).into();
+    settings.instrumentation = watch;
+    let each = u32::try_from(messages / 2).expect("a valid count");
+    let report = Simulation::<Player>::new(each, settings).run().expect("valid settings");
     report.metrics.sent
 }
 

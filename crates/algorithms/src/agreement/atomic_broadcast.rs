@@ -1,8 +1,8 @@
-//! Atomic broadcast: one consensus after the other decides what all deliver next.
+//! Atomic broadcast: a sequence of consensus instances decides the next item to deliver.
 //!
 //! T. D. Chandra and S. Toueg, *Unreliable failure detectors for reliable distributed systems*,
 //! JACM 43(2), 1996: the reduction of atomic broadcast to consensus, here with Paxos, and with one
-//! item for each decision where the paper takes a set.
+//! item per decision where the paper decides on a set.
 //!
 //! | | |
 //! |---|---|
@@ -11,22 +11,22 @@
 //! | messages per item | (N − 1)² of the reliable broadcast, 5(N − 1) of Paxos where one leads |
 //! | delay | 1 message to the leader, and Paxos's 4 or 5 |
 //!
-//! **Why it is right.** An item is sent to all by a reliable broadcast, and then awaits its turn.
-//! Whoever has items that wait proposes the first of them to the next consensus. What the *k*-th
-//! consensus decides everybody delivers as its *k*-th item, when it has delivered the *k* − 1
-//! before; all decide alike, so all deliver in one order, and nobody leaves anything out. A process
-//! proposes to the *k*-th only what it has not delivered, and has delivered all that was decided
-//! before: so no item is decided twice. What one who stays up has got all such get, and so all have
-//! something to propose to the same consensus, as consensus demands; and an item that waits at
-//! everybody is proposed by everybody in the end, so that it is decided.
+//! **Why it is right.** An item is sent by reliable broadcast and then waits to be ordered. A
+//! process with waiting items proposes the first one to the next consensus. Each process delivers
+//! the decision of the *k*-th consensus as its *k*-th item, after the *k* − 1 items before. All
+//! processes see the same decisions, so they deliver in the same order without gaps. A process
+//! proposes to the *k*-th instance only items that it has not delivered, after delivering all
+//! earlier decisions, so no item is decided twice. Reliable broadcast gives every live process the
+//! same items, so all have a proposal for the same instance, as consensus requires. An item that
+//! waits everywhere is eventually proposed by every process, and decided.
 //!
-//! Every consensus is kept, since one who comes late may still ask for it.
+//! All consensus instances are kept, since a slow process may still ask for them.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use tenure_core::service::broadcast::{Command, Event, Item};
-use tenure_core::service::{Of, consensus};
+use tenure_core::service::{Tagged, consensus};
 use tenure_core::theory::Theory;
 use tenure_core::{
     Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Group, Input, Label, Labelled,
@@ -39,35 +39,35 @@ use super::reliable_broadcast::{self, ReliableBroadcast};
 use crate::Variants;
 use crate::variants::switches;
 
-/// One process.
+/// State of one process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AtomicBroadcast {
     group: Group,
     variants: Variants<Switch>,
     detector: Omega,
     relay: ReliableBroadcast,
-    /// `R_delivered` without `A_delivered`: what awaits its turn.
+    /// `R_delivered` minus `A_delivered`: items that wait to be ordered.
     waiting: BTreeSet<Item>,
-    /// `A_delivered`.
+    /// `A_delivered`: items delivered to the user.
     delivered: BTreeSet<Item>,
-    /// By number, from 1: the consensus on the item of that number.
+    /// Consensus instances by number, from 1.
     turns: BTreeMap<u64, Paxos>,
-    /// What was decided before its turn.
+    /// Decisions of later instances, received early.
     ahead: BTreeMap<u64, Item>,
-    /// `k`: which item we deliver next.
+    /// `k`: number of the next item to deliver.
     next: u64,
-    /// The last consensus to which we have proposed.
+    /// Number of the last instance to which this process proposed.
     proposed: u64,
 }
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// Of the reliable broadcast.
+    /// A message of the reliable broadcast.
     Relay(reliable_broadcast::Message),
-    /// Of the consensus of this number.
-    Turn(Of<u64, paxos::Message>),
+    /// A message of a numbered consensus instance.
+    Turn(Tagged<u64, paxos::Message>),
 }
 
 impl Labelled for Message {
@@ -81,10 +81,10 @@ impl Labelled for Message {
 
 switches! {
     NoOrder = "no-order", unsound,
-        "an item is delivered as soon as it comes, as by a reliable broadcast"
+        "an item is delivered when it arrives, as by a reliable broadcast"
         => "", "-n 2";
     AsDecided = "as-decided", unsound,
-        "an item is delivered when its decision is heard, whether or not it is its turn"
+        "an item is delivered as soon as its decision is known, even before its turn"
         => "", "-n 2";
 }
 
@@ -127,7 +127,7 @@ impl Protocol for AtomicBroadcast {
     fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         match message {
             Message::Relay(message) => self.relay(Input::Message { from, message }, fx),
-            Message::Turn(Of { key: turn, inner: message }) => {
+            Message::Turn(Tagged { key: turn, inner: message }) => {
                 self.at_turn(turn, Input::Message { from, message }, fx);
             }
         }
@@ -143,13 +143,13 @@ impl Protocol for AtomicBroadcast {
         for turn in begun {
             self.at_turn(turn, Input::Suspicion { peer, verdict }, fx);
         }
-        self.detector.hear(peer, verdict);
+        self.detector.on_verdict(peer, verdict);
         self.propose(fx);
     }
 }
 
 impl AtomicBroadcast {
-    /// A step of the reliable broadcast, of which we learn what there is to deliver.
+    /// Runs a step of the reliable broadcast and handles the items it delivers.
     fn relay(&mut self, input: Input<ReliableBroadcast>, fx: &mut impl Effects<Self>) {
         let (_, got) = fx.lift(Message::Relay, |timer| timer, |fx| self.relay.step(input, fx));
         for Event::Delivered { item } in got {
@@ -161,11 +161,11 @@ impl AtomicBroadcast {
         }
     }
 
-    /// A step of the consensus on an item, which perhaps begins with it.
+    /// Runs a step of a consensus instance, and creates the instance first if necessary.
     fn at_turn(&mut self, turn: u64, input: Input<Paxos>, fx: &mut impl Effects<Self>) {
         let (group, detector) = (self.group, &self.detector);
         let turns = &mut self.turns;
-        let of_turn = move |inner| Message::Turn(Of { key: turn, inner });
+        let of_turn = move |inner| Message::Turn(Tagged { key: turn, inner });
         let (_, decisions) = fx.lift(
             of_turn,
             |timer: Never| match timer {},
@@ -185,7 +185,7 @@ impl AtomicBroadcast {
         }
     }
 
-    /// Proposes the first item that waits to the next consensus, once.
+    /// Proposes the first waiting item to the next instance, at most once per instance.
     fn propose(&mut self, fx: &mut impl Effects<Self>) {
         while let Some(item) = self.waiting.first()
             && self.proposed < self.next
@@ -215,14 +215,14 @@ impl AtomicBroadcast {
         }
     }
 
-    /// An item as a consensus knows it.
+    /// Encodes an item as a consensus value.
     fn value(&self, item: Item) -> u64 {
         item.number.wrapping_mul(self.group.size().into()).wrapping_add(item.from.0.into())
     }
 
     fn item(&self, value: u64) -> Item {
         let size = u64::from(self.group.size());
-        let from = u32::try_from(value % size).expect("a place in the group");
+        let from = u32::try_from(value % size).expect("sender index is below the group size");
         Item { from: ProcessId(from), number: value / size }
     }
 }
@@ -234,7 +234,7 @@ impl Algorithm for AtomicBroadcast {
             faults: Faults {
                 crashes: Crashes::Stop,
                 ..Faults::duplication("survives the crash of a minority; more cost progress")
-                    .of_majority()
+                    .with_majority()
             },
             detection: Detection::EventuallyPerfect,
             messages: Cost::per_agreement(
@@ -247,7 +247,7 @@ impl Algorithm for AtomicBroadcast {
             ..Card::agreement(
                 Service::Broadcast,
                 "atomic-broadcast",
-                "one consensus after the other decides what comes next",
+                "a sequence of consensus instances decides the order",
                 "Chandra and Toueg, JACM 43(2), 1996",
             )
             .promising([
@@ -259,7 +259,7 @@ impl Algorithm for AtomicBroadcast {
         }
     }
 
-    /// The highest ballot of any consensus.
+    /// Returns the highest ballot of any instance.
     fn highest_term(&self) -> u64 {
         self.turns.values().map(Paxos::highest_term).max().unwrap_or(0)
     }

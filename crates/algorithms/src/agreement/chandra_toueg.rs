@@ -1,5 +1,5 @@
-//! Chandra and Toueg's consensus: in each round another coordinator tries to have a majority adopt
-//! one estimate, and whoever suspects it goes on to the next.
+//! Chandra and Toueg's consensus: each round has another coordinator, which tries to have a
+//! majority adopt one estimate. A process that suspects the coordinator moves to the next round.
 //!
 //! T. D. Chandra and S. Toueg, *Unreliable failure detectors for reliable distributed systems*,
 //! JACM 43(2), 1996: the algorithm for ◇S.
@@ -8,25 +8,26 @@
 //! |---|---|
 //! | assumes | asynchronous, reliable channels in any order, a detector wrong finitely often |
 //! | survives | the crash of a minority, without return |
-//! | messages per decision | 3(N − 1) in a round, N(N − 1) to tell; more for rounds begun since |
+//! | messages per decision | 3(N − 1) in a round, N(N − 1) to announce; more for new rounds |
 //! | delay | 3 messages at the coordinator, 4 elsewhere |
 //!
-//! **Why it is right.** An estimate carries the number of the round in which it was adopted, its
-//! stamp. A coordinator that decides *v* in round *r* had a majority adopt *v* with stamp *r*. The
-//! coordinator of any later round gathers the estimates of a majority, one of whom adopted *v*, and
-//! takes one with the highest stamp; by induction over the rounds since *r* all whose stamp is *r*
-//! or higher are *v*. So *v* is proposed ever after, and nothing else is decided, whatever the
-//! detectors say.
+//! **Why it is right.** An estimate carries a stamp: the round in which it was adopted. A
+//! coordinator that decides *v* in round *r* had a majority adopt *v* with stamp *r*. The
+//! coordinator of any later round collects estimates from a majority, one of which adopted *v*, and
+//! takes one with the highest stamp. By induction over the rounds since *r*, every estimate with
+//! stamp *r* or higher is *v*. So only *v* is proposed from then on, and no other value is decided,
+//! whatever the detectors report.
 //!
-//! Nobody waits for ever: for a coordinator one waits until it proposes or is suspected, and who
-//! has crashed is suspected in the end; a coordinator waits for a majority, and a majority is up.
-//! Once there is somebody whom nobody suspects any more, the next round that it coordinates is
-//! refused by nobody, and it decides. A decision is told by a reliable broadcast: who hears of it
-//! sends it on before it decides. Everybody has to propose, for estimates of a majority are needed.
-//! Without a majority it blocks, and never errs.
+//! No process waits for ever. A process waits for a coordinator until it proposes or is suspected,
+//! and a crashed one is eventually suspected. A coordinator waits for a majority, and a majority is
+//! up. Once some process is no longer suspected by any other, no process refuses its next round,
+//! and it decides. A decision is sent by reliable broadcast: a process forwards it before deciding.
+//! Every process has to propose, since estimates of a majority are needed. Without a majority the
+//! algorithm blocks but stays safe.
 //!
-//! As in the paper, who has answered goes on to the next round at once, and only a coordinator
-//! stays for the answers; what comes from a round that one has not begun waits for it.
+//! As in the paper, a process moves to the next round as soon as it has responded, and only a
+//! coordinator stays for the responses. Messages of a later round wait until the process reaches
+//! it.
 
 use alloc::collections::BTreeMap;
 
@@ -41,77 +42,77 @@ use super::omega::Omega;
 use crate::Variants;
 use crate::variants::switches;
 
-/// One process.
+/// State of one process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ChandraToueg {
     group: Group,
     variants: Variants<Switch>,
     detector: Omega,
-    /// `estimate_p` and `ts_p`, once our user has proposed.
+    /// `estimate_p` and `ts_p`, once the user has proposed.
     estimate: Option<Estimate>,
-    /// `r_p`, from 1; 0 before we have proposed.
+    /// `r_p`, from 1; 0 before the user has proposed.
     round: u64,
     duty: Duty,
-    /// What comes before its time, by the order in which it is for us: its round, whether it is an
-    /// answer, and who sent it.
+    /// Messages that arrived early, ordered by when they apply: round, whether it is a response,
+    /// and sender.
     early: BTreeMap<(u64, bool, ProcessId), Message>,
     decided: Option<u64>,
 }
 
-/// What we do in our round.
+/// Duty of this process in its round.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Duty {
-    /// Phase 3: we await what the coordinator proposes.
+    /// Phase 3: waiting for the coordinator's proposal.
     Follow,
-    /// Phase 2, as the coordinator: we await estimates, and know the best of those.
+    /// Phase 2 at the coordinator: collecting estimates, with the best so far.
     Gather { of: ProcessSet, best: Estimate },
-    /// Phase 4, as the coordinator: we await answers to this.
+    /// Phase 4 at the coordinator: collecting responses to the proposal.
     Count { value: u64, answered: ProcessSet, refused: bool },
 }
 
-/// What a process would decide, as far as it knows.
+/// Value that a process would decide, as far as it knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Estimate {
-    /// In which round it was adopted; 0 if it is one's own.
+    /// Round in which it was adopted; 0 for the process's own proposal.
     stamp: u64,
-    /// What.
+    /// The proposed value.
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
     value: u64,
 }
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "You coordinate this round, and this is my estimate." Phase 1.
+    /// Phase 1: sends an estimate to the coordinator.
     Estimate {
-        /// Which round.
+        /// Number of the round.
         round: u64,
-        /// The estimate.
+        /// The sender's estimate.
         estimate: Estimate,
     },
-    /// "I coordinate this round: adopt this." Phase 2.
+    /// Phase 2: the coordinator asks all to adopt a value.
     Propose {
-        /// Which round.
+        /// Number of the round.
         round: u64,
-        /// What.
+        /// The proposed value.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         value: u64,
     },
-    /// "I have adopted it." Phase 3.
+    /// Phase 3: the sender adopted the proposal.
     Adopted {
-        /// In which round.
+        /// Number of the round.
         round: u64,
     },
-    /// "I suspected you, and have gone on." Phase 3.
+    /// Phase 3: the sender suspected the coordinator and moved to the next round.
     Refused {
-        /// In which round.
+        /// Number of the round.
         round: u64,
     },
-    /// "This is decided." Phase 4.
+    /// Phase 4: announces the decision.
     Decided {
-        /// What.
+        /// The decided value.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         value: u64,
     },
@@ -125,13 +126,13 @@ labelled!(
 
 switches! {
     OwnEstimate = "own-estimate", unsound,
-        "a coordinator proposes its own estimate, whatever others have adopted"
+        "a coordinator proposes its own estimate, regardless of adopted ones"
         => "", "-n 3 --false-suspicion 1 --term-max 3 --property agreement";
     Unstamped = "unstamped", unsound,
-        "who adopts an estimate does not note in which round"
+        "an adopted estimate is not stamped with its round"
         => "", "-n 3 --false-suspicion 1 --term-max 3 --property agreement";
     Patient = "patient", unsound,
-        "nobody suspects a coordinator, so everybody waits for one that has crashed"
+        "no process suspects a coordinator, so all wait for one that has crashed"
         => "", "-n 3 --crash 1";
 }
 
@@ -166,7 +167,7 @@ impl Protocol for ChandraToueg {
     fn on_command(&mut self, Command::Propose { value }: Command, fx: &mut impl Effects<Self>) {
         if self.estimate.is_none() {
             self.estimate = Some(Estimate { stamp: 0, value });
-            self.begin(fx);
+            self.start_round(fx);
         }
     }
 
@@ -181,9 +182,9 @@ impl Protocol for ChandraToueg {
         if self.decided.is_some() || round < self.round {
             return;
         }
-        let answers = matches!(message, Message::Adopted { .. } | Message::Refused { .. });
-        if round > self.round || answers && !matches!(self.duty, Duty::Count { .. }) {
-            self.early.insert((round, answers, from), message);
+        let is_response = matches!(message, Message::Adopted { .. } | Message::Refused { .. });
+        if round > self.round || is_response && !matches!(self.duty, Duty::Count { .. }) {
+            self.early.insert((round, is_response, from), message);
             return;
         }
         match message {
@@ -196,25 +197,25 @@ impl Protocol for ChandraToueg {
     }
 
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
-        self.detector.hear(peer, verdict);
-        self.give_up(fx);
+        self.detector.on_verdict(peer, verdict);
+        self.skip_suspected_coordinator(fx);
     }
 }
 
 impl ChandraToueg {
-    /// Who coordinates our round.
+    /// Returns the coordinator of the current round.
     fn coordinator(&self) -> ProcessId {
         let size = u64::from(self.group.size());
         let place = (self.round + size - 1) % size;
-        ProcessId(u32::try_from(place).expect("a place in the group"))
+        ProcessId(u32::try_from(place).expect("process index is below the group size"))
     }
 
     fn is_majority(&self, processes: &ProcessSet) -> bool {
         2 * processes.len() > self.group.size()
     }
 
-    /// Begins the next round.
-    fn begin(&mut self, fx: &mut impl Effects<Self>) {
+    /// Starts the next round.
+    fn start_round(&mut self, fx: &mut impl Effects<Self>) {
         let Some(estimate) = self.estimate.filter(|_| self.decided.is_none()) else { return };
         self.round += 1;
         let (round, me, coordinator) = (self.round, self.group.me(), self.coordinator());
@@ -225,20 +226,20 @@ impl ChandraToueg {
             self.duty = Duty::Follow;
             fx.send(coordinator, Message::Estimate { round, estimate });
         }
-        self.catch_up(fx);
+        self.handle_early(fx);
         if self.round == round {
-            self.give_up(fx);
+            self.skip_suspected_coordinator(fx);
         }
     }
 
-    /// Hears what came early and is in time now.
-    fn catch_up(&mut self, fx: &mut impl Effects<Self>) {
-        while let Some((&(round, answers, from), _)) = self.early.first_key_value() {
-            let counts = matches!(self.duty, Duty::Count { .. }) || !answers;
-            if round > self.round || round == self.round && !counts {
+    /// Handles early messages that now apply.
+    fn handle_early(&mut self, fx: &mut impl Effects<Self>) {
+        while let Some((&(round, is_response, from), _)) = self.early.first_key_value() {
+            let is_due = matches!(self.duty, Duty::Count { .. }) || !is_response;
+            if round > self.round || round == self.round && !is_due {
                 return;
             }
-            let message = self.early.remove(&(round, answers, from));
+            let message = self.early.remove(&(round, is_response, from));
             message.into_iter().for_each(|message| self.on_message(from, message, fx));
         }
     }
@@ -257,7 +258,7 @@ impl ChandraToueg {
         fx.broadcast(&self.group.peers(), Message::Propose { round, value });
         self.adopt(value);
         self.on_answer(self.group.me(), false, fx);
-        self.catch_up(fx);
+        self.handle_early(fx);
     }
 
     fn adopt(&mut self, value: u64) {
@@ -271,17 +272,17 @@ impl ChandraToueg {
         }
         self.adopt(value);
         fx.send(from, Message::Adopted { round: self.round });
-        self.begin(fx);
+        self.start_round(fx);
     }
 
-    /// Goes on where we wait for a coordinator that we suspect.
-    fn give_up(&mut self, fx: &mut impl Effects<Self>) {
+    /// Moves to the next round if it waits for a suspected coordinator.
+    fn skip_suspected_coordinator(&mut self, fx: &mut impl Effects<Self>) {
         let coordinator = self.coordinator();
         let waits = self.round > 0 && self.duty == Duty::Follow && self.decided.is_none();
         let suspects = self.detector.suspects(coordinator) && !self.variants.has(Switch::Patient);
         if waits && suspects {
             fx.send(coordinator, Message::Refused { round: self.round });
-            self.begin(fx);
+            self.start_round(fx);
         }
     }
 
@@ -292,12 +293,12 @@ impl ChandraToueg {
         let (value, answered, refused) = (*value, answered.clone(), *refused);
         match self.is_majority(&answered) {
             false => {}
-            true if refused => self.begin(fx),
+            true if refused => self.start_round(fx),
             true => self.decide(value, fx),
         }
     }
 
-    /// Reliable broadcast: whoever hears of a decision tells all the others first.
+    /// Reliable broadcast: forwards a new decision to all before deciding.
     fn decide(&mut self, value: u64, fx: &mut impl Effects<Self>) {
         if self.decided.is_none() {
             fx.broadcast(&self.group.peers(), Message::Decided { value });
@@ -318,7 +319,7 @@ impl Algorithm for ChandraToueg {
                     "survives the crash of a minority; a lost message or more crashes cost \
                      progress, and never agreement",
                 )
-                .of_majority()
+                .with_majority()
             },
             detection: Detection::EventuallyPerfect,
             messages: Cost::per_agreement("(N+3)(N−1), more for rounds", n * (n - 1), None),
@@ -334,7 +335,7 @@ impl Algorithm for ChandraToueg {
         }
     }
 
-    /// The round.
+    /// Returns the round.
     fn highest_term(&self) -> u64 {
         self.round
     }

@@ -1,4 +1,5 @@
-//! Chandy and Lamport's snapshot: a marker between the messages tells everybody when to look.
+//! Chandy and Lamport's snapshot: a marker in each channel separates messages sent before the
+//! snapshot from later ones.
 //!
 //! K. M. Chandy, L. Lamport, *Distributed snapshots: determining global states of distributed
 //! systems*, ACM Transactions on Computer Systems 3(1), 1985.
@@ -9,19 +10,19 @@
 //! | messages per snapshot | (N + 1)(N − 1): a marker on every channel, and N − 1 reports |
 //! | delay until it is complete | 3 messages |
 //!
-//! **Why it is right.** Whoever sees the first marker of a snapshot records its own state before
-//! it does anything else, and sends a marker on every channel before it sends anything else there.
-//! Channels keep their order, so what was sent before the sender's state was recorded arrives
-//! before its marker, and what was sent after, after it. The receiver has recorded by then. So
-//! nothing is in its state that the sender had not yet sent; and what comes before the marker, and
-//! after the receiver recorded, is just what was under way between the two: the channel's state.
-//! No process was stopped, and perhaps the group was never in this state. But it might have been:
-//! what happened from the first recording to the last can be put into another order, in which no
-//! process sees a difference, so that all of them record at once.
+//! **Why it is right.** A process that receives the first marker of a snapshot records its state
+//! before doing anything else, and sends a marker on every channel before any other message.
+//! Channels are FIFO. So messages sent before the sender recorded its state arrive before its
+//! marker, and later ones arrive after it. By then the receiver has recorded its state, so that
+//! state reflects no message that the sender had not yet sent. Messages that arrive before the
+//! marker but after the receiver recorded its state were in flight: they are the channel's state.
+//! No process is stopped, and the group may never have been in the recorded state. But it could
+//! have been: the events between the first and the last recording can be reordered, without a
+//! difference visible to any process, such that all processes record at once.
 //!
-//! The paper leaves open what is computed, and how the pieces are brought together. Here everybody
-//! has some tokens and may give them to others: no snapshot has more of them or fewer than there
-//! are. And everybody reports to the one who asked, which keeps the paper's markers as they are.
+//! The paper leaves the computation and the collection of results open. Here processes exchange
+//! tokens, whose total every snapshot must preserve, and each process reports to the initiator. The
+//! paper's markers are unchanged.
 
 use alloc::collections::BTreeMap;
 
@@ -34,67 +35,68 @@ use tenure_core::{
 
 use crate::variants::{Variants, switches};
 
-/// One process.
+/// State of one process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ChandyLamport {
     group: Group,
     variants: Variants<Switch>,
-    /// How many we have.
+    /// Number of tokens held.
     tokens: u64,
-    /// How many snapshots we have asked for.
+    /// Number of snapshots started by this process.
     begun: u64,
-    /// The snapshots that we have recorded, and of which some channel to us is still open.
+    /// Recorded snapshots for which some incoming channel is still open.
     recordings: BTreeMap<Snapshot, Recording>,
-    /// By number: those of ours that are not yet reported by everybody.
+    /// Own snapshots with missing reports, by number.
     collections: BTreeMap<u64, Collection>,
-    /// Whom we have not yet sent a marker: nobody, but in the variant that puts it off.
+    /// Processes that have not been sent a marker yet; non-empty only in the variant that delays
+    /// markers.
     unmarked: BTreeMap<Snapshot, ProcessSet>,
 }
 
-/// What a snapshot has of one process and of the channels that lead to it.
+/// The part of a snapshot that one process records: its state and its incoming channels.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Recording {
-    /// How many tokens the process had.
+    /// Number of tokens that the process held.
     tokens: u64,
-    /// By peer: how many came since, and before its marker.
+    /// Tokens received from each peer since, before its marker.
     channels: BTreeMap<ProcessId, u64>,
-    /// From whom no marker has come.
+    /// Peers whose marker has not arrived.
     open: ProcessSet,
 }
 
-/// What is reported of a snapshot.
+/// Sum of the reports of one snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Collection {
     held: u64,
-    under_way: u64,
+    in_flight: u64,
     awaited: ProcessSet,
 }
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "These are yours now": all that is computed here.
+    /// Transfers tokens: the computation.
     Tokens {
-        /// How many.
+        /// Number of tokens.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         tokens: u64,
     },
-    /// "All that I sent before I was recorded was sent before this."
+    /// Marker: messages sent before the recording precede it.
     Marker {
-        /// Recorded in which picture.
+        /// The snapshot concerned.
         snapshot: Snapshot,
     },
-    /// "This is what I have recorded."
+    /// Report of a process to the initiator.
     Report {
-        /// In which picture.
+        /// The snapshot concerned.
         snapshot: Snapshot,
-        /// How many tokens the sender had.
+        /// Number of tokens that the sender held.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         held: u64,
-        /// How many were under way to it.
+        /// Number of tokens in flight to the sender.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
-        under_way: u64,
+        in_flight: u64,
     },
 }
 
@@ -114,7 +116,7 @@ switches! {
         "a marker waits for the next message to the same process, and goes behind it"
         => "", "-n 2 --property consistent-cut";
     NoChannels = "no-channels", unsound,
-        "what arrives between the recording and the marker is left out"
+        "messages between the recording and the marker are not recorded"
         => "", "-n 2 --property consistent-cut";
 }
 
@@ -151,7 +153,7 @@ impl Protocol for ChandyLamport {
             Command::Record => {
                 self.begun += 1;
                 let awaited = ProcessSet::first(self.group.size());
-                let collection = Collection { held: 0, under_way: 0, awaited };
+                let collection = Collection { held: 0, in_flight: 0, awaited };
                 self.collections.insert(self.begun, collection);
                 let (by, number) = (self.group.me(), self.begun);
                 self.record(Snapshot { by, number }, fx);
@@ -171,18 +173,18 @@ impl Protocol for ChandyLamport {
                     self.close_if_complete(snapshot, fx);
                 }
             }
-            Message::Report { snapshot, held, under_way } => {
+            Message::Report { snapshot, held, in_flight } => {
                 if snapshot.by == self.group.me() {
-                    self.collect(from, snapshot, held, under_way, fx);
+                    self.collect(from, snapshot, held, in_flight, fx);
                 }
             }
         }
     }
 }
 
-/// What is computed.
+/// The computation: transfers of tokens.
 impl ChandyLamport {
-    /// How many tokens this process has.
+    /// Returns the number of tokens held.
     pub fn tokens(&self) -> u64 {
         self.tokens
     }
@@ -217,9 +219,9 @@ impl ChandyLamport {
     }
 }
 
-/// The snapshot.
+/// Recording of snapshots.
 impl ChandyLamport {
-    /// Records this process as it is, and says so on every channel before anything else.
+    /// Records the state of this process and sends markers before any other message.
     fn record(&mut self, snapshot: Snapshot, fx: &mut impl Effects<Self>) {
         let peers = self.group.peers();
         if self.variants.has(Switch::LateMarkers) {
@@ -234,31 +236,31 @@ impl ChandyLamport {
         self.close_if_complete(snapshot, fx);
     }
 
-    /// When the markers of all have come, we know what was under way to us.
+    /// Completes the recording when the markers of all peers have arrived.
     fn close_if_complete(&mut self, snapshot: Snapshot, fx: &mut impl Effects<Self>) {
         let is_complete = |recording: &Recording| recording.open.is_empty();
         if !self.recordings.get(&snapshot).is_some_and(is_complete) {
             return;
         }
         let Some(recording) = self.recordings.remove(&snapshot) else { return };
-        let under_way = recording.channels.values().fold(0_u64, |sum, it| sum.saturating_add(*it));
+        let in_flight = recording.channels.values().fold(0_u64, |sum, it| sum.saturating_add(*it));
         let channels = recording.channels.into_iter().collect();
         fx.emit(Event::Closed { snapshot, channels });
         let held = recording.tokens;
         if snapshot.by == self.group.me() {
-            self.collect(snapshot.by, snapshot, held, under_way, fx);
+            self.collect(snapshot.by, snapshot, held, in_flight, fx);
         } else {
-            fx.send(snapshot.by, Message::Report { snapshot, held, under_way });
+            fx.send(snapshot.by, Message::Report { snapshot, held, in_flight });
         }
     }
 
-    /// Adds what one process has recorded of a snapshot of ours.
+    /// Adds the report of one process to a snapshot of this process.
     fn collect(
         &mut self,
         of: ProcessId,
         snapshot: Snapshot,
         held: u64,
-        under_way: u64,
+        in_flight: u64,
         fx: &mut impl Effects<Self>,
     ) {
         let Some(collection) = self.collections.get_mut(&snapshot.number) else { return };
@@ -266,11 +268,11 @@ impl ChandyLamport {
             return;
         }
         collection.held = collection.held.saturating_add(held);
-        collection.under_way = collection.under_way.saturating_add(under_way);
+        collection.in_flight = collection.in_flight.saturating_add(in_flight);
         if collection.awaited.is_empty() {
-            let Collection { held, under_way, .. } = *collection;
+            let Collection { held, in_flight, .. } = *collection;
             self.collections.remove(&snapshot.number);
-            fx.emit(Event::Collected { snapshot, held, under_way });
+            fx.emit(Event::Collected { snapshot, held, under_way: in_flight });
         }
     }
 }
@@ -289,7 +291,7 @@ impl Algorithm for ChandyLamport {
             ..Card::agreement(
                 Service::Snapshot,
                 "chandy-lamport",
-                "a marker between the messages tells everybody when to look",
+                "a marker in each channel separates the messages of the snapshot from later ones",
                 "Chandy and Lamport, ACM TOCS 3(1), 1985",
             )
             .promising([Property::ConsistentCut])

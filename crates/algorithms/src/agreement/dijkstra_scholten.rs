@@ -1,4 +1,5 @@
-//! Dijkstra and Scholten's signals: work makes a tree, and the tree shrinks when the work is done.
+//! Termination detection by Dijkstra and Scholten: messages build a tree of working processes,
+//! which shrinks as work ends.
 //!
 //! E. W. Dijkstra, C. S. Scholten, *Termination detection for diffusing computations*, Information
 //! Processing Letters 11(1), 1980.
@@ -10,19 +11,18 @@
 //! | delay from the last piece of work to the announcement | 1 to N − 1 messages |
 //!
 //! **Why it is right.** Every message of the computation is answered by one signal. A process that
-//! gets work while it takes part in nothing is *engaged* by the sender, whom it answers last: when
-//! it has no work and all that it has sent is answered. What it gets while it is engaged it answers
-//! at once. So whoever is engaged is known of at the one who engaged it, as a message that is not
-//! answered; those arrows make a tree whose root began the computation, and whoever works, and
-//! every message under way, hangs on it. When the root has no work and nothing of its own is
-//! unanswered, the tree is the root alone: nobody else works, and nothing is under way. Nobody
-//! works for a computation unless it is told to, so it has ended. And it is announced in the end:
-//! a tree has leaves, and a leaf that has no work leaves it.
+//! receives work while idle is *engaged* by the sender. It answers that sender last: once it has no
+//! work and all its own messages are answered. It answers further messages at once. So each engaged
+//! process corresponds to an unanswered message of its parent. These edges form a tree rooted at
+//! the initiator, and every working process and every message in flight belongs to it. When the
+//! root is idle and has no unanswered messages, the tree is only the root: no other process works
+//! and no message is in flight. A process works only when asked to, so the computation has
+//! terminated. Termination is announced eventually: a tree has leaves, and an idle leaf leaves it.
 //!
-//! The paper leaves open what is computed. Here a piece of work takes a while, and of how many more
-//! it is the parent is chosen when it is done: none, or one for the next process on the ring of
-//! ids, or one for each of the next two. Everybody may begin a computation; they are told apart by
-//! who did.
+//! The paper leaves the computation open. Here a piece of work takes a while. When it is done, the
+//! parent chooses how many more it creates: none, one for the next process on the ring of ids, or
+//! one for each of the next two. Any process may start a computation; computations are identified
+//! by their initiator.
 
 use alloc::collections::BTreeMap;
 use alloc::collections::VecDeque;
@@ -34,55 +34,57 @@ use tenure_core::{
     Property, Protocol, Service, Strategy,
 };
 
-use crate::catalogue::{Configured, Parameters, Unknown};
+use crate::catalogue_error::CatalogueError;
+use crate::parameters::{Configured, Parameters};
 use crate::variants::{Variants, switches};
 
-/// One process.
+/// State of one process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DijkstraScholten {
     group: Group,
-    /// The longest that a piece of work takes, in ticks.
+    /// Maximum duration of a piece of work, in ticks.
     work_takes: u64,
-    /// For how many of those behind it a piece of work that is done here makes more.
+    /// Number of successors that receive new work when a piece of work is done here.
     share: u32,
     variants: Variants<Switch>,
-    /// By who began it: the computations that we take part in.
+    /// Computations in which this process takes part, by initiator.
     engagements: BTreeMap<ProcessId, Engagement>,
 }
 
-/// The part that a process has in a computation.
+/// Participation of a process in one computation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Engagement {
-    /// Whom we answer last; nobody, if we began it.
+    /// Process that engaged this one and is answered last; `None` at the initiator.
     parent: Option<ProcessId>,
-    /// The work that is here, by how many generations may follow; the first is being done.
+    /// Pieces of local work, as the number of generations that may follow; the first is in
+    /// progress.
     work: VecDeque<u32>,
-    /// The deficit: how many messages of ours are not yet answered.
+    /// The deficit: number of unanswered messages sent by this process.
     unanswered: u32,
 }
 
-/// The timer of whoever works: the piece of work is done.
+/// Timer of a working process: the piece of work is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Done {
-    /// In the computation that this process began.
+    /// Initiator of the computation.
     pub of: ProcessId,
 }
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "Do this": a message of the computation.
+    /// A message of the computation: a piece of work.
     Work {
-        /// Who began it.
+        /// Initiator of the computation.
         of: ProcessId,
-        /// How many generations may follow.
+        /// Number of generations that may follow.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         generations: u32,
     },
-    /// "A message of yours is answered."
+    /// Answers one message of the computation.
     Signal {
-        /// Who began the computation.
+        /// Initiator of the computation.
         of: ProcessId,
     },
 }
@@ -97,15 +99,14 @@ impl Labelled for Message {
     }
 }
 
-/// What is fixed for life.
+/// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The longest that a piece of work takes, in ticks.
+    /// Maximum duration of a piece of work, in ticks.
     pub work_takes: u64,
-    /// By process: for how many of those behind it a piece of work that is done there makes more;
-    /// for two where nothing is said.
+    /// Number of successors that receive new work, by process; two for processes without an entry.
     pub shares: Vec<u32>,
-    /// Which variants are switched on.
+    /// Variants that are switched on.
     pub variants: Variants<Switch>,
 }
 
@@ -117,7 +118,7 @@ impl Default for Config {
 }
 
 impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
+    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let variants = parameters.variants()?;
         Ok(Config { work_takes: parameters.delay, variants, ..Config::default() })
     }
@@ -125,10 +126,10 @@ impl Configured for Config {
 
 switches! {
     EarlySignal = "early-signal", unsound,
-        "a process answers its parent when it has no work, whatever it has sent to others"
+        "a process answers its parent when it has no work, despite unanswered messages"
         => "", "-n 2";
     OneForAll = "one-for-all", unsound,
-        "it is not counted how many messages are unanswered: one signal answers them all"
+        "unanswered messages are not counted: one signal answers them all"
         => "", "-n 3";
 }
 
@@ -150,7 +151,7 @@ impl Protocol for DijkstraScholten {
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
         let Command::Compute { generations } = command;
-        self.take_up(self.group.me(), None, generations, fx);
+        self.add_work(self.group.me(), None, generations, fx);
     }
 
     fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
@@ -159,7 +160,7 @@ impl Protocol for DijkstraScholten {
                 if self.engagements.contains_key(&of) {
                     fx.send(from, Message::Signal { of });
                 }
-                self.take_up(of, Some(from), generations, fx);
+                self.add_work(of, Some(from), generations, fx);
             }
             Message::Signal { of } => {
                 let Some(engagement) = self.engagements.get_mut(&of) else { return };
@@ -167,7 +168,7 @@ impl Protocol for DijkstraScholten {
                     true => 0,
                     false => engagement.unanswered.saturating_sub(1),
                 };
-                self.rest_if_done(of, fx);
+                self.leave_if_done(of, fx);
             }
         }
     }
@@ -177,26 +178,26 @@ impl Protocol for DijkstraScholten {
         let Some(engagement) = self.engagements.get_mut(&of) else { return };
         let Some(generations) = engagement.work.pop_front() else { return };
         let more = match generations.checked_sub(1) {
-            Some(left) => pass_on(self.group, self.share, of, left, fx),
+            Some(left) => send_work(self.group, self.share, of, left, fx),
             None => 0,
         };
         engagement.unanswered += more;
         fx.emit(Event::Done { of, more });
         if !engagement.work.is_empty() {
-            self.begin_work(of, fx);
+            self.start_work(of, fx);
         }
-        self.rest_if_done(of, fx);
+        self.leave_if_done(of, fx);
     }
 }
 
 impl DijkstraScholten {
-    /// Whether this process takes part in the computation that `of` began.
+    /// Returns true if this process takes part in the computation that `of` started.
     pub fn is_engaged(&self, of: ProcessId) -> bool {
         self.engagements.contains_key(&of)
     }
 
-    /// There is another piece of work; whoever gave the first engages us.
-    fn take_up(
+    /// Queues a piece of work. The first one engages this process to its sender.
+    fn add_work(
         &mut self,
         of: ProcessId,
         parent: Option<ProcessId>,
@@ -209,16 +210,16 @@ impl DijkstraScholten {
         let is_idle = work.len() == 1;
         fx.emit(Event::Tasked { of });
         if is_idle {
-            self.begin_work(of, fx);
+            self.start_work(of, fx);
         }
     }
 
-    fn begin_work(&self, of: ProcessId, fx: &mut impl Effects<Self>) {
+    fn start_work(&self, of: ProcessId, fx: &mut impl Effects<Self>) {
         fx.set_timer(Done { of }, Delay { min: 0, max: self.work_takes });
     }
 
-    /// Leaves the tree if nothing here is left to do, and nothing of ours is unanswered.
-    fn rest_if_done(&mut self, of: ProcessId, fx: &mut impl Effects<Self>) {
+    /// Leaves the tree if no local work and no unanswered message is left.
+    fn leave_if_done(&mut self, of: ProcessId, fx: &mut impl Effects<Self>) {
         let Some(engagement) = self.engagements.get(&of) else { return };
         let Engagement { parent, ref work, unanswered } = *engagement;
         let is_answered = match parent {
@@ -246,7 +247,7 @@ impl Algorithm for DijkstraScholten {
             ..Card::agreement(
                 Service::Termination,
                 "dijkstra-scholten",
-                "work makes a tree, and the tree shrinks when the work is done",
+                "work builds a tree, which shrinks as work ends",
                 "Dijkstra and Scholten, IPL 11(1), 1980",
             )
             .promising([Property::Quiescence])
@@ -254,8 +255,8 @@ impl Algorithm for DijkstraScholten {
     }
 }
 
-/// Work that is done makes more, for so many of the next. Tells for how many.
-fn pass_on(
+/// Sends new work to the next `more` processes and returns their number.
+fn send_work(
     group: Group,
     more: u32,
     of: ProcessId,

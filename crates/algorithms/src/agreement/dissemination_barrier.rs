@@ -1,4 +1,5 @@
-//! The dissemination barrier: all hear of all in ⌈log₂ N⌉ steps, and nobody is in the middle.
+//! The dissemination barrier: every process learns of every arrival in ⌈log₂ N⌉ steps, without a
+//! coordinator.
 //!
 //! D. Hensgen, R. Finkel, U. Manber, *Two algorithms for barrier synchronization*, International
 //! Journal of Parallel Programming 17(1), 1988.
@@ -9,16 +10,16 @@
 //! | messages per round | N⌈log₂ N⌉ |
 //! | delay from the last arrival | ⌈log₂ N⌉ messages |
 //!
-//! **Why it is right.** In step k, from 0, everybody signals to the process 2ᵏ places further on
+//! **Why it is right.** In step k, from 0, each process signals the process 2ᵏ places further on
 //! the ring of ids, and waits for the signal of the one 2ᵏ places back. It signals in a step only
-//! when it has been signalled in all before. So a signal of step k says that the 2ᵏ processes that
-//! end with its sender have arrived, by induction: its sender has heard so of the half that ends
-//! with itself, and of the half before that. After the last step these are all.
+//! after it received the signals of all earlier steps. By induction, a signal of step k means that
+//! the 2ᵏ processes ending with its sender have arrived. After the last step these are all
+//! processes.
 //!
-//! Whoever has left may arrive in the next round while others still wait, but nobody leaves that
-//! round before they have arrived in it: so a signal is of the receiver's round, of the one after,
-//! or late. The paper tells two rounds apart by two sets of flags in shared memory. Here signals
-//! are messages, which may come twice and late, and say the number of their round.
+//! A process that left may arrive in the next round while others still wait, but no process leaves
+//! that round before they have arrived in it. So a signal belongs to the receiver's round, to the
+//! next one, or is late. The paper distinguishes two rounds by two sets of flags in shared memory.
+//! Here signals are messages, which may be duplicated or late, and carry their round number.
 
 use tenure_core::service::barrier::{Command, Event};
 use tenure_core::theory::Theory;
@@ -29,37 +30,37 @@ use tenure_core::{
 
 use crate::variants::{Variants, switches};
 
-/// One process.
+/// State of one process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DisseminationBarrier {
     group: Group,
     variants: Variants<Switch>,
-    /// The round that we wait in, or shall arrive in next.
+    /// The round in which this process waits or will arrive next.
     round: u64,
     phase: Phase,
-    /// In which steps of this round we were signalled, as bits.
-    heard: u32,
-    /// The same of the next round: others may be there already.
-    ahead: u32,
+    /// Steps of this round whose signal was received, as bits.
+    received: u32,
+    /// Steps of the next round whose signal was received, as bits.
+    received_next: u32,
 }
 
-/// Where the local user stands.
+/// Phase of the local user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
-    Elsewhere,
-    /// We have signalled in this step, and were signalled in all before.
+    Idle,
+    /// Signalled in this step, after receiving the signals of all earlier ones.
     Waiting {
         step: u32,
     },
 }
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "I have arrived, and so have those of whom I heard in the steps before."
+    /// The sender has arrived, and so have the processes that signalled it in earlier steps.
     Signal {
-        /// In which round.
+        /// Number of the round.
         round: u64,
         /// The step, from 0.
         step: u32,
@@ -73,10 +74,11 @@ switches! {
         "a process leaves one step before the last"
         => "", "-n 2";
     AllAtOnce = "all-at-once", unsound,
-        "whoever arrives signals in all steps at once, so that signals say nothing of others"
+        "an arriving process signals in all steps at once, so that a signal does not cover other \
+         processes"
         => "", "-n 4";
     NoRounds = "no-rounds", unsound,
-        "signals say no round: one that comes twice counts in the next"
+        "signals carry no round: a duplicate counts in the next one"
         => "", "-n 2 --entries 2 --duplicate 1";
 }
 
@@ -98,9 +100,9 @@ impl Protocol for DisseminationBarrier {
             group,
             variants: *variants,
             round: 1,
-            phase: Phase::Elsewhere,
-            heard: 0,
-            ahead: 0,
+            phase: Phase::Idle,
+            received: 0,
+            received_next: 0,
         }
     }
 
@@ -108,43 +110,43 @@ impl Protocol for DisseminationBarrier {
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
         let Command::Arrive = command;
-        assert!(self.phase == Phase::Elsewhere, "a process arrives when it does not wait");
+        assert!(self.phase == Phase::Idle, "a waiting process cannot arrive again");
         if self.variants.has(Switch::AllAtOnce) {
             (0..self.steps()).for_each(|step| self.signal(step, fx));
         }
-        self.begin_step(0, fx);
-        self.go_on(fx);
+        self.start_step(0, fx);
+        self.advance(fx);
     }
 
     fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         let Message::Signal { round, step } = message;
-        if step >= steps(self.group.size()) || self.further(from, step) != self.group.me() {
+        if step >= steps(self.group.size()) || self.ring_successor(from, step) != self.group.me() {
             return;
         }
         if round == self.round || self.variants.has(Switch::NoRounds) {
-            self.heard |= 1 << step;
-            self.go_on(fx);
+            self.received |= 1 << step;
+            self.advance(fx);
         } else if round == self.round + 1 {
-            self.ahead |= 1 << step;
+            self.received_next |= 1 << step;
         }
     }
 }
 
 impl DisseminationBarrier {
-    /// Goes through the steps in which we were signalled, and leaves after the last.
-    fn go_on(&mut self, fx: &mut impl Effects<Self>) {
+    /// Advances through the steps whose signal was received, and leaves after the last.
+    fn advance(&mut self, fx: &mut impl Effects<Self>) {
         while let Phase::Waiting { step } = self.phase {
             if step == self.steps() {
                 self.leave(fx);
-            } else if self.heard & (1 << step) != 0 {
-                self.begin_step(step + 1, fx);
+            } else if self.received & (1 << step) != 0 {
+                self.start_step(step + 1, fx);
             } else {
                 return;
             }
         }
     }
 
-    fn begin_step(&mut self, step: u32, fx: &mut impl Effects<Self>) {
+    fn start_step(&mut self, step: u32, fx: &mut impl Effects<Self>) {
         self.phase = Phase::Waiting { step };
         if step < self.steps() && !self.variants.has(Switch::AllAtOnce) {
             self.signal(step, fx);
@@ -152,28 +154,28 @@ impl DisseminationBarrier {
     }
 
     fn signal(&self, step: u32, fx: &mut impl Effects<Self>) {
-        let to = self.further(self.group.me(), step);
+        let to = self.ring_successor(self.group.me(), step);
         fx.send(to, Message::Signal { round: self.round, step });
     }
 
     fn leave(&mut self, fx: &mut impl Effects<Self>) {
         fx.emit(Event::Left { round: self.round });
-        self.phase = Phase::Elsewhere;
+        self.phase = Phase::Idle;
         self.round += 1;
-        (self.heard, self.ahead) = (self.ahead, 0);
+        (self.received, self.received_next) = (self.received_next, 0);
     }
 
-    /// In how many steps we wait.
+    /// Number of steps to wait for.
     fn steps(&self) -> u32 {
         let all = steps(self.group.size());
         if self.variants.has(Switch::LeavesEarly) { all.saturating_sub(1) } else { all }
     }
 
-    /// Who is 2ᵏ places further on the ring than `from`.
-    fn further(&self, from: ProcessId, step: u32) -> ProcessId {
+    /// Returns the process 2ᵏ places after `from` on the ring, for k = `step`.
+    fn ring_successor(&self, from: ProcessId, step: u32) -> ProcessId {
         let size = u64::from(self.group.size());
         let place = (u64::from(from.0) + (1 << step)) % size;
-        ProcessId::at(usize::try_from(place).expect("a place in a group"))
+        ProcessId::at(usize::try_from(place).expect("process index is below the group size"))
     }
 }
 
@@ -189,7 +191,7 @@ impl Algorithm for DisseminationBarrier {
             ..Card::agreement(
                 Service::Barrier,
                 "dissemination-barrier",
-                "all hear of all in ⌈log₂ N⌉ steps",
+                "every process learns of every arrival in ⌈log₂ N⌉ steps",
                 "Hensgen, Finkel and Manber, Int. J. Parallel Programming 17(1), 1988",
             )
             .promising([Property::AllArrive])
@@ -197,7 +199,7 @@ impl Algorithm for DisseminationBarrier {
     }
 }
 
-/// ⌈log₂ N⌉.
+/// Returns ⌈log₂ N⌉.
 const fn steps(size: u32) -> u32 {
     size.next_power_of_two().trailing_zeros()
 }

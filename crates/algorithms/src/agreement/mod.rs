@@ -1,5 +1,5 @@
-//! Agreement on other things than a leader or who is inside: the list of its algorithms, each with
-//! its name, and a file for each. What an algorithm offers, its card says.
+//! Algorithms for agreement problems other than leader election and mutual exclusion. The list maps
+//! names to types. The card of an algorithm names the service that it offers.
 
 pub mod atomic_broadcast;
 pub mod chandra_toueg;

@@ -1,34 +1,34 @@
-//! Paxos of one decree: whoever leads asks a majority what was accepted, and has a majority accept
-//! that, or its own proposal where there is nothing.
+//! Single-decree Paxos: the leader asks a majority for accepted values, and has a majority accept
+//! the newest of them, or its own proposal if there is none.
 //!
 //! L. Lamport, *The part-time parliament*, ACM TOCS 16(2), 1998; *Paxos made simple*, ACM SIGACT
-//! News 32(4), 2001. Who proposes is for an Ω to say, which is made of a detector: the lowest
-//! process that one does not suspect (`omega.rs`).
+//! News 32(4), 2001. The proposer is chosen by an Ω built from a failure detector: the lowest
+//! unsuspected process (`omega.rs`).
 //!
 //! | | |
 //! |---|---|
 //! | assumes | asynchronous, reliable channels in any order, a detector wrong finitely often |
-//! | survives | the crash of a minority, which may come back with what it saved |
+//! | survives | the crash of a minority, with recovery of the saved state |
 //! | messages per decision | 5(N − 1) where one leads; more for each ballot that was overtaken |
 //! | delay | 4 messages at the leader, 5 elsewhere |
 //!
-//! **Why it is right.** Ballots are numbered, and their numbers are never shared: the proposer is
-//! a part of them. A value is *chosen* when a majority has accepted it in one ballot. Suppose that
-//! *v* is chosen in ballot *b*; then every later ballot has *v*. For its proposer heard promises of
-//! a majority, one of whom, *a*, had accepted in *b*: not after its promise, which forbids what is
-//! older. So *a* told what it had accepted, or something newer that it accepted after *b*, which by
-//! induction has *v* as well; and the proposer takes the newest of what it is told. So no two
-//! values are ever chosen, whoever crashes, whatever is late, and however many believe to lead.
-//! That rests on memory: promises and what is accepted are saved before they are told.
+//! **Why it is safe.** Ballot numbers are unique, because they contain the proposer. A value is
+//! *chosen* when a majority has accepted it in one ballot. Suppose *v* is chosen in ballot *b*;
+//! then every later ballot has value *v*. Its proposer collected promises from a majority, which
+//! includes a process *a* that accepted in *b*. *a* accepted before its promise, since the promise
+//! forbids older ballots. So *a* reported *v*, or a value accepted after *b*, which is *v* by
+//! induction, and the proposer takes the newest reported value. Hence no two values are chosen,
+//! despite crashes, delays and competing leaders. This requires that promises and accepted values
+//! are saved before they are sent.
 //!
-//! Safety needs no detector. Without one, two who propose can overtake each other for ever, and
-//! no algorithm of its kind can do better (Fischer, Lynch, Paterson, JACM 32(2), 1985). When the
-//! detectors no longer err, the lowest process that is up is the only one that begins ballots: it
-//! is refused finitely often, and then a majority answers it. Everybody proposes, so it has
-//! something to propose. Whoever comes back asks the others; the leader then says again what it
-//! waits for, as what was sent to it while it was down is lost.
+//! Safety needs no detector. Without one, two proposers can overtake each other for ever, and no
+//! algorithm of this kind can do better (Fischer, Lynch, Paterson, JACM 32(2), 1985). Once the
+//! detectors no longer err, the lowest live process is the only one that starts ballots. It is
+//! refused finitely often, and then a majority responds. Every process proposes, so the leader has
+//! a value to propose. A recovered process asks the others, and the leader repeats its pending
+//! request, since messages sent to a crashed process are lost.
 //!
-//! Where nothing was accepted before, the first ballot has both phases all the same.
+//! The first ballot runs both phases even if nothing was accepted before.
 
 use tenure_core::service::consensus::{Command, Event};
 use tenure_core::theory::Theory;
@@ -51,82 +51,82 @@ pub struct Paxos {
     memory: Memory,
 }
 
-/// How far our own ballot has come.
+/// Progress of this process's own ballot.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Proposing {
-    /// We have none.
-    Not,
-    /// Phase 1: we await promises, and of what was accepted know the newest.
+    /// No ballot is in progress.
+    Idle,
+    /// Phase 1: collecting promises, with the newest accepted value among them.
     Preparing { ballot: Term, promised: ProcessSet, newest: Option<Accepted> },
-    /// Phase 2: we await that it is accepted.
-    Asking { ballot: Term, value: u64, accepted: ProcessSet },
+    /// Phase 2: collecting acceptances.
+    Accepting { ballot: Term, value: u64, accepted: ProcessSet },
 }
 
-/// What survives a crash.
+/// State that survives a crash.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Memory {
-    /// What our user proposed.
+    /// Value proposed by the local user.
     proposal: Option<u64>,
-    /// `maxBal`: the highest ballot that we have heard of; we take part in no older one.
+    /// `maxBal`: the highest ballot seen; older ballots are refused.
     promised: Option<Term>,
-    /// `maxVBal`, `maxVal`: what we accepted last.
+    /// `maxVBal`, `maxVal`: the proposal accepted last.
     accepted: Option<Accepted>,
-    /// What is decided, once we know.
+    /// The decided value, if known.
     decided: Option<u64>,
 }
 
-/// A value that was accepted.
+/// A proposal that was accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Accepted {
-    /// In which ballot.
+    /// Ballot of the proposal.
     ballot: Term,
-    /// What.
+    /// Value of the proposal.
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
     value: u64,
 }
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "I begin this ballot: what have you accepted?" Phase 1a.
+    /// Phase 1a: starts a ballot and asks for accepted values.
     Prepare {
-        /// Which.
+        /// The new ballot.
         ballot: Term,
     },
-    /// "I take part in none that is older, and accepted this last." Phase 1b.
+    /// Phase 1b: promises to refuse older ballots.
     Promise {
-        /// The ballot that is answered.
+        /// Ballot of the request.
         ballot: Term,
-        /// What was accepted, if anything.
+        /// The proposal accepted last, if any.
         accepted: Option<Accepted>,
     },
-    /// "Accept this." Phase 2a.
+    /// Phase 2a: asks to accept a proposal.
     Accept {
-        /// In which ballot, and what.
+        /// Ballot and value.
         proposal: Accepted,
     },
-    /// "I have accepted it." Phase 2b.
+    /// Phase 2b: the proposal was accepted.
     Accepted {
-        /// In which ballot.
+        /// Ballot of the proposal.
         ballot: Term,
     },
-    /// "I take part in this newer ballot."
+    /// The ballot is older than one that the sender promised.
     Refused {
-        /// The ballot that is refused.
+        /// The refused ballot.
         ballot: Term,
-        /// The newer one.
+        /// The newer ballot.
         promised: Term,
     },
-    /// "A majority has accepted this."
+    /// A majority accepted this value.
     Decided {
-        /// What.
+        /// The decided value.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         value: u64,
     },
-    /// "I am back: what do you await of me, and what is decided?"
+    /// Sent after a restart, to ask for pending requests and the decision.
     Back,
 }
 
@@ -138,14 +138,14 @@ labelled!(
 
 switches! {
     PromiseNotSaved = "promise-not-saved", unsound,
-        "what was promised and accepted is forgotten in a crash"
+        "promises and accepted values are lost in a crash"
         => "", "-n 3 --crash 1 --recover 1 --false-suspicion 1 --initiators 1,2 --term-max 1 \
                 --channel fifo --property agreement";
     AnyValue = "any-value", unsound,
-        "a proposer asks for its own value, whatever was accepted before"
+        "a proposer proposes its own value, regardless of accepted ones"
         => "", "-n 2 --false-suspicion 1";
     HalfQuorum = "half-quorum", unsound,
-        "half of the processes are enough, so two quorums need not meet"
+        "half of the processes form a quorum, so two quorums need not intersect"
         => "", "-n 2 --false-suspicion 1";
 }
 
@@ -163,19 +163,19 @@ impl Protocol for Paxos {
         stable: Option<Memory>,
         fx: &mut impl Effects<Self>,
     ) -> Self {
-        let comes_back = stable.is_some();
+        let is_restarted = stable.is_some();
         let mut paxos = Paxos {
             group,
             variants: *variants,
             omega: Omega::default(),
-            proposing: Proposing::Not,
+            proposing: Proposing::Idle,
             memory: stable.unwrap_or_default(),
         };
         if let Some(value) = paxos.memory.decided {
             fx.emit(Event::Decided { value });
-        } else if comes_back {
+        } else if is_restarted {
             fx.broadcast(&group.peers(), Message::Back);
-            paxos.lead(fx);
+            paxos.act_as_leader(fx);
         }
         paxos
     }
@@ -189,14 +189,14 @@ impl Protocol for Paxos {
 
     fn on_command(&mut self, Command::Propose { value }: Command, fx: &mut impl Effects<Self>) {
         self.memory.proposal.get_or_insert(value);
-        self.lead(fx);
+        self.act_as_leader(fx);
     }
 
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
-        let led = self.leads();
-        self.omega.hear(peer, verdict);
+        let was_leader = self.is_leader();
+        self.omega.on_verdict(peer, verdict);
         match verdict {
-            Verdict::Suspect if !led => self.lead(fx),
+            Verdict::Suspect if !was_leader => self.act_as_leader(fx),
             Verdict::Suspect => {}
             Verdict::Trust => self.remind(peer, fx),
         }
@@ -223,10 +223,10 @@ impl Protocol for Paxos {
             Message::Accepted { ballot } => self.on_accepted(from, ballot, fx),
             Message::Refused { ballot, promised } => {
                 if self.ballot() == Some(ballot) {
-                    self.proposing = Proposing::Not;
+                    self.proposing = Proposing::Idle;
                     let known = self.memory.promised.max(Some(promised));
                     self.memory.promised = known;
-                    self.lead(fx);
+                    self.act_as_leader(fx);
                 }
             }
             Message::Decided { value } => self.decide(value, fx),
@@ -236,35 +236,37 @@ impl Protocol for Paxos {
 }
 
 impl Paxos {
-    fn leads(&self) -> bool {
-        self.omega.leads(self.group.me())
+    fn is_leader(&self) -> bool {
+        self.omega.is_leader(self.group.me())
     }
 
-    /// Whether these can decide alone.
+    /// Returns true if these processes form a quorum.
     fn is_quorum(&self, processes: &ProcessSet) -> bool {
         let (some, all) = (processes.len(), self.group.size());
         if self.variants.has(Switch::HalfQuorum) { 2 * some >= all } else { 2 * some > all }
     }
 
-    /// The ballot of ours that is under way.
+    /// Returns this process's ballot in progress.
     fn ballot(&self) -> Option<Term> {
         match &self.proposing {
-            Proposing::Not => None,
-            Proposing::Preparing { ballot, .. } | Proposing::Asking { ballot, .. } => Some(*ballot),
+            Proposing::Idle => None,
+            Proposing::Preparing { ballot, .. } | Proposing::Accepting { ballot, .. } => {
+                Some(*ballot)
+            }
         }
     }
 
-    /// Does what is for a leader to do, if we are one: tells what is decided, or begins a ballot
-    /// above all that we have heard of.
-    fn lead(&mut self, fx: &mut impl Effects<Self>) {
-        if !self.leads() {
+    /// Acts as the leader, if this process is one: announces the decision, or starts a ballot above
+    /// all that it has seen.
+    fn act_as_leader(&mut self, fx: &mut impl Effects<Self>) {
+        if !self.is_leader() {
             return;
         }
         if let Some(value) = self.memory.decided {
             fx.broadcast(&self.group.peers(), Message::Decided { value });
             return;
         }
-        if self.memory.proposal.is_none() || self.proposing != Proposing::Not {
+        if self.memory.proposal.is_none() || self.proposing != Proposing::Idle {
             return;
         }
         let me = self.group.me();
@@ -277,7 +279,8 @@ impl Paxos {
         self.on_promise(me, ballot, newest, fx);
     }
 
-    /// Promises to take part in nothing older; not where something newer was promised.
+    /// Promises to refuse ballots older than `ballot`. Returns the promised ballot if that is
+    /// newer.
     fn promise(&mut self, ballot: Term) -> Result<(), Term> {
         match self.memory.promised {
             Some(promised) if promised > ballot => Err(promised),
@@ -288,7 +291,7 @@ impl Paxos {
         }
     }
 
-    /// Accepts; not where something newer was promised.
+    /// Accepts a proposal. Returns the promised ballot if that is newer.
     fn accept(&mut self, proposal: Accepted) -> Result<(), Term> {
         self.promise(proposal.ballot)?;
         self.memory.accepted = Some(proposal);
@@ -299,7 +302,7 @@ impl Paxos {
         &mut self,
         from: ProcessId,
         of: Term,
-        told: Option<Accepted>,
+        reported: Option<Accepted>,
         fx: &mut impl Effects<Self>,
     ) {
         let Proposing::Preparing { ballot, promised, newest } = &mut self.proposing else { return };
@@ -307,22 +310,22 @@ impl Paxos {
             return;
         }
         promised.insert(from);
-        *newest = (*newest).max(told);
+        *newest = (*newest).max(reported);
         let (promised, newest) = (promised.clone(), *newest);
         let Some(own) = self.memory.proposal.filter(|_| self.is_quorum(&promised)) else { return };
         let bound = newest.filter(|_| !self.variants.has(Switch::AnyValue));
         let value = bound.map_or(own, |accepted| accepted.value);
         let proposal = Accepted { ballot: of, value };
-        self.proposing = Proposing::Asking { ballot: of, value, accepted: ProcessSet::new() };
+        self.proposing = Proposing::Accepting { ballot: of, value, accepted: ProcessSet::new() };
         fx.broadcast(&self.group.peers(), Message::Accept { proposal });
-        // As an acceptor we may have promised something newer meanwhile.
+        // The local acceptor may have promised a newer ballot meanwhile.
         if self.accept(proposal).is_ok() {
             self.on_accepted(self.group.me(), of, fx);
         }
     }
 
     fn on_accepted(&mut self, from: ProcessId, of: Term, fx: &mut impl Effects<Self>) {
-        let Proposing::Asking { ballot, value, accepted } = &mut self.proposing else { return };
+        let Proposing::Accepting { ballot, value, accepted } = &mut self.proposing else { return };
         if *ballot != of {
             return;
         }
@@ -335,20 +338,20 @@ impl Paxos {
     }
 
     fn decide(&mut self, value: u64, fx: &mut impl Effects<Self>) {
-        self.proposing = Proposing::Not;
+        self.proposing = Proposing::Idle;
         if self.memory.decided.is_none() {
             self.memory.decided = Some(value);
             fx.emit(Event::Decided { value });
         }
     }
 
-    /// Says again to one who may have missed it what we await, or what is decided.
+    /// Repeats the pending request or the decision to a process that may have missed it.
     fn remind(&mut self, peer: ProcessId, fx: &mut impl Effects<Self>) {
         let message = match (self.memory.decided, &self.proposing) {
             (Some(value), _) => Message::Decided { value },
-            (None, Proposing::Not) => return,
+            (None, Proposing::Idle) => return,
             (None, Proposing::Preparing { ballot, .. }) => Message::Prepare { ballot: *ballot },
-            (None, Proposing::Asking { ballot, value, .. }) => {
+            (None, Proposing::Accepting { ballot, value, .. }) => {
                 Message::Accept { proposal: Accepted { ballot: *ballot, value: *value } }
             }
         };
@@ -366,7 +369,7 @@ impl Algorithm for Paxos {
                     "survives the crash of a minority, and its return; a lost message or more \
                      crashes cost progress, and never agreement",
                 )
-                .of_majority()
+                .with_majority()
             },
             detection: Detection::EventuallyPerfect,
             messages: Cost::per_agreement("5(N−1) where one leads", 5 * (n - 1), None),
@@ -382,7 +385,7 @@ impl Algorithm for Paxos {
         }
     }
 
-    /// The number of the highest ballot that this process knows of.
+    /// Returns the number of the highest known ballot.
     fn highest_term(&self) -> u64 {
         self.memory.promised.map_or(0, |promised| promised.number)
     }

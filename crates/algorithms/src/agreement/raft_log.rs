@@ -1,34 +1,34 @@
-//! Raft with its log: whoever a majority elects takes entries, sends them to the others, and has
-//! them committed when a majority has them.
+//! Raft with its log: an elected leader appends entries, replicates them, and commits each one once
+//! a majority stores it.
 //!
-//! D. Ongaro, *Consensus: bridging theory and practice*, Stanford 2014. The sections in brackets
-//! are those of the thesis: leader election and log replication (3.4, 3.5), what makes them safe
-//! (3.6), handing over the lead (3.10), changes of membership (4), compaction (5), pre-vote (9.6),
-//! reads that cost no entry (6.4).
+//! D. Ongaro, *Consensus: bridging theory and practice*, Stanford 2014. Numbers in brackets are
+//! sections of the thesis: leader election and log replication (3.4, 3.5), their safety (3.6),
+//! leadership transfer (3.10), membership changes (4), log compaction (5), pre-vote (9.6), and
+//! reads without a log entry (6.4).
 //!
 //! | | |
 //! |---|---|
 //! | assumes | a majority is up; bounded delays, from some moment on, to make progress |
-//! | survives | loss, duplication, any order; crashes, with a return to what was saved |
+//! | survives | loss, duplication, any order; crashes with recovery of the saved state |
 //! | messages per entry | 2(N − 1), fewer where several entries share a message |
-//! | delay | 2 messages until the leader has committed; others hear with the next message |
+//! | delay | 2 messages until the leader has committed; followers learn it with the next message |
 //!
-//! **Why it is right.** Five things hold at every moment, each by those before it (Figure 3.2).
-//! *A term has at most one leader*: two majorities share a process, and it votes once in a term, as
-//! it saves its vote before that leaves. *A leader never drops or changes what is in its log*: only
-//! what comes from the leader of the current term cuts a log, and nobody sends itself anything.
-//! *Two logs with an entry of the same term at the same index are alike up to it*: one leader made
-//! the entry, once at that index, and a log takes it only where it has the entry before it. *What
-//! is committed in a term is in the log of every leader of a later one*: a majority has it, one of
-//! them voted for that leader, later than it stored the entry, and gives its vote only to a log
-//! that is as up to date as its own (`election.rs`, `commitment.rs`). *Nobody is told of another
-//! entry at an index where one is committed*: by the last two.
+//! **Why it is safe.** Five properties hold at every moment, each by those before it (Figure 3.2).
+//! *A term has at most one leader*: two majorities share a process, and a process votes once per
+//! term because it saves its vote before sending it. *A leader never removes or changes entries of
+//! its log*: only a message of the current leader truncates a log, and a leader sends itself no
+//! message. *Two logs with the same entry at the same index are equal up to it*: a single leader
+//! created the entry, once at that index, and a follower accepts it only after the entry that
+//! precedes it. *An entry committed in a term is in the log of every later leader*: a majority
+//! stores it. One process of that majority voted for the leader after it stored the entry, and it
+//! votes only for a log at least as up to date as its own (`election.rs`, `commitment.rs`). *No
+//! process applies a different entry at a committed index*: by the last two.
 //!
-//! That rests on what is saved before anything is said of it: term, vote and log. What is committed
-//! is not saved; whoever comes back hears of it again from a leader.
+//! The properties rely on saving the term, the vote and the log before any message that depends on
+//! them is sent. The commit index is not saved. A restarted process learns it from a leader.
 //!
-//! The files beside this one have a chapter each: `election`, `replication`, `commitment`,
-//! `snapshot`, `members`, `eviction`, `reads`, `handover`; `saved` is what survives a crash.
+//! Each module covers one chapter: `election`, `replication`, `commitment`, `snapshot`, `members`,
+//! `eviction`, `reads` and `handover`. `saved` defines the persisted state.
 
 mod card;
 mod commitment;
@@ -52,37 +52,37 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use tenure_core::service::log::{Command, Content, Entry, Event, Members, Reason};
-use tenure_core::{Effects, Fixed, Group, ProcessId, ProcessSet, Protocol, TimerRole};
+use tenure_core::{Effects, Group, ProcessId, ProcessSet, Protocol, SharedConfig, TimerRole};
 
 pub use config::{Config, Switch};
 use handover::Handover;
-pub use log::{Log, Place};
-use members::{Change, Roster};
+pub use log::{EntryId, Log};
+use members::{Change, Membership};
 pub use message::{Message, Piece};
 use reads::Reads;
 use replication::Progress;
 pub use saved::Stable;
-use snapshot::Arriving;
+use snapshot::IncomingSnapshot;
 pub use snapshot::Snapshot;
 
-/// One process of the group.
+/// One member of a group that replicates a log.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RaftLog {
     group: Group,
-    config: Fixed<Config>,
-    /// `currentTerm`: the latest term that this process has heard of.
+    config: SharedConfig<Config>,
+    /// `currentTerm`: the latest term this process has seen.
     term: u64,
-    /// `votedFor`: who got our vote in this term.
+    /// `votedFor`: the candidate that received this process's vote in the current term.
     voted_for: Option<ProcessId>,
-    /// `log[]`.
+    /// `log[]`: the entries of this process.
     log: Log,
-    /// What stands for the head of the log.
+    /// Snapshot that replaces the compacted prefix of the log.
     snapshot: Option<Arc<Snapshot>>,
-    /// What a leader sends to stand for more of it.
-    arriving: Option<Arriving>,
-    /// Who keeps the log, as far as it says.
-    roster: Roster,
-    /// `commitIndex` and `lastApplied`: our user was told of everything up to here.
+    /// Snapshot that a leader is sending, received in part.
+    incoming: Option<IncomingSnapshot>,
+    /// Latest membership in the log, committed or not.
+    membership: Membership,
+    /// `commitIndex` and `lastApplied`: every entry up to this index was reported to the user.
     commit: u64,
     role: Role,
 }
@@ -90,58 +90,58 @@ pub struct RaftLog {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Role {
     Follower {
-        /// Whom it hears; nobody yet in this term, or no longer.
+        /// The leader of this term, if known and not yet suspected.
         leader: Option<ProcessId>,
     },
-    /// Asks whether others would vote for it, before it leaves its term.
+    /// Asks whether it would be elected, before it starts a new term.
     PreCandidate {
-        /// Those who would, itself included.
+        /// Processes that would grant a vote, including this one.
         votes: ProcessSet,
     },
     Candidate {
-        /// Those who have voted for it, itself included.
+        /// Processes that granted their vote, including this one.
         votes: ProcessSet,
-        /// The term and the vote that are saved, where it has asked before it saves its own.
+        /// The saved term and vote, if votes are requested before the own vote is saved.
         saved: Option<(u64, Option<ProcessId>)>,
     },
     Leader(Leadership),
-    /// It has lost entries that it acknowledged, and takes no further part.
-    Out,
+    /// Lost entries that it had acknowledged, and takes no further part.
+    Disabled,
 }
 
-/// What exists only while we lead.
+/// State that exists only at a leader.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Leadership {
-    /// By process: how far its log is known to be as ours. Our own place is not used.
+    /// Replication progress, indexed by process. The leader's own slot is unused.
     peers: Vec<Progress>,
-    /// Who has answered us since the election timeout fired last.
-    heard: ProcessSet,
-    /// How many entries at the end of our log were sent and are not to be saved yet.
+    /// Processes that responded since the last election timeout.
+    responded: ProcessSet,
+    /// Number of entries at the end of the log that were sent but not yet persisted.
     ahead: u64,
-    /// Whether more is committed than was said since we sent together last.
-    untold: bool,
-    /// Entries that our user waits for, the oldest first: index and ticket.
+    /// True if the commit index advanced since the last combined send.
+    has_unannounced_commit: bool,
+    /// Entries whose outcome the user awaits, oldest first, as (index, ticket).
     proposed: VecDeque<(u64, u64)>,
     reads: Reads,
-    /// To whom we give the lead, if we do.
+    /// The leadership transfer in progress.
     handover: Option<Handover>,
-    /// What our user wants to change about the members.
+    /// The membership change in progress.
     change: Option<Box<Change>>,
-    /// The entry that ends such a change, and under which ticket our user waits for it.
-    changed: Option<(u64, u64)>,
+    /// Final entry of a membership change and the ticket of its request, until it is committed.
+    final_change: Option<(u64, u64)>,
 }
 
-/// The timers of this algorithm.
+/// Timers of this algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// The election timeout: nothing was heard of a leader, or the vote was split. A leader asks
-    /// itself then whether a majority has answered it.
+    /// The election timeout: no leader was heard from, or the vote was split. At a leader it
+    /// triggers the check that a majority still responds.
     Election,
-    /// A leader's next heartbeat is due.
+    /// The next heartbeat is due.
     Heartbeat,
-    /// A leader sends what was proposed, and says what is committed.
+    /// Send the entries proposed since the last send, and the commit index.
     Send,
-    /// What a leader has sent ahead it stores itself; a candidate, its own vote.
+    /// Persist entries that were already sent; at a candidate, its vote.
     Store,
 }
 
@@ -163,19 +163,19 @@ impl Protocol for RaftLog {
         fx.set_timer(Timer::Election, config.election);
         let mut process = RaftLog {
             group,
-            config: Fixed::new(config.clone()),
+            config: SharedConfig::new(config.clone()),
             term,
             voted_for,
             log,
             snapshot,
-            arriving: None,
-            roster: Roster { at: 0, members: Members::default() },
+            incoming: None,
+            membership: Membership { at: 0, members: Members::default() },
             commit: 0,
             role: Role::Follower { leader: None },
         };
         process.commit = process.compacted();
-        process.find_members();
-        process.tell_of_snapshot(fx);
+        process.refresh_membership();
+        process.emit_restored(fx);
         for (index, entry) in (process.log.base().index + 1..).zip(process.log.entries()) {
             fx.emit(Event::Stored { index, entry: entry.clone() });
         }
@@ -183,32 +183,32 @@ impl Protocol for RaftLog {
     }
 
     fn stable(&self) -> Stable {
-        self.saved()
+        self.stable_state()
     }
 
     fn unsaved(&self, saved: &Stable) -> Option<Stable> {
-        self.change(saved)
+        self.unsaved_change(saved)
     }
 
-    const DEFERS: bool = true;
+    const DEFERS_SAVES: bool = true;
 
     fn urgent(&self, saved: &Stable) -> Option<Stable> {
         self.urgent_change(saved)
     }
 
-    fn amend(saved: &mut Stable, change: Stable) {
-        saved.amend(change);
+    fn apply_change(saved: &mut Stable, change: Stable) {
+        saved.apply_change(change);
     }
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
-        if self.is_out() {
+        if self.is_disabled() {
             return self.decline(command.ticket(), Reason::NotLeading, fx);
         }
         match command {
             Command::Append { ticket, payload } => {
                 self.propose(ticket, Content::Payload(payload), fx);
             }
-            Command::Read { ticket } => self.read(ticket, fx),
+            Command::Read { ticket } => self.on_read(ticket, fx),
             Command::Transfer { ticket, to } => self.hand_over(ticket, Some(to), fx),
             Command::HandOver { ticket } => self.hand_over(ticket, None, fx),
             Command::Compact { ticket, index, state } => self.compact(ticket, index, state, fx),
@@ -220,7 +220,7 @@ impl Protocol for RaftLog {
     }
 
     fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
-        if self.is_out() {
+        if self.is_disabled() {
             return;
         }
         match message {
@@ -242,40 +242,40 @@ impl Protocol for RaftLog {
             | Message::Committed { term, .. }
             | Message::Piece { term, .. }
             | Message::Heartbeat { term, .. } => {
-                self.notice(term, fx);
-                self.on_leader(from, message, fx);
+                self.update_term(term, fx);
+                self.on_leader_message(from, message, fx);
             }
             Message::HeartbeatResponse { term, .. }
             | Message::HasPieces { term, .. }
             | Message::Appended { term, .. }
             | Message::Rejected { term, .. } => {
-                self.notice(term, fx);
+                self.update_term(term, fx);
                 if term == self.term {
-                    self.on_follower(from, message, fx);
+                    self.on_follower_response(from, message, fx);
                 }
             }
             Message::TimeoutNow { term } => self.on_timeout_now(from, term, fx),
-            Message::Overtaken { term } => self.notice(term, fx),
+            Message::Overtaken { term } => self.update_term(term, fx),
             Message::AskMembership { last } => self.on_ask_membership(from, last, fx),
             Message::Removed { at } => self.on_removed(at, fx),
         }
     }
 
     fn on_timer(&mut self, timer: Timer, fx: &mut impl Effects<Self>) {
-        if self.is_out() {
+        if self.is_disabled() {
             return;
         }
         match timer {
             Timer::Election => self.on_election_timeout(fx),
-            Timer::Heartbeat => self.beat(fx),
-            Timer::Send => self.send_together(fx),
-            Timer::Store => self.store_ahead(fx),
+            Timer::Heartbeat => self.broadcast_heartbeat(fx),
+            Timer::Send => self.on_send_timeout(fx),
+            Timer::Store => self.on_store_timeout(fx),
         }
     }
 
-    /// A heartbeat claims nothing but that its sender led in a term when it sent it, and the answer
-    /// nothing but that its sender had heard of no later one. Both stay true after a crash.
-    fn rests_on_saves(message: &Message) -> bool {
+    /// A heartbeat only states that its sender led a term when it sent it. The response only states
+    /// that its sender had seen no later term. Both remain true after a crash.
+    fn requires_save(message: &Message) -> bool {
         !matches!(message, Message::Heartbeat { .. } | Message::HeartbeatResponse { .. })
     }
 
@@ -289,28 +289,31 @@ impl Protocol for RaftLog {
 }
 
 impl RaftLog {
-    /// What is in the log of this process.
+    /// Returns the log of this process.
     pub fn log(&self) -> &Log {
         &self.log
     }
 
-    /// Up to which index this process knows its log to be committed.
-    pub fn committed(&self) -> u64 {
+    /// Returns the highest index that this process knows to be committed.
+    pub fn commit_index(&self) -> u64 {
         self.commit
     }
 
-    /// Returns true while this process asks for votes or pre-votes.
+    /// Returns true while this process requests votes or pre-votes.
     pub fn is_campaigning(&self) -> bool {
         matches!(self.role, Role::PreCandidate { .. } | Role::Candidate { .. })
     }
 
-    /// Ends whatever we were in this term, and follows nobody.
-    fn step_down(&mut self, fx: &mut impl Effects<Self>) {
-        self.keep_ahead(fx);
+    /// Abandons the current role and becomes a follower without a leader. Reports the outcome of
+    /// pending requests as unknown or declined.
+    fn become_follower(&mut self, fx: &mut impl Effects<Self>) {
+        self.finish_persisting(fx);
         let was = core::mem::replace(&mut self.role, Role::Follower { leader: None });
-        self.arriving = None;
+        self.incoming = None;
         match was {
-            Role::Leader(Leadership { proposed, reads, handover, change, changed, .. }) => {
+            Role::Leader(Leadership {
+                proposed, reads, handover, change, final_change, ..
+            }) => {
                 fx.cancel_timer(Timer::Heartbeat);
                 fx.cancel_timer(Timer::Send);
                 fx.set_timer(Timer::Election, self.config.election);
@@ -323,13 +326,13 @@ impl RaftLog {
                     fx.emit(Event::HandedOver { ticket });
                 }
                 if let Some(ticket) = change.as_ref().and_then(|change| change.ticket) {
-                    if change.is_some_and(|change| change.is_without_trace()) {
+                    if change.is_some_and(|change| change.is_unlogged()) {
                         self.decline(ticket, Reason::Deposed, fx);
                     } else {
                         fx.emit(Event::Unknown { ticket });
                     }
                 }
-                if let Some((_, ticket)) = changed {
+                if let Some((_, ticket)) = final_change {
                     fx.emit(Event::Unknown { ticket });
                 }
             }
@@ -339,36 +342,37 @@ impl RaftLog {
             Role::Follower { .. }
             | Role::PreCandidate { .. }
             | Role::Candidate { .. }
-            | Role::Out => {}
+            | Role::Disabled => {}
         }
     }
 
-    /// Puts an entry behind the last one of our log.
-    fn store(&mut self, entry: Entry, fx: &mut impl Effects<Self>) {
-        self.keep_ahead(fx);
+    /// Appends an entry to the log.
+    fn append_entry(&mut self, entry: Entry, fx: &mut impl Effects<Self>) {
+        self.finish_persisting(fx);
         self.log.push(entry.clone());
         let index = self.log.last().index;
         if let Content::Members(members) = &entry.content {
-            self.roster = Roster { at: index, members: Members::clone(members) };
+            self.membership = Membership { at: index, members: Members::clone(members) };
         }
         fx.emit(Event::Stored { index, entry });
     }
 
-    /// Drops all entries from there on; whoever kept the log before keeps it again.
-    fn cut_log(&mut self, from: u64, fx: &mut impl Effects<Self>) {
-        self.log.drop_from(from);
-        if self.roster.at >= from {
-            self.find_members();
+    /// Removes all entries from an index on. The previous membership applies again if its entry
+    /// remains.
+    fn truncate_log(&mut self, from: u64, fx: &mut impl Effects<Self>) {
+        self.log.truncate_from(from);
+        if self.membership.at >= from {
+            self.refresh_membership();
         }
         fx.emit(Event::Dropped { from });
     }
 
-    /// Whom we believe in.
+    /// Returns the leader of the current term, as far as this process knows.
     fn leader(&self) -> Option<ProcessId> {
         match &self.role {
             Role::Leader(_) => Some(self.group.me()),
             Role::Follower { leader } => *leader,
-            Role::PreCandidate { .. } | Role::Candidate { .. } | Role::Out => None,
+            Role::PreCandidate { .. } | Role::Candidate { .. } | Role::Disabled => None,
         }
     }
 
@@ -376,11 +380,11 @@ impl RaftLog {
         fx.emit(Event::Declined { ticket, reason, leader: self.leader() });
     }
 
-    fn are_majority(&self, processes: &ProcessSet) -> bool {
+    fn is_majority(&self, processes: &ProcessSet) -> bool {
         self.members().is_majority(processes)
     }
 
-    fn only_me(&self) -> ProcessSet {
+    fn own_vote(&self) -> ProcessSet {
         [self.group.me()].into_iter().collect()
     }
 

@@ -1,30 +1,29 @@
-//! A log that is asked at any process: who does not lead passes on what its user wants to whoever
-//! does, and tells its user what has become of it.
+//! A replicated log that accepts requests at any process: a follower forwards the requests of its
+//! user to the leader, and reports their outcome.
 //!
-//! D. Ongaro, *Consensus: bridging theory and practice*, Stanford 2014, has both ways: to turn
-//! clients away to the leader, as [`raft_log`] does, and to pass on what they ask,
-//! as here.
+//! D. Ongaro, *Consensus: bridging theory and practice*, Stanford 2014, describes both ways:
+//! redirecting clients to the leader, as [`raft_log`] does, and forwarding their requests, as here.
 //!
 //! | | |
 //! |---|---|
-//! | assumes | what Raft's log does; between processes that stay up nothing is lost or doubled |
-//! | survives | crashes, with a return to what was saved; any order |
+//! | assumes | as for Raft's log; reliable channels between live processes |
+//! | survives | crashes with recovery of the saved state; any order |
 //! | messages per entry | 2 more than those of the log where another leads |
-//! | delay | 2 messages more than at the leader, and until the commit is heard of |
+//! | delay | 2 messages more than at the leader, and until the commit is known |
 //!
-//! **Why it is right.** *Nothing is done twice*: what is passed on is sent once, to one process,
-//! and never again. Who was asked has its own log take it, which answers once; that is the answer.
-//! What had no answer when the asker hears of another leader is unknown, and is not asked of that
-//! one. *What is declined has no effect*: the log that was to take it says so, or it was never
-//! sent. *A read is not stale*: whoever leads reads after it was asked, and the asker answers its
-//! user when it has told it of as much as the leader had committed then. *No request waits for a
-//! process that does not lead*: a term has one leader, so a request is answered as unknown when the
-//! log reaches a later term, when the leader crashes or leaves, and when a pre-vote brought nothing
-//! for an election timeout. A leader that is missed and followed again in the same term still
-//! answers: a process that was stopped for a while loses no request. Reads have no effect. They
-//! are declined as soon as no leader is known, and may be repeated.
+//! **Why it is right.** *No request takes effect twice*: a forwarded request is sent once, to one
+//! process. The leader submits it to its own log, which answers once, and that answer is returned.
+//! A request without an answer when the leader changes has an unknown outcome and is not sent to
+//! the new leader. *A declined request has no effect*: the log declined it, or it was never sent.
+//! *A read is not stale*: the leader reads after the request arrives, and the follower answers its
+//! user once it has reported as much of the log as the leader had committed. *No request waits for
+//! a process that does not lead*: a term has one leader. A request is therefore answered as unknown
+//! when the log reaches a later term, when the leader crashes or leaves, and when a pre-vote
+//! brought no result for an election timeout. A leader that is suspected and then followed again in
+//! the same term still answers, so a process that was paused briefly loses no request. Reads have
+//! no effect: they are declined as soon as no leader is known, and may be repeated.
 //!
-//! A question is passed on as a read is, and put to the leader's user when the read is answered.
+//! A question to the leader's user is forwarded like a read, and asked when the read is answered.
 
 mod card;
 mod config;
@@ -37,51 +36,50 @@ use alloc::vec::Vec;
 use tenure_core::service::log::{self, Payload, Reason};
 use tenure_core::service::relayed_log::{Command, Event, Ticket};
 use tenure_core::{
-    Algorithm, Effects, Fixed, Group, Lift, ProcessId, Protocol, TimerRole, Verdict,
+    Algorithm, Effects, Group, Lift, ProcessId, Protocol, SharedConfig, TimerRole, Verdict,
 };
 
 use super::raft_log::{self, RaftLog, Stable, Timer};
 pub use config::{Config, Switch};
 pub use message::Message;
-use message::{Kind, Said, Wanted};
+use message::{Kind, Outcome, Request};
 
-/// One process.
+/// State of one process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RelayedLog {
     me: ProcessId,
-    config: Fixed<Config>,
+    config: SharedConfig<Config>,
     log: RaftLog,
-    /// Who leads, as the log told last.
+    /// The leader, as the log reported it last.
     leader: Option<ProcessId>,
-    /// Requests of our user that were passed on, by ticket.
-    passed: BTreeMap<u64, Passed>,
-    /// What was done that our user is to be told when it was told of as much of the log: index and
-    /// ticket.
-    behind: BTreeSet<(u64, u64, Kind)>,
-    /// What our log is to do for others, by the tickets under which it does.
-    errands: BTreeMap<u64, Errand>,
+    /// Forwarded requests of the local user, by ticket.
+    forwarded: BTreeMap<u64, Forwarded>,
+    /// Completed requests that are reported once the local log has reached their index.
+    completed: BTreeSet<(u64, u64, Kind)>,
+    /// Requests submitted to the local log on behalf of other processes, by local ticket.
+    submitted: BTreeMap<u64, Submitted>,
 }
 
-/// A request that was passed on and has no answer yet.
+/// A forwarded request without an answer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Passed {
+struct Forwarded {
     to: ProcessId,
-    /// The term in which that process leads.
+    /// Term in which `to` leads.
     term: u64,
-    wanted: Wanted,
+    request: Request,
 }
 
-/// What is to be answered, but for what our user asked of its own log.
+/// A request submitted to the local log whose answer goes to `by`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Errand {
+struct Submitted {
     by: ProcessId,
     ticket: Ticket,
-    /// What is asked of our user, if anything is.
-    question: Option<Payload>,
+    /// The question for the local user, if the request is one.
+    query: Option<Payload>,
 }
 
-/// Tickets from here on are ours, and those below are our user's.
-const OURS: u64 = 1 << 63;
+/// Tickets from here on belong to this module; smaller ones to the user.
+const FIRST_LOCAL_TICKET: u64 = 1 << 63;
 
 impl Protocol for RelayedLog {
     type Config = Config;
@@ -99,17 +97,18 @@ impl Protocol for RelayedLog {
     ) -> Self {
         let me = group.me();
         let boot = |fx: &mut Inner<'_, _>| RaftLog::boot(group, &config.log, stable, fx);
-        let (log, events) = fx.lift(Message::Log as OfLog, same as OfTimer, boot);
+        let (log, events) = fx.lift(Message::Log as OfLog, identity as OfTimer, boot);
         let mut process = RelayedLog {
             me,
-            config: Fixed::new(config.clone()),
+            config: SharedConfig::new(config.clone()),
             log,
             leader: None,
-            passed: BTreeMap::new(),
-            behind: BTreeSet::new(),
-            errands: BTreeMap::new(),
+            forwarded: BTreeMap::new(),
+            completed: BTreeSet::new(),
+            submitted: BTreeMap::new(),
         };
-        process.hear(events, fx);
+        process.on_log_events(events, fx);
+        process.report_completed(fx);
         process
     }
 
@@ -121,45 +120,45 @@ impl Protocol for RelayedLog {
         self.log.unsaved(saved)
     }
 
-    const DEFERS: bool = RaftLog::DEFERS;
+    const DEFERS_SAVES: bool = RaftLog::DEFERS_SAVES;
 
     fn urgent(&self, saved: &Stable) -> Option<Stable> {
         self.log.urgent(saved)
     }
 
-    fn amend(saved: &mut Stable, change: Stable) {
-        RaftLog::amend(saved, change);
+    fn apply_change(saved: &mut Stable, change: Stable) {
+        RaftLog::apply_change(saved, change);
     }
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
         match command {
             Command::Log(command) => {
                 let ticket = command.ticket();
-                let wanted = match &command {
-                    log::Command::Append { payload, .. } => Wanted::Append(payload.clone()),
-                    log::Command::Read { .. } => Wanted::Read,
-                    // Of these each process is asked for itself.
+                let request = match &command {
+                    log::Command::Append { payload, .. } => Request::Append(payload.clone()),
+                    log::Command::Read { .. } => Request::Read,
+                    // These commands concern the local process only.
                     log::Command::Transfer { .. }
                     | log::Command::HandOver { .. }
                     | log::Command::Compact { .. }
-                    | log::Command::ChangeMembers { .. } => return self.ask_log(command, fx),
+                    | log::Command::ChangeMembers { .. } => return self.step_command(command, fx),
                 };
-                if !self.passes_on(ticket, wanted, fx) {
-                    self.ask_log(command, fx);
+                if !self.forward(ticket, request, fx) {
+                    self.step_command(command, fx);
                 }
             }
-            Command::Ask { ticket, question } => {
-                let wanted = Wanted::Question(question);
-                if !self.passes_on(ticket, wanted.clone(), fx) {
-                    let ticket = Ticket { life: self.config.life, number: ticket };
-                    self.run(self.me, ticket, wanted, fx);
+            Command::Query { ticket, query } => {
+                let request = Request::Question(query);
+                if !self.forward(ticket, request.clone(), fx) {
+                    let ticket = Ticket { incarnation: self.config.incarnation, number: ticket };
+                    self.submit(self.me, ticket, request, fx);
                 }
             }
             Command::Reply { to, ticket, reply } => {
-                self.answer(to, ticket, Said::Reply(reply), fx);
+                self.respond(to, ticket, Outcome::Reply(reply), fx);
             }
-            Command::Tell { whom, what } => {
-                whom.iter().for_each(|to| fx.send(to, Message::Tell { what: what.clone() }));
+            Command::Notify { to, payload } => {
+                to.iter().for_each(|to| fx.send(to, Message::Notify { payload: payload.clone() }));
             }
         }
     }
@@ -167,17 +166,17 @@ impl Protocol for RelayedLog {
     fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         match message {
             Message::Log(message) => self.step(fx, |log, fx| log.on_message(from, message, fx)),
-            Message::Ask { ticket, wanted } => self.run(from, ticket, wanted, fx),
-            Message::Answer { ticket: Ticket { life, number }, said } => {
-                let asked = self.passed.get(&number).is_some_and(|it| it.to == from);
-                if life == self.config.life
-                    && asked
-                    && let Some(passed) = self.passed.remove(&number)
+            Message::Ask { ticket, request } => self.submit(from, ticket, request, fx),
+            Message::Answer { ticket: Ticket { incarnation, number }, outcome } => {
+                let is_awaited = self.forwarded.get(&number).is_some_and(|it| it.to == from);
+                if incarnation == self.config.incarnation
+                    && is_awaited
+                    && let Some(forwarded) = self.forwarded.remove(&number)
                 {
-                    self.learn(number, passed.wanted.kind(), said, fx);
+                    self.report_outcome(number, forwarded.request.kind(), outcome, fx);
                 }
             }
-            Message::Tell { what } => fx.emit(Event::Told { what }),
+            Message::Notify { payload } => fx.emit(Event::Notified { payload }),
         }
     }
 
@@ -185,7 +184,7 @@ impl Protocol for RelayedLog {
         let was_campaigning = timer == Timer::Election && self.log.is_campaigning();
         self.step(fx, |log, fx| log.on_timer(timer, fx));
         if was_campaigning && self.leader.is_none() {
-            self.give_up(|_| true, fx);
+            self.end_waits(|_| true, fx);
         }
     }
 
@@ -193,20 +192,20 @@ impl Protocol for RelayedLog {
         RaftLog::timer_role(timer)
     }
 
-    /// Whoever asks has nothing to remember but that it did, and may crash as well; what others are
-    /// told stays true.
-    fn rests_on_saves(message: &Message) -> bool {
+    /// A request and a notice claim nothing that a crash could invalidate. The content of an answer
+    /// must remain true.
+    fn requires_save(message: &Message) -> bool {
         match message {
-            Message::Log(message) => RaftLog::rests_on_saves(message),
-            Message::Ask { .. } | Message::Tell { .. } => false,
+            Message::Log(message) => RaftLog::requires_save(message),
+            Message::Ask { .. } | Message::Notify { .. } => false,
             Message::Answer { .. } => true,
         }
     }
 
-    /// The log itself suspects nobody but by its timeouts.
+    /// The log itself ignores the failure detector and relies on its timeouts.
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         if verdict == Verdict::Suspect {
-            self.give_up(|passed| passed.to == peer, fx);
+            self.end_waits(|forwarded| forwarded.to == peer, fx);
         }
     }
 }
@@ -215,67 +214,90 @@ type OfLog = fn(raft_log::Message) -> Message;
 type OfTimer = fn(Timer) -> Timer;
 type Inner<'a, F> = Lift<'a, F, RelayedLog, RaftLog, OfLog, OfTimer>;
 
-fn same(timer: Timer) -> Timer {
+fn identity(timer: Timer) -> Timer {
     timer
 }
 
 impl RelayedLog {
-    /// A step of the log.
+    /// Runs a step of the log and handles its events.
     fn step<F: Effects<Self>>(
         &mut self,
         fx: &mut F,
         step: impl FnOnce(&mut RaftLog, &mut Inner<'_, F>),
     ) {
+        let before = self.leadership();
         let step = |fx: &mut Inner<'_, F>| step(&mut self.log, fx);
-        let ((), events) = fx.lift(Message::Log as OfLog, same as OfTimer, step);
-        self.hear(events, fx);
+        let ((), events) = fx.lift(Message::Log as OfLog, identity as OfTimer, step);
+        self.on_log_events(events, fx);
+        // Only a change of the term or the leader ends a wait.
+        if self.leadership() != before {
+            self.end_overtaken_waits(fx);
+        }
+        self.report_completed(fx);
     }
 
-    fn ask_log(&mut self, command: log::Command, fx: &mut impl Effects<Self>) {
+    fn step_command(&mut self, command: log::Command, fx: &mut impl Effects<Self>) {
         self.step(fx, |log, fx| log.on_command(command, fx));
     }
 
-    /// Whether another process leads, which is asked then.
-    fn passes_on(&mut self, ticket: u64, wanted: Wanted, fx: &mut impl Effects<Self>) -> bool {
+    /// Forwards a request if another process leads. Returns true if so.
+    fn forward(&mut self, ticket: u64, request: Request, fx: &mut impl Effects<Self>) -> bool {
         let Some(leader) = self.leader.filter(|leader| *leader != self.me) else { return false };
         let term = self.log.highest_term();
-        self.passed.insert(ticket, Passed { to: leader, term, wanted: wanted.clone() });
-        let ticket = Ticket { life: self.config.life, number: ticket };
-        fx.send(leader, Message::Ask { ticket, wanted });
+        self.forwarded.insert(ticket, Forwarded { to: leader, term, request: request.clone() });
+        let ticket = Ticket { incarnation: self.config.incarnation, number: ticket };
+        fx.send(leader, Message::Ask { ticket, request });
         true
     }
 
-    /// Has our log do what somebody wants.
-    fn run(&mut self, by: ProcessId, ticket: Ticket, wanted: Wanted, fx: &mut impl Effects<Self>) {
-        let ours = self.errands.last_key_value().map_or(OURS, |(last, _)| last + 1);
-        let (command, question) = match wanted {
-            Wanted::Append(payload) => (log::Command::Append { ticket: ours, payload }, None),
-            Wanted::Read => (log::Command::Read { ticket: ours }, None),
-            Wanted::Question(question) => (log::Command::Read { ticket: ours }, Some(question)),
+    /// Submits a request to the local log on behalf of a process.
+    fn submit(
+        &mut self,
+        by: ProcessId,
+        ticket: Ticket,
+        request: Request,
+        fx: &mut impl Effects<Self>,
+    ) {
+        let local_ticket =
+            self.submitted.last_key_value().map_or(FIRST_LOCAL_TICKET, |(last, _)| last + 1);
+        let (command, query) = match request {
+            Request::Append(payload) => {
+                (log::Command::Append { ticket: local_ticket, payload }, None)
+            }
+            Request::Read => (log::Command::Read { ticket: local_ticket }, None),
+            Request::Question(query) => (log::Command::Read { ticket: local_ticket }, Some(query)),
         };
-        self.errands.insert(ours, Errand { by, ticket, question });
-        self.ask_log(command, fx);
+        self.submitted.insert(local_ticket, Submitted { by, ticket, query });
+        self.step_command(command, fx);
     }
 
-    /// What the log has said.
-    fn hear(&mut self, events: Vec<log::Event>, fx: &mut impl Effects<Self>) {
+    /// Handles the events of the log.
+    fn on_log_events(&mut self, events: Vec<log::Event>, fx: &mut impl Effects<Self>) {
         for event in events {
-            match event.answers().filter(|ticket| *ticket >= OURS) {
-                Some(ours) => self.come_back(ours, &event, fx),
-                None => self.tell(event, fx),
+            match event.answers().filter(|ticket| *ticket >= FIRST_LOCAL_TICKET) {
+                Some(local_ticket) => self.on_completed(local_ticket, &event, fx),
+                None => self.on_log_event(event, fx),
             }
         }
-        let (term, leader) = (self.log.highest_term(), self.leader);
-        let is_over = |passed: &Passed| {
-            let may_be_repeated = passed.wanted == Wanted::Read;
-            passed.term < term || may_be_repeated && leader != Some(passed.to)
-        };
-        self.give_up(is_over, fx);
-        self.catch_up(fx);
     }
 
-    /// What the log tells our user, who learns as well whether it is served here.
-    fn tell(&mut self, event: log::Event, fx: &mut impl Effects<Self>) {
+    /// Returns the current term and its leader, as far as known.
+    fn leadership(&self) -> (u64, Option<ProcessId>) {
+        (self.log.highest_term(), self.leader)
+    }
+
+    /// Ends the wait for requests of older terms, and for reads at a former leader.
+    fn end_overtaken_waits(&mut self, fx: &mut impl Effects<Self>) {
+        let (term, leader) = self.leadership();
+        let is_overtaken = |forwarded: &Forwarded| {
+            let is_repeatable = forwarded.request == Request::Read;
+            forwarded.term < term || is_repeatable && leader != Some(forwarded.to)
+        };
+        self.end_waits(is_overtaken, fx);
+    }
+
+    /// Forwards an event of the log to the user, and updates the leader.
+    fn on_log_event(&mut self, event: log::Event, fx: &mut impl Effects<Self>) {
         let leader = match event {
             log::Event::Leading { .. } => Some(self.me),
             log::Event::Following { leader, .. } => leader,
@@ -290,40 +312,54 @@ impl RelayedLog {
         }));
     }
 
-    /// The log has answered what it did for somebody.
-    fn come_back(&mut self, ours: u64, event: &log::Event, fx: &mut impl Effects<Self>) {
-        let Some(Errand { by, ticket, question }) = self.errands.remove(&ours) else { return };
-        let said = match (event, question) {
-            (log::Event::Answered { .. }, Some(question)) => {
-                return fx.emit(Event::Asked { by, ticket, question });
+    /// Answers a request that the log has completed.
+    fn on_completed(&mut self, local_ticket: u64, event: &log::Event, fx: &mut impl Effects<Self>) {
+        let Some(Submitted { by, ticket, query }) = self.submitted.remove(&local_ticket) else {
+            return;
+        };
+        let outcome = match (event, query) {
+            (log::Event::Answered { .. }, Some(query)) => {
+                return fx.emit(Event::QueryReceived { by, ticket, query });
             }
             (log::Event::Acknowledged { index, .. } | log::Event::Answered { index, .. }, None) => {
-                Said::Done { index: *index }
+                Outcome::Done { index: *index }
             }
-            (log::Event::Declined { reason, .. }, _) => Said::Declined(*reason),
-            _ => Said::Unknown,
+            (log::Event::Declined { reason, .. }, _) => Outcome::Declined(*reason),
+            _ => Outcome::Unknown,
         };
-        self.answer(by, ticket, said, fx);
+        self.respond(by, ticket, outcome, fx);
     }
 
-    fn answer(&mut self, to: ProcessId, ticket: Ticket, said: Said, fx: &mut impl Effects<Self>) {
+    fn respond(
+        &mut self,
+        to: ProcessId,
+        ticket: Ticket,
+        outcome: Outcome,
+        fx: &mut impl Effects<Self>,
+    ) {
         match to == self.me {
-            // Only a question comes back to its own process.
-            true => self.learn(ticket.number, Kind::Question, said, fx),
-            false => fx.send(to, Message::Answer { ticket, said }),
+            // Only a question originates at this process itself.
+            true => self.report_outcome(ticket.number, Kind::Question, outcome, fx),
+            false => fx.send(to, Message::Answer { ticket, outcome }),
         }
     }
 
-    /// What became of what our user wants.
-    fn learn(&mut self, ticket: u64, kind: Kind, said: Said, fx: &mut impl Effects<Self>) {
-        fx.emit(match (kind, said) {
-            (Kind::Append | Kind::Read, Said::Done { index }) => {
-                self.behind.insert((index, ticket, kind));
-                return self.catch_up(fx);
+    /// Reports the outcome of a request to the user.
+    fn report_outcome(
+        &mut self,
+        ticket: u64,
+        kind: Kind,
+        outcome: Outcome,
+        fx: &mut impl Effects<Self>,
+    ) {
+        fx.emit(match (kind, outcome) {
+            (Kind::Append | Kind::Read, Outcome::Done { index }) => {
+                self.completed.insert((index, ticket, kind));
+                return self.report_completed(fx);
             }
-            (Kind::Question, Said::Reply(reply)) => Event::Replied { ticket, reply },
-            (_, Said::Declined(reason)) => self.declined(ticket, reason),
-            // A read has no effect, whatever became of it.
+            (Kind::Question, Outcome::Reply(reply)) => Event::Replied { ticket, reply },
+            (_, Outcome::Declined(reason)) => self.declined(ticket, reason),
+            // A read has no effect, regardless of its outcome.
             (Kind::Read, _) => self.declined(ticket, Reason::Deposed),
             (Kind::Append | Kind::Question, _) => Event::Log(log::Event::Unknown { ticket }),
         });
@@ -333,13 +369,13 @@ impl RelayedLog {
         Event::Log(log::Event::Declined { ticket, reason, leader: self.leader })
     }
 
-    /// Tells our user of what was done up to where it was told of the log.
-    fn catch_up(&mut self, fx: &mut impl Effects<Self>) {
-        let told = self.answers_up_to();
-        while let Some(done @ (index, ticket, kind)) = self.behind.first().copied()
-            && index <= told
+    /// Reports completed requests whose index the local log has reached.
+    fn report_completed(&mut self, fx: &mut impl Effects<Self>) {
+        let limit = self.reportable_index();
+        while let Some(done @ (index, ticket, kind)) = self.completed.first().copied()
+            && index <= limit
         {
-            self.behind.remove(&done);
+            self.completed.remove(&done);
             fx.emit(Event::Log(match kind {
                 Kind::Append => log::Event::Acknowledged { ticket, index },
                 Kind::Read | Kind::Question => log::Event::Answered { ticket, index },
@@ -347,13 +383,13 @@ impl RelayedLog {
         }
     }
 
-    /// Ends the wait for these requests.
-    fn give_up(&mut self, which: impl Fn(&Passed) -> bool, fx: &mut impl Effects<Self>) {
-        let lost = self.passed.iter().filter(|(_, passed)| which(passed));
-        let lost: Vec<u64> = lost.map(|(ticket, _)| *ticket).collect();
-        for ticket in lost {
-            if let Some(passed) = self.passed.remove(&ticket) {
-                self.lose(ticket, passed, fx);
+    /// Ends the wait for the matching requests.
+    fn end_waits(&mut self, which: impl Fn(&Forwarded) -> bool, fx: &mut impl Effects<Self>) {
+        let ended = self.forwarded.iter().filter(|(_, forwarded)| which(forwarded));
+        let ended: Vec<u64> = ended.map(|(ticket, _)| *ticket).collect();
+        for ticket in ended {
+            if let Some(forwarded) = self.forwarded.remove(&ticket) {
+                self.end_wait(ticket, forwarded, fx);
             }
         }
     }

@@ -1,4 +1,5 @@
-//! Reliable broadcast: who gets an item for the first time sends it on to all, and delivers it.
+//! Reliable broadcast: a process that receives an item for the first time forwards it to all and
+//! delivers it.
 //!
 //! T. D. Chandra and S. Toueg, *Unreliable failure detectors for reliable distributed systems*,
 //! JACM 43(2), 1996, section 4; the problem and its uniform form are those of V. Hadzilacos and
@@ -12,19 +13,19 @@
 //! | messages per item | (N − 1)², and with the variant `uniform` N(N − 1) |
 //! | delay | 1 message; 2 with `uniform` |
 //!
-//! **Why it is right.** Whoever delivers an item has sent it to everybody before. If it stays up,
-//! so does what it sent arrive, and everybody who stays up delivers it: *agreement*. The sender
-//! itself may crash when it has sent some of its messages, and then either nobody who stays up
-//! has got one, or one has, and sends it on. An item is known by its sender and number, so it is
-//! delivered once, and only what was broadcast is ever sent.
+//! **Why it is right.** A process sends an item to all before it delivers it. If the process stays
+//! up, these messages arrive, and every live process delivers the item: *agreement*. The
+//! broadcaster may crash after sending only some messages. Then either no live process received
+//! one, or one did and forwards it. An item is identified by its sender and number, so it is
+//! delivered once, and only items that were broadcast are ever sent.
 //!
-//! One may have delivered an item and crashed so early that none of its messages was sent. With
-//! `uniform` it therefore waits until a majority has said that it has the item: one of those stays
-//! up, as a majority does, and its messages arrive.
+//! A process may deliver an item and crash before any of its messages was sent. With `uniform` it
+//! therefore waits until a majority is known to have the item: one of those stays up, and its
+//! messages arrive.
 //!
-//! The steps of a checker are whole: nobody crashes there in the midst of sending. What is shown
-//! instead is a message that is lost, `--lose 1 --beyond-assumptions`, which sending on makes good;
-//! and with the mistake `deliver-first`, whose two halves are two steps, a crash between them.
+//! Steps of the checker are atomic: a process does not crash while sending. Two other runs show why
+//! forwarding is needed: a lost message (`--lose 1 --beyond-assumptions`), and a crash between the
+//! two steps of the mistake `deliver-first`.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
@@ -38,60 +39,60 @@ use tenure_core::{
 use crate::Variants;
 use crate::variants::switches;
 
-/// One process.
+/// State of one process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ReliableBroadcast {
     group: Group,
     variants: Variants<Switch>,
     known: BTreeMap<Item, Known>,
-    /// Delivered, and not sent on yet: always empty but with `deliver-first`.
-    owed: BTreeSet<Item>,
+    /// Delivered items not forwarded yet; always empty except with `deliver-first`.
+    unforwarded: BTreeSet<Item>,
 }
 
-/// An item that we have got.
+/// A received item.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Known {
-    /// Who has it, as far as we know.
+    /// Processes known to have it.
     by: ProcessSet,
     delivered: bool,
 }
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "I have this item: take it."
+    /// Forwards an item.
     Item {
-        /// Which.
+        /// The forwarded item.
         item: Item,
     },
 }
 
 labelled!(Message, Agreement, Item => "item");
 
-/// The timers of this algorithm, which only a mistake needs.
+/// Timers, used only by the mistake `deliver-first`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// With `deliver-first`: what was delivered is sent on.
+    /// Forward the delivered items.
     SendOn,
 }
 
 switches! {
     Uniform = "uniform", sound,
-        "an item is delivered when a majority has it, so that also who crashes delivers nothing \
-         that the others lack";
+        "an item is delivered when a majority has it, so that even a crashing process delivers \
+         only items that the others deliver";
     NoRelay = "no-relay", unsound,
-        "nobody sends on what it got, so what a crash has cut short stays so"
+        "no process forwards items, so a broadcast cut short by a crash stays incomplete"
         => "", "-n 3 --lose 1 --beyond-assumptions --initiators 1";
     Forgetful = "forgetful", unsound,
-        "who delivers an item does not note it, and delivers what others send on again"
+        "a process does not record deliveries, and delivers forwarded copies again"
         => "", "-n 3";
     DeliverFirst = "deliver-first", unsound,
-        "an item is delivered first and sent on by a later step: who crashes between has what \
-         nobody else gets"
+        "an item is delivered first and forwarded in a later step: a process that crashes in \
+         between has an item that no other receives"
         => "", "-n 2 --crash 1 --property uniform-agreement";
     NamesSender = "names-sender", unsound,
-        "an item is taken for one of whoever sent it, though that one only sent it on"
+        "an item is attributed to the process that forwarded it"
         => "", "-n 3 --property no-creation";
 }
 
@@ -109,15 +110,15 @@ impl Protocol for ReliableBroadcast {
         _: Option<()>,
         _: &mut impl Effects<Self>,
     ) -> Self {
-        let (known, owed) = (BTreeMap::new(), BTreeSet::new());
-        ReliableBroadcast { group, variants: *variants, known, owed }
+        let (known, unforwarded) = (BTreeMap::new(), BTreeSet::new());
+        ReliableBroadcast { group, variants: *variants, known, unforwarded }
     }
 
     fn stable(&self) {}
 
     fn on_command(&mut self, Command::Broadcast { number }: Command, fx: &mut impl Effects<Self>) {
         let me = self.group.me();
-        self.get(me, Item { from: me, number }, fx);
+        self.on_item(me, Item { from: me, number }, fx);
     }
 
     fn on_message(
@@ -128,26 +129,27 @@ impl Protocol for ReliableBroadcast {
     ) {
         let item =
             if self.variants.has(Switch::NamesSender) { Item { from, ..item } } else { item };
-        self.get(from, item, fx);
+        self.on_item(from, item, fx);
     }
 
     fn on_timer(&mut self, Timer::SendOn: Timer, fx: &mut impl Effects<Self>) {
-        for item in core::mem::take(&mut self.owed) {
-            self.send_on(item, fx);
+        for item in core::mem::take(&mut self.unforwarded) {
+            self.forward(item, fx);
         }
     }
 }
 
 impl ReliableBroadcast {
-    /// Takes note that `from` has an item, and so have we.
-    fn get(&mut self, from: ProcessId, item: Item, fx: &mut impl Effects<Self>) {
+    /// Records that `from` and this process have the item, forwards it if new, and delivers it when
+    /// due.
+    fn on_item(&mut self, from: ProcessId, item: Item, fx: &mut impl Effects<Self>) {
         let delivers_first = self.variants.has(Switch::DeliverFirst);
         if !self.known.contains_key(&item) {
             if delivers_first {
-                self.owed.insert(item);
+                self.unforwarded.insert(item);
                 fx.set_timer(Timer::SendOn, Delay::between_units(0, 1));
             } else {
-                self.send_on(item, fx);
+                self.forward(item, fx);
             }
         }
         let (me, size) = (self.group.me(), self.group.size());
@@ -161,13 +163,13 @@ impl ReliableBroadcast {
         }
     }
 
-    fn send_on(&self, item: Item, fx: &mut impl Effects<Self>) {
+    fn forward(&self, item: Item, fx: &mut impl Effects<Self>) {
         let is_ours = item.from == self.group.me();
         if self.variants.has(Switch::NoRelay) && !is_ours {
             return;
         }
         let mut to = self.group.peers();
-        // Whoever sent it first has it; where it is uniform it must hear that others have.
+        // The broadcaster has the item; with `uniform` it must also learn that others have it.
         if !is_ours && !self.variants.has(Switch::Uniform) {
             to.remove(item.from);
         }
@@ -192,7 +194,7 @@ impl Algorithm for ReliableBroadcast {
             ..Card::agreement(
                 Service::Broadcast,
                 "reliable-broadcast",
-                "who gets an item sends it on to all",
+                "a process that receives an item forwards it to all",
                 "Chandra and Toueg, JACM 43(2), 1996",
             )
             .promising([

@@ -1,9 +1,9 @@
-//! Ricciardi and Birman's membership: the senior member proposes who belongs to the next view, and
-//! a majority of this one decides.
+//! Group membership by Ricciardi and Birman: the senior member proposes the next view, and a
+//! majority of the current view decides.
 //!
 //! A. Ricciardi, K. Birman, *Using process groups to implement failure detection in asynchronous
-//! environments*, PODC 1991; ballots and what a new proposer has to adopt as in L. Lamport, *The
-//! part-time parliament*, ACM Transactions on Computer Systems 16(2), 1998.
+//! environments*, PODC 1991. Ballots and the values that a new proposer must adopt follow L.
+//! Lamport, *The part-time parliament*, ACM Transactions on Computer Systems 16(2), 1998.
 //!
 //! | | |
 //! |---|---|
@@ -12,24 +12,24 @@
 //! | messages per change when the senior is suspected | 5(N − 1): interrogate and promise before |
 //! | delay | 3 messages, or 5 |
 //!
-//! **Why it is right.** A view is installed when a majority of the view before has accepted it. Any
-//! two majorities share a member, so a second proposal for the same number would need somebody who
-//! accepted the first. The senior's own goes under ballot 0, before which there is nothing, so it
-//! asks nobody. Whoever takes over has a ballot of its own, and first interrogates a majority: they
-//! promise to accept nothing of a smaller ballot, and say what they have accepted. If that was
-//! anything, the one of the largest ballot may have been decided, and is what the new one proposes.
-//! So all that are installed under one number are one view, and the views are one sequence. A part
-//! of the group that has no majority of the last view decides nothing: it waits. Suspicions may be
-//! wrong: whoever is taken for dead is removed, and taken in again when it is trusted.
+//! **Why it is right.** A view is installed when a majority of the previous view has accepted it.
+//! Any two majorities share a member, so a second proposal with the same number would need a member
+//! that accepted the first. The senior member proposes in ballot 0, which has no predecessor, and
+//! need not ask. Its replacement uses its own ballot and first interrogates a majority: they
+//! promise to reject smaller ballots and report what they accepted. The accepted proposal with the
+//! largest ballot may have been decided, so the new proposer adopts it. Hence all views with one
+//! number are equal, and the views form one sequence. A partition without a majority of the last
+//! view decides nothing and waits. Suspicions may be wrong: a falsely suspected process is removed,
+//! and added again when it is trusted.
 //!
-//! Views carry their numbers in every message: whoever hears of a newer one installs it, and who
-//! hears of an older one answers with its own. When somebody is suspected, everybody tells which
-//! view it has, for the one who decided may have told few of them before it died.
+//! Every message carries the number of the sender's view. A process that learns of a newer view
+//! installs it, and responds to an older one with its own. On a suspicion every process sends its
+//! view, since the process that decided it may have crashed before informing all.
 //!
-//! The paper has members ordered by how long they belong; here it is by their ids. Its removals are
-//! one by one, with the next one compressed into the end of the last; here a change takes in all
-//! that is known when it is proposed. And it leaves recovered processes to join as new ones; here
-//! whoever has crashed stays out.
+//! Differences from the paper: it orders members by how long they belong, here by id. It removes
+//! members one at a time and combines the next removal with the end of the last; here one change
+//! includes everything known when it is proposed. It lets recovered processes join as new ones;
+//! here a crashed process does not return.
 
 mod message;
 
@@ -42,33 +42,33 @@ use tenure_core::{
 pub use self::message::{Message, Proposal};
 use crate::variants::{Variants, switches};
 
-/// One process.
+/// State of one process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RicciardiBirman {
     group: Group,
     variants: Variants<Switch>,
-    /// The newest view that we know of.
+    /// The newest known view.
     view: View,
-    /// In it, the smallest ballot of which we may still accept something.
+    /// Smallest ballot that may still be accepted in this view.
     promised: u64,
-    /// What we accepted last for the next one.
+    /// The proposal for the next view that was accepted last.
     accepted: Option<Proposal>,
     phase: Phase,
     suspected: ProcessSet,
-    /// Who does not want to belong.
+    /// Processes that want to leave the group.
     leaving: ProcessSet,
 }
 
-/// What this process does about the next view.
+/// Role of this process in deciding the next view.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Following,
-    /// We ask what was accepted. These have promised, and of what they accepted this is the last.
+    /// Collecting promises, with the last accepted proposal among them.
     Interrogating {
         by: ProcessSet,
         last: Option<Proposal>,
     },
-    /// These have accepted what we propose.
+    /// Collecting acceptances of its proposal.
     Proposing {
         by: ProcessSet,
         proposal: Proposal,
@@ -77,10 +77,10 @@ enum Phase {
 
 switches! {
     Minority = "minority", unsound,
-        "all who are not suspected are enough to decide, however few they are"
+        "the unsuspected processes decide, however few they are"
         => "", "-n 2 --false-suspicion 2";
     TwoPhases = "two-phases", unsound,
-        "whoever takes over proposes at once, without asking what was accepted before"
+        "a new proposer proposes at once, without asking for accepted proposals"
         => "", "-n 3 --crash 1";
 }
 
@@ -115,17 +115,17 @@ impl Protocol for RicciardiBirman {
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
         let belongs = command == Command::Join;
         fx.broadcast(&self.group.peers(), Message::Wish { belongs });
-        self.wish(self.group.me(), belongs, fx);
+        self.set_wish(self.group.me(), belongs, fx);
     }
 
     fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         if let Message::Wish { belongs } = message {
-            return self.wish(from, belongs, fx);
+            return self.set_wish(from, belongs, fx);
         }
         let number = message.view().map_or(0, |view| view.number);
         if number < self.view.number {
-            // Who answers us hears of the newer view from the one who decided it.
-            if !message.is_answer() {
+            // The sender of a response learns of the newer view from the process that decided it.
+            if !message.is_response() {
                 fx.send(from, Message::Install { view: self.view.clone() });
             }
             return;
@@ -135,7 +135,7 @@ impl Protocol for RicciardiBirman {
         {
             self.install(from, view.clone(), fx);
         }
-        if self.is_inside() && self.view.members.contains(from) {
+        if self.is_member() && self.view.members.contains(from) {
             self.vote(from, message, fx);
         }
     }
@@ -144,7 +144,7 @@ impl Protocol for RicciardiBirman {
         match verdict {
             Verdict::Suspect => {
                 self.suspected.insert(peer);
-                self.tell(&self.group.peers(), fx);
+                self.send_view(&self.group.peers(), fx);
             }
             Verdict::Trust => {
                 self.suspected.remove(peer);
@@ -152,34 +152,34 @@ impl Protocol for RicciardiBirman {
             }
         }
         if self.variants.has(Switch::Minority) {
-            self.propose_if_enough(fx);
-            self.decide_if_enough(fx);
+            self.propose_if_promised(fx);
+            self.decide_if_accepted(fx);
         }
-        self.act(fx);
+        self.start_change_if_due(fx);
     }
 }
 
-/// Every member.
+/// Behaviour of every member.
 impl RicciardiBirman {
-    /// The newest view that this process knows of.
+    /// Returns the newest view that this process knows.
     pub const fn view(&self) -> &View {
         &self.view
     }
 
-    fn is_inside(&self) -> bool {
+    fn is_member(&self) -> bool {
         self.view.members.contains(self.group.me())
     }
 
-    fn wish(&mut self, of: ProcessId, belongs: bool, fx: &mut impl Effects<Self>) {
+    fn set_wish(&mut self, of: ProcessId, belongs: bool, fx: &mut impl Effects<Self>) {
         if belongs {
             self.leaving.remove(of);
         } else {
             self.leaving.insert(of);
         }
-        self.act(fx);
+        self.start_change_if_due(fx);
     }
 
-    /// What is said of the view that we both have.
+    /// Handles a message about the successor of the current view.
     fn vote(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         let view = self.view.clone();
         match message {
@@ -208,24 +208,25 @@ impl RicciardiBirman {
                     && proposal.ballot == ballot
                 {
                     by.insert(from);
-                    self.decide_if_enough(fx);
+                    self.decide_if_accepted(fx);
                 }
             }
             Message::Refuse { ballot, .. } => {
                 if ballot > self.promised {
                     self.promise(ballot);
                 }
-                // Whom we have promised it as well may have given up, and nobody else would ask.
-                // Two who suspect each other may refuse each other so for as long as they do.
+                // The process to which this ballot was promised may have given up, and no other
+                // would ask. Two processes that suspect each other may refuse each other while the
+                // suspicions last.
                 if ballot == self.promised {
-                    self.act(fx);
+                    self.start_change_if_due(fx);
                 }
             }
             Message::Wish { .. } | Message::Install { .. } => {}
         }
     }
 
-    /// From now on nothing of a smaller ballot counts, ours neither.
+    /// Rejects smaller ballots from now on, including its own.
     fn promise(&mut self, ballot: u64) {
         self.promised = ballot;
         self.phase = Phase::Following;
@@ -235,54 +236,56 @@ impl RicciardiBirman {
         self.view = view;
         (self.promised, self.accepted, self.phase) = (0, None, Phase::Following);
         let view = self.view.clone();
-        fx.emit(match self.is_inside() {
+        fx.emit(match self.is_member() {
             true => Event::Installed { view },
             false => Event::Removed { view },
         });
         if self.suspected.contains(from) {
-            self.tell(&self.group.peers(), fx);
+            self.send_view(&self.group.peers(), fx);
         }
-        self.act(fx);
+        self.start_change_if_due(fx);
     }
 
-    fn tell(&self, peers: &ProcessSet, fx: &mut impl Effects<Self>) {
+    fn send_view(&self, peers: &ProcessSet, fx: &mut impl Effects<Self>) {
         fx.broadcast(peers, Message::Install { view: self.view.clone() });
     }
 }
 
-/// The senior member of those that it does not suspect.
+/// Behaviour of the senior member among those that it does not suspect.
 impl RicciardiBirman {
-    /// Begins a change where one is due, and it falls to us.
-    fn act(&mut self, fx: &mut impl Effects<Self>) {
+    /// Starts a change if one is due and this process is the senior member.
+    fn start_change_if_due(&mut self, fx: &mut impl Effects<Self>) {
         let mut senior = self.view.members.iter().filter(|it| !self.suspected.contains(*it));
         let is_senior = senior.next() == Some(self.group.me());
-        if !is_senior || self.phase != Phase::Following || !self.is_change(&self.goal()) {
+        if !is_senior || self.phase != Phase::Following || !self.is_change(&self.target_members()) {
             return;
         }
         let ballot = self.next_ballot();
         self.promised = ballot;
         if ballot == 0 || self.variants.has(Switch::TwoPhases) {
-            return self.propose(self.goal(), fx);
+            return self.propose(self.target_members(), fx);
         }
         let view = self.view.clone();
         fx.broadcast(&self.others(), Message::Interrogate { view, ballot });
         let by = ProcessSet::from_iter([self.group.me()]);
         self.phase = Phase::Interrogating { by, last: self.accepted.clone() };
-        self.propose_if_enough(fx);
+        self.propose_if_promised(fx);
     }
 
-    /// Everybody who is up, as far as we know, and wants to belong.
-    fn goal(&self) -> ProcessSet {
+    /// Returns the processes that are believed up and want to belong.
+    fn target_members(&self) -> ProcessSet {
         let belongs = |it: &ProcessId| !self.suspected.contains(*it) && !self.leaving.contains(*it);
         self.group.processes().filter(belongs).collect()
     }
 
-    /// Whether these can be the next view: somebody has to be left to decide who comes after.
+    /// Returns true if these members can form the next view. It must not be empty, so that a
+    /// further view can be decided.
     fn is_change(&self, members: &ProcessSet) -> bool {
         !members.is_empty() && *members != self.view.members
     }
 
-    /// The smallest ballot of ours that is not below a promise, and in which we proposed nothing.
+    /// Returns the smallest ballot of this process that is above its promise and in which it
+    /// proposed nothing.
     fn next_ballot(&self) -> u64 {
         let me = self.group.me();
         let place = self.view.members.iter().take_while(|it| *it != me).count() as u64;
@@ -309,15 +312,16 @@ impl RicciardiBirman {
         if of(&accepted) > of(last) {
             *last = accepted;
         }
-        self.propose_if_enough(fx);
+        self.propose_if_promised(fx);
     }
 
-    fn propose_if_enough(&mut self, fx: &mut impl Effects<Self>) {
+    fn propose_if_promised(&mut self, fx: &mut impl Effects<Self>) {
         let Phase::Interrogating { by, last } = &self.phase else { return };
-        if !self.is_enough(by) {
+        if !self.is_majority(by) {
             return;
         }
-        let members = last.as_ref().map_or_else(|| self.goal(), |last| last.members.clone());
+        let members =
+            last.as_ref().map_or_else(|| self.target_members(), |last| last.members.clone());
         self.phase = Phase::Following;
         if self.is_change(&members) {
             self.propose(members, fx);
@@ -330,32 +334,32 @@ impl RicciardiBirman {
         fx.broadcast(&self.others(), Message::Propose { view, proposal: proposal.clone() });
         self.accepted = Some(proposal.clone());
         self.phase = Phase::Proposing { by: ProcessSet::from_iter([self.group.me()]), proposal };
-        self.decide_if_enough(fx);
+        self.decide_if_accepted(fx);
     }
 
-    fn decide_if_enough(&mut self, fx: &mut impl Effects<Self>) {
+    fn decide_if_accepted(&mut self, fx: &mut impl Effects<Self>) {
         let Phase::Proposing { by, proposal } = &self.phase else { return };
-        if !self.is_enough(by) {
+        if !self.is_majority(by) {
             return;
         }
         let members = proposal.members.clone();
-        let mut told = self.others();
-        told.extend(members.iter().filter(|it| *it != self.group.me()));
+        let mut recipients = self.others();
+        recipients.extend(members.iter().filter(|it| *it != self.group.me()));
         let view = View { number: self.view.number.saturating_add(1), members };
-        fx.broadcast(&told, Message::Install { view: view.clone() });
+        fx.broadcast(&recipients, Message::Install { view: view.clone() });
         self.install(self.group.me(), view, fx);
     }
 
-    /// Whether these are a majority of the view.
-    fn is_enough(&self, these: &ProcessSet) -> bool {
-        let heard = |it: ProcessId| these.contains(it) || self.suspected.contains(it);
+    /// Returns true if these processes are a majority of the view.
+    fn is_majority(&self, these: &ProcessSet) -> bool {
+        let is_covered = |it: ProcessId| these.contains(it) || self.suspected.contains(it);
         match self.variants.has(Switch::Minority) {
-            true => self.view.members.iter().all(heard),
+            true => self.view.members.iter().all(is_covered),
             false => 2 * these.len() > self.view.members.len(),
         }
     }
 
-    /// The other members.
+    /// Returns the other members of the view.
     fn others(&self) -> ProcessSet {
         let mut others = self.view.members.clone();
         others.remove(self.group.me());
@@ -366,21 +370,21 @@ impl RicciardiBirman {
 impl Algorithm for RicciardiBirman {
     fn card(_: &Variants<Switch>, size: u32) -> Card {
         let least = 3 * (u64::from(size) - 1);
-        let formula = "3(N−1), 5(N−1) for who takes over, and N−1 for a wish";
+        let formula = "3(N−1), 5(N−1) for a new proposer, and N−1 for a wish";
         Card {
             order: Order::Fifo,
             detection: Detection::EventuallyPerfect,
             faults: Faults {
                 crashes: Crashes::Stop,
                 ..Faults::none("survives crashes without return of a minority of each view")
-                    .of_majority()
+                    .with_majority()
             },
             messages: Cost::per_agreement(formula, least, None).in_part(),
             variants: Variants::<Switch>::declared(),
             ..Card::agreement(
                 Service::Membership,
                 "ricciardi-birman",
-                "a majority of each view decides who belongs to the next",
+                "a majority of each view decides the next one",
                 "Ricciardi and Birman, PODC, 1991",
             )
             .promising([Property::OneView])

@@ -1,4 +1,5 @@
-//! Renaming by stable vectors: all know the same for a moment, and pick different names by it.
+//! Renaming by stable vectors: processes choose distinct small names based on a view that a
+//! majority shares.
 //!
 //! H. Attiya, A. Bar-Noy, D. Dolev, D. Peleg, R. Reischuk, *Renaming in an asynchronous
 //! environment*, Journal of the ACM 37(3), 1990.
@@ -7,25 +8,25 @@
 //! |---|---|
 //! | assumes | asynchronous, first-in-first-out channels; t < N/2 crashes without return |
 //! | names | 1 … N + t, whatever the original names are |
-//! | messages | without bound that depends on N alone: (N − 1) for each change that one hears of |
+//! | messages | no bound in N alone: (N − 1) for each change that a process receives |
 //!
-//! **Why it is right.** Everybody keeps what it knows of everybody: its original name, the name
-//! that it suggests for itself, and which of its suggestions that is. Whoever learns something
-//! sends all it knows to all. What one knows is *stable* when N − t processes, itself among them,
-//! have sent just that. Two such sets share a process, which sent both; it only ever learns, so of
-//! any two stable vectors one knows all that the other does.
+//! **Why it is right.** Each process keeps what it knows of every process: its original name, its
+//! suggested new name, and the version of that suggestion. A process that learns something sends
+//! its whole vector to all. A vector is *stable* once N − t processes, including its owner, have
+//! sent exactly that vector. Two such sets share a process, which sent both. Vectors only grow, so
+//! of any two stable vectors one contains the other.
 //!
-//! A process decides on its suggestion when its vector is stable and nobody else in it suggests the
-//! same. Say two decide on one name, one of them on a vector that knows all that the other's does:
-//! then it knows the other's suggestion as well, which that one has never changed since, and does
-//! not decide. If somebody does suggest the same, it suggests another: of the names that nobody
-//! else suggests the r-th, if its original name is the r-th of those who have not decided. Others
-//! suggest N − 1 names at most, and only who is among the first t + 1 suggests one: N + t is the
-//! largest. Of those t + 1 one stays up, so somebody always goes on; and who is the first of them
-//! in all vectors has its name to itself in the end.
+//! A process decides on its suggestion when its vector is stable and contains the same suggestion
+//! of no other process. Say two processes decide on one name, one of them with the larger vector.
+//! Then it knows the other's suggestion, which did not change since, and does not decide. On a
+//! conflict it suggests another name: the r-th of the names that no other suggests, where its
+//! original name is the r-th among the undecided. The others suggest at most N − 1 names, and only
+//! the first t + 1 undecided processes suggest one, so N + t is the largest name. One of those t +
+//! 1 stays up, so progress is made, and the process that is first in all vectors eventually has its
+//! name to itself.
 //!
-//! The paper lets messages overtake each other. So might we, for who learns what it knew already
-//! learns nothing; but then a checker would look at every order of old news.
+//! The paper allows messages to overtake each other. So could this implementation, since old
+//! vectors teach nothing, but a checker would then explore every order of old messages.
 
 use alloc::collections::BTreeMap;
 
@@ -35,68 +36,69 @@ use tenure_core::{
     Property, Protocol, Rank, Service, labelled,
 };
 
-use crate::catalogue::{Configured, Parameters, Unknown};
+use crate::catalogue_error::CatalogueError;
+use crate::parameters::{Configured, Parameters};
 use crate::variants::{Variants, switches};
 
-/// One process.
+/// State of one process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StableVectors {
     group: Group,
     variants: Variants<Switch>,
-    /// The name that we have already.
+    /// The original name of this process.
     original: Rank,
-    /// *V*: what we know, of those who want a name.
+    /// *V*: known entries of the processes that want a name.
     known: BTreeMap<ProcessId, Entry>,
-    /// Who has sent just that, and we ourselves.
+    /// Processes that sent exactly this vector, including this one.
     agree: ProcessSet,
 }
 
-/// What is known of one who wants a name.
+/// What is known of one process that wants a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Entry {
-    /// The name that it has already.
+    /// Its original name.
     pub original: Rank,
-    /// How often it has changed the rest of this.
+    /// Number of changes to the other fields.
     pub version: u64,
-    /// The name that it suggests for itself, if any.
+    /// The new name that it suggests, if any.
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
     pub suggests: Option<u32>,
-    /// Whether that is its name for ever.
+    /// True if the suggestion is final.
     pub decided: bool,
 }
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "This is all that I know."
+    /// The sender's whole vector.
     Vector {
-        /// Of whom what.
+        /// Entries by process.
         known: BTreeMap<ProcessId, Entry>,
     },
 }
 
 labelled!(Message, Agreement, Vector => "vector");
 
-/// What is fixed for life.
+/// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// By process: the names that they have already. Nobody looks at another's.
+    /// Original names by process. A process reads only its own.
     pub originals: alloc::sync::Arc<[Rank]>,
-    /// Which variants are switched on.
+    /// Variants that are switched on.
     pub variants: Variants<Switch>,
 }
 
 impl Config {
-    /// The names 1, 2, 3 …
+    /// Returns a configuration with the original names 1, 2, 3 …
     pub fn plain(size: u32) -> Self {
         Config { originals: (1..=size).map(Rank::of_id).collect(), variants: Variants::none() }
     }
 }
 
 impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
+    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let originals = parameters.ranks.clone();
         Ok(Config { originals, variants: parameters.variants()? })
     }
@@ -104,13 +106,13 @@ impl Configured for Config {
 
 switches! {
     Impatient = "impatient", unsound,
-        "what one knows is taken for stable without asking anybody"
+        "a vector is considered stable without confirmation by other processes"
         => "", "-n 2";
     Keeps = "keeps-suggestion", unsound,
-        "a process decides on what it suggests, though another suggests the same"
+        "a process decides on its suggestion although another suggests the same"
         => "", "-n 3";
     AllSuggest = "all-suggest", unsound,
-        "everybody suggests a name, and not only who is among the first t + 1"
+        "every process suggests a name, not only the first t + 1"
         => "", "-n 2";
 }
 
@@ -137,28 +139,28 @@ impl Protocol for StableVectors {
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
         let Command::Rename = command;
         let entry = Entry { original: self.original, version: 1, suggests: None, decided: false };
-        self.say(entry, fx);
-        self.go_on(fx);
+        self.update_entry(entry, fx);
+        self.advance(fx);
     }
 
     fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         let Message::Vector { known } = message;
-        if self.learn(&known) {
-            self.tell(fx);
+        if self.merge(&known) {
+            self.broadcast_vector(fx);
         }
         if known == self.known {
             self.agree.insert(from);
         }
-        self.go_on(fx);
+        self.advance(fx);
     }
 }
 
 impl StableVectors {
-    /// Takes what is newer than what we know; tells whether there was anything.
-    fn learn(&mut self, known: &BTreeMap<ProcessId, Entry>) -> bool {
+    /// Merges newer entries. Returns true if there were any.
+    fn merge(&mut self, known: &BTreeMap<ProcessId, Entry>) -> bool {
         let mut is_new = false;
         for (of, entry) in known {
-            // Of ourselves nobody knows more than we.
+            // This process's own entry is always the newest.
             let is_newer = self.known.get(of).is_none_or(|known| known.version < entry.version);
             if is_newer && *of != self.group.me() {
                 self.known.insert(*of, *entry);
@@ -168,23 +170,23 @@ impl StableVectors {
         is_new
     }
 
-    /// What we know has changed: nobody has said the same, so far.
-    fn tell(&mut self, fx: &mut impl Effects<Self>) {
+    /// Broadcasts the changed vector. No other process has confirmed it yet.
+    fn broadcast_vector(&mut self, fx: &mut impl Effects<Self>) {
         self.agree = ProcessSet::from_iter([self.group.me()]);
         fx.broadcast(&self.group.peers(), Message::Vector { known: self.known.clone() });
     }
 
-    fn say(&mut self, entry: Entry, fx: &mut impl Effects<Self>) {
+    fn update_entry(&mut self, entry: Entry, fx: &mut impl Effects<Self>) {
         self.known.insert(self.group.me(), entry);
-        self.tell(fx);
+        self.broadcast_vector(fx);
     }
 
-    /// Suggests or decides whenever what we know is stable.
-    fn go_on(&mut self, fx: &mut impl Effects<Self>) {
+    /// Suggests or decides while the vector is stable.
+    fn advance(&mut self, fx: &mut impl Effects<Self>) {
         while self.is_stable()
             && let Some(next) = self.next_entry()
         {
-            self.say(next, fx);
+            self.update_entry(next, fx);
             if let Entry { suggests: Some(name), decided: true, .. } = next {
                 fx.emit(Event::Named { name });
             }
@@ -192,11 +194,12 @@ impl StableVectors {
     }
 
     fn is_stable(&self) -> bool {
-        let needed = self.group.size() - self.most_crashes();
+        let needed = self.group.size() - self.max_crashes();
         self.agree.len() >= needed || self.variants.has(Switch::Impatient)
     }
 
-    /// What becomes of our entry when what we know is stable; nothing, if we have to wait.
+    /// Returns the next version of this process's entry for a stable vector, or `None` if it has to
+    /// wait.
     fn next_entry(&self) -> Option<Entry> {
         let me = self.group.me();
         let ours = *self.known.get(&me).filter(|entry| !entry.decided)?;
@@ -209,15 +212,15 @@ impl StableVectors {
             return Some(Entry { version, decided: true, ..ours });
         }
         let before = others().filter(|it| !it.decided && it.original < ours.original).count();
-        if before > self.most_crashes() as usize && !self.variants.has(Switch::AllSuggest) {
+        if before > self.max_crashes() as usize && !self.variants.has(Switch::AllSuggest) {
             return None;
         }
         let suggests = (1..).filter(|name| !is_taken(name)).nth(before);
         Some(Entry { version, suggests, ..ours })
     }
 
-    /// *t*: how many may crash.
-    const fn most_crashes(&self) -> u32 {
+    /// *t*: upper bound on crashes.
+    const fn max_crashes(&self) -> u32 {
         (self.group.size() - 1) / 2
     }
 }
@@ -229,14 +232,15 @@ impl Algorithm for StableVectors {
             order: Order::Fifo,
             faults: Faults {
                 crashes: Crashes::Stop,
-                ..Faults::duplication("survives crashes without return of a minority").of_majority()
+                ..Faults::duplication("survives crashes without return of a minority")
+                    .with_majority()
             },
             messages: Cost::per_agreement("at least 3(N−1) for each", least, None),
             variants: Variants::<Switch>::declared(),
             ..Card::agreement(
                 Service::Renaming,
                 "stable-vectors",
-                "who knows the same as a majority picks a name by it",
+                "a process picks a name once a majority shares its view",
                 "Attiya, Bar-Noy, Dolev, Peleg and Reischuk, JACM 37(3), 1990",
             )
             .promising([Property::UniqueNames, Property::SmallNames])

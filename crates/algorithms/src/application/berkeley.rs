@@ -1,5 +1,5 @@
-//! Berkeley clock synchronisation: the leader asks for the time, and tells everybody by how much
-//! to adjust.
+//! Berkeley clock synchronisation: the leader polls all clocks and sends each process its
+//! adjustment.
 //!
 //! R. Gusella, S. Zatti, *The accuracy of the clock synchronization achieved by TEMPO in Berkeley
 //! UNIX 4.3BSD*, IEEE Transactions on Software Engineering 15(7), 1989.
@@ -10,90 +10,89 @@
 //! | messages per round | 3(N − 1): poll, reading, adjust |
 //! | time | 3 messages |
 //!
-//! **Why it is right.** A reading is compared with the middle between the moments, by the
-//! leader's clock, of the poll and of its arrival. It is wrong by at most half of the difference
-//! between a round trip and the shortest there can be, and that is all that clocks are apart
-//! after a round: everybody is brought to the same time, the average, up to that error. Adjustments
-//! say *by how much*, never *to what*: so it does not matter how long they are under way. They
-//! sum to zero when nobody is left out; what the division leaves, which is less than N ticks,
-//! the leader takes.
+//! **Why it is right.** A reading is compared with the middle between the poll and its arrival, by
+//! the leader's clock. Its error is at most half of the difference between this round trip and the
+//! shortest possible one, and clocks differ by no more after a round: all are brought to the
+//! average, up to that error. Adjustments are *relative*, so their delay does not matter. They sum
+//! to zero if no process is left out; the leader takes the remainder of the division, less than N
+//! ticks.
 //!
-//! A clock that is far from the others would spoil the average. Only the largest set of clocks
-//! that are within `tolerance` of each other counts; the others are brought to its average.
+//! A clock far from the others would distort the average. Only the largest set of clocks within
+//! `tolerance` of each other counts; the others are brought to its average.
 //!
-//! A leader that dies half-way leaves some adjusted and others not. The next one asks everybody
-//! anew, so nothing has to be known of the round that was broken off; and as a process takes no
-//! adjustment of an older term after it gave a reading in a newer one, no adjustment is counted
-//! twice. The paper slows a clock down rather than set it back; here a user is told, and may.
+//! A leader that crashes halfway leaves some clocks adjusted and others not. The next one polls all
+//! again, so the broken-off round need not be known. A process accepts no adjustment of an older
+//! term after a reading in a newer one, so no adjustment is counted twice. The paper slows a clock
+//! down instead of setting it back; here the user is informed and may do so.
 
 use alloc::vec::Vec;
 
 use tenure_core::service::clock::{Command, Event};
 use tenure_core::{
-    Delay, Effects, Fixed, Group, ProcessId, ProcessSet, Protocol, Term, Verdict, labelled,
+    Delay, Effects, Group, ProcessId, ProcessSet, Protocol, SharedConfig, Term, Verdict, labelled,
 };
 
-use super::{Allegiance, Application};
+use super::{Application, Leadership};
 
-/// One process: a clock, and while it leads the one who compares them.
+/// One process: a clock, and while it leads also the one that compares them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Berkeley {
     group: Group,
-    config: Fixed<Config>,
-    allegiance: Allegiance,
+    config: SharedConfig<Config>,
+    leadership: Leadership,
     suspected: ProcessSet,
-    /// What is added to the local clock, in ticks.
+    /// Correction of the local clock, in ticks.
     correction: i64,
-    /// The last round in which this clock was adjusted.
+    /// Last round in which this clock was adjusted.
     adjusted: Option<(Term, u64)>,
-    /// How many rounds we have begun.
+    /// Number of rounds started.
     rounds: u64,
-    /// Open while we lead and clocks are compared.
+    /// The round in progress, while this process leads.
     round: Option<Round>,
 }
 
-/// A round that is under way.
+/// A round in progress.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Round {
-    /// What our clock showed when it began.
+    /// Time of the leader's clock at the start of the round.
     polled: i64,
     awaited: ProcessSet,
-    /// How far ahead of ours each clock is.
+    /// Offset of each clock from the leader's.
     offsets: Vec<(ProcessId, i64)>,
 }
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "What time is it?"
+    /// Asks for the receiver's time.
     Poll {
-        /// The sender's term.
+        /// Term of the sender.
         term: Term,
-        /// Which of its rounds.
+        /// Number of the round.
         round: u64,
     },
-    /// "My clock shows this."
+    /// Time of the sender's clock.
     Reading {
-        /// The term in which it was asked.
+        /// Term of the inquiry.
         term: Term,
-        /// The round in which it was asked.
+        /// Number of the round.
         round: u64,
-        /// What the clock showed, in ticks.
+        /// Time of the clock, in ticks.
         time: i64,
     },
-    /// "Adjust your clock."
+    /// Adjusts the receiver's clock.
     Adjust {
-        /// The sender's term.
+        /// Term of the sender.
         term: Term,
-        /// Which of its rounds.
+        /// Number of the round.
         round: u64,
-        /// By so many ticks.
+        /// Adjustment, in ticks.
         by: i64,
     },
-    /// "There is a newer term than yours."
+    /// Informs the receiver of a newer term.
     Newer {
-        /// The newest that the sender knows.
+        /// Newest term known to the sender.
         term: Term,
     },
 }
@@ -103,20 +102,20 @@ labelled!(
     Poll => "poll", Reading => "reading", Adjust => "adjust", Newer => "newer",
 );
 
-/// The timers of this algorithm.
+/// Timers of this algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// It is time for the next round.
+    /// The next round is due.
     Round,
 }
 
-/// What is fixed for life.
+/// Configuration of one process.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Config {
-    /// How far apart two clocks that count may be, in ticks; `None`: all count.
+    /// Maximum difference between two clocks that count, in ticks; `None` if all count.
     pub tolerance: Option<u64>,
-    /// From one round to the next; `None`: a leader begins one when it is elected, when a process
-    /// is trusted again, and when it is asked to.
+    /// Interval between rounds. If `None`, a leader starts a round when it is elected, when a
+    /// process is trusted again, and on command.
     pub every: Option<Delay>,
 }
 
@@ -131,8 +130,8 @@ impl Protocol for Berkeley {
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
         Berkeley {
             group,
-            config: Fixed::new(*config),
-            allegiance: Allegiance::default(),
+            config: SharedConfig::new(*config),
+            leadership: Leadership::default(),
             suspected: ProcessSet::new(),
             correction: 0,
             adjusted: None,
@@ -145,10 +144,10 @@ impl Protocol for Berkeley {
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
         match command {
-            Command::Set { to } => self.correction += to - self.shown(fx),
-            Command::Synchronise => self.begin(fx),
+            Command::Set { to } => self.correction += to - self.corrected_time(fx),
+            Command::Synchronise => self.start_round(fx),
             Command::Read => {
-                let time = self.shown(fx);
+                let time = self.corrected_time(fx);
                 fx.emit(Event::Shows { time });
             }
         }
@@ -157,17 +156,17 @@ impl Protocol for Berkeley {
     fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         match message {
             Message::Poll { term, .. } | Message::Adjust { term, .. }
-                if let Some(term) = self.allegiance.newer_than(term) =>
+                if let Some(term) = self.leadership.newer_than(term) =>
             {
                 fx.send(from, Message::Newer { term });
             }
             Message::Poll { term, round } => {
                 self.follow(term);
-                let time = self.shown(fx);
+                let time = self.corrected_time(fx);
                 fx.send(from, Message::Reading { term, round, time });
             }
             Message::Reading { term, round, time } => {
-                if self.allegiance.reign() == Some(term) && round == self.rounds {
+                if self.leadership.leading_term() == Some(term) && round == self.rounds {
                     self.record(from, time, fx);
                 }
             }
@@ -183,7 +182,7 @@ impl Protocol for Berkeley {
 
     fn on_timer(&mut self, timer: Timer, fx: &mut impl Effects<Self>) {
         let Timer::Round = timer;
-        self.begin(fx);
+        self.start_round(fx);
     }
 
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
@@ -192,12 +191,12 @@ impl Protocol for Berkeley {
                 self.suspected.insert(peer);
                 if let Some(round) = &mut self.round {
                     round.awaited.remove(peer);
-                    self.conclude(fx);
+                    self.finish_if_complete(fx);
                 }
             }
             Verdict::Trust => {
                 self.suspected.remove(peer);
-                self.begin(fx);
+                self.start_round(fx);
             }
         }
     }
@@ -205,25 +204,25 @@ impl Protocol for Berkeley {
 
 impl Application for Berkeley {
     fn on_elected(&mut self, term: Term, fx: &mut impl Effects<Self>) {
-        if self.allegiance.on_elected(term, self.group) {
-            self.begin(fx);
+        if self.leadership.on_elected(term, self.group) {
+            self.start_round(fx);
         }
     }
 
     fn on_deposed(&mut self, term: Term, _: &mut impl Effects<Self>) {
-        self.allegiance.on_deposed(term);
+        self.leadership.on_deposed(term);
     }
 }
 
-/// Everybody.
+/// Behaviour of every process.
 impl Berkeley {
-    /// What the clock shows.
-    fn shown(&self, fx: &mut impl Effects<Self>) -> i64 {
+    /// Returns the corrected time of the clock.
+    fn corrected_time(&self, fx: &mut impl Effects<Self>) -> i64 {
         fx.local_clock().0.cast_signed().saturating_add(self.correction)
     }
 
     fn follow(&mut self, term: Term) {
-        if self.allegiance.follow(term) {
+        if self.leadership.follow(term) {
             self.round = None;
         }
     }
@@ -235,46 +234,46 @@ impl Berkeley {
     }
 }
 
-/// The leader.
+/// Behaviour of the leader.
 impl Berkeley {
-    fn begin(&mut self, fx: &mut impl Effects<Self>) {
-        let Some(term) = self.allegiance.reign() else { return };
+    fn start_round(&mut self, fx: &mut impl Effects<Self>) {
+        let Some(term) = self.leadership.leading_term() else { return };
         self.rounds += 1;
         let awaited: ProcessSet =
             self.group.peers().iter().filter(|peer| !self.suspected.contains(*peer)).collect();
         fx.broadcast(&awaited, Message::Poll { term, round: self.rounds });
-        let (polled, me) = (self.shown(fx), self.group.me());
+        let (polled, me) = (self.corrected_time(fx), self.group.me());
         self.round = Some(Round { polled, awaited, offsets: [(me, 0)].into() });
         if let Some(every) = self.config.every {
             fx.set_timer(Timer::Round, every);
         }
-        self.conclude(fx);
+        self.finish_if_complete(fx);
     }
 
     fn record(&mut self, from: ProcessId, time: i64, fx: &mut impl Effects<Self>) {
-        let now = self.shown(fx);
+        let now = self.corrected_time(fx);
         let Some(round) = &mut self.round else { return };
         if round.awaited.remove(from) {
             let asked = round.polled + now.saturating_sub(round.polled) / 2;
             round.offsets.push((from, time.saturating_sub(asked)));
-            self.conclude(fx);
+            self.finish_if_complete(fx);
         }
     }
 
-    /// Tells everybody by how much to adjust, once all have answered.
-    fn conclude(&mut self, fx: &mut impl Effects<Self>) {
+    /// Sends all adjustments, once all processes have responded.
+    fn finish_if_complete(&mut self, fx: &mut impl Effects<Self>) {
         let Some(round) = self.round.take_if(|round| round.awaited.is_empty()) else { return };
-        let Some(term) = self.allegiance.reign() else { return };
-        let counted = agreeing(&round.offsets, self.config.tolerance);
+        let Some(term) = self.leadership.leading_term() else { return };
+        let counted = largest_agreeing_set(&round.offsets, self.config.tolerance);
         let sum = counted.iter().copied().fold(0, i64::saturating_add);
-        let size = i64::try_from(counted.len()).expect("a group is not that large");
+        let size = i64::try_from(counted.len()).expect("group size fits in i64");
         let average = sum.div_euclid(size);
-        // What the division left.
-        let rest = sum - average * size;
+        // The remainder of the division.
+        let remainder = sum - average * size;
         for (process, offset) in round.offsets {
             let by = average.saturating_sub(offset);
             if process == self.group.me() {
-                self.adjust(term, self.rounds, by.saturating_add(rest), fx);
+                self.adjust(term, self.rounds, by.saturating_add(remainder), fx);
             } else {
                 fx.send(process, Message::Adjust { term, round: self.rounds, by });
             }
@@ -282,9 +281,9 @@ impl Berkeley {
     }
 }
 
-/// The largest set of clocks that are within `tolerance` of each other; of two as large, the one
-/// that is earlier.
-fn agreeing(offsets: &[(ProcessId, i64)], tolerance: Option<u64>) -> Vec<i64> {
+/// Returns the largest set of clocks within `tolerance` of each other; of two equally large ones,
+/// the earlier.
+fn largest_agreeing_set(offsets: &[(ProcessId, i64)], tolerance: Option<u64>) -> Vec<i64> {
     let mut sorted: Vec<i64> = offsets.iter().map(|(_, offset)| *offset).collect();
     sorted.sort_unstable();
     let Some(tolerance) = tolerance else { return sorted };

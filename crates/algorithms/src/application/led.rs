@@ -8,23 +8,24 @@ use tenure_core::{
     Effects, Election, Group, Input, Label, Labelled, ProcessId, Protocol, Term, TimerRole, Verdict,
 };
 
-/// A protocol that is told who leads. It assumes that no two leaders ever have the same term.
+/// A protocol that is informed of the leader. It assumes that no two leaders ever have the same
+/// term.
 pub trait Application: Protocol {
-    /// There is a leader, perhaps this process.
+    /// Called when a leader is elected, possibly this process.
     fn on_elected(&mut self, term: Term, fx: &mut impl Effects<Self>);
 
-    /// The leader of this term is no longer to be relied on.
+    /// Called when the leader of this term is no longer trusted.
     fn on_deposed(&mut self, term: Term, fx: &mut impl Effects<Self>);
 }
 
-/// One process of both.
+/// One process of both parts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Led<A: Application, E: Election> {
     application: A,
     election: E,
 }
 
-/// The messages, or timers, of both.
+/// Messages, or timers, of both parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Either<A, E> {
@@ -43,17 +44,17 @@ impl<A: Labelled, E: Labelled> Labelled for Either<A, E> {
     }
 }
 
-/// What is fixed for life.
+/// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config<A, E> {
-    /// Of the application.
+    /// Configuration of the application.
     pub application: A,
-    /// Of the election.
+    /// Configuration of the election.
     pub election: E,
 }
 
 impl<A: Application, E: Election> Led<A, E> {
-    /// The application's half, to look at.
+    /// Returns the application.
     pub fn application(&self) -> &A {
         &self.application
     }
@@ -75,11 +76,11 @@ impl<A: Application, E: Election> Protocol for Led<A, E> {
     ) -> Self {
         let (of_application, of_election) = stable.unzip();
         let application = A::boot(group, &config.application, of_application, &mut application(fx));
-        let (election, news) = fx.lift(Either::Election, Either::Election, |fx| {
+        let (election, events) = fx.lift(Either::Election, Either::Election, |fx| {
             E::boot(group, &config.election, of_election, fx)
         });
         let mut led = Led { application, election };
-        led.learn(news, fx);
+        led.on_election_events(events, fx);
         led
     }
 
@@ -92,7 +93,7 @@ impl<A: Application, E: Election> Protocol for Led<A, E> {
             Command::Application(command) => {
                 self.application.on_command(command, &mut application(fx));
             }
-            Command::Election(command) => self.tell_election(Input::Command(command), fx),
+            Command::Election(command) => self.step_election(Input::Command(command), fx),
         }
     }
 
@@ -101,7 +102,7 @@ impl<A: Application, E: Election> Protocol for Led<A, E> {
             Either::Application(message) => {
                 self.application.on_message(from, message, &mut application(fx));
             }
-            Either::Election(message) => self.tell_election(Input::Message { from, message }, fx),
+            Either::Election(message) => self.step_election(Input::Message { from, message }, fx),
         }
     }
 
@@ -110,7 +111,7 @@ impl<A: Application, E: Election> Protocol for Led<A, E> {
             Either::Application(timer) => {
                 self.application.on_timer(timer, &mut application(fx));
             }
-            Either::Election(timer) => self.tell_election(Input::Timer(timer), fx),
+            Either::Election(timer) => self.step_election(Input::Timer(timer), fx),
         }
     }
 
@@ -121,22 +122,22 @@ impl<A: Application, E: Election> Protocol for Led<A, E> {
         }
     }
 
-    /// The application first: when it comes to lead, it knows whom not to wait for.
+    /// The application goes first, so that a new leader knows the suspected processes.
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         self.application.on_suspicion(peer, verdict, &mut application(fx));
-        self.tell_election(Input::Suspicion { peer, verdict }, fx);
+        self.step_election(Input::Suspicion { peer, verdict }, fx);
     }
 }
 
 impl<A: Application, E: Election> Led<A, E> {
-    fn tell_election(&mut self, input: Input<E>, fx: &mut impl Effects<Self>) {
-        let (_, news) =
+    fn step_election(&mut self, input: Input<E>, fx: &mut impl Effects<Self>) {
+        let (_, events) =
             fx.lift(Either::Election, Either::Election, |fx| self.election.step(input, fx));
-        self.learn(news, fx);
+        self.on_election_events(events, fx);
     }
 
-    fn learn(&mut self, news: Vec<election::Event>, fx: &mut impl Effects<Self>) {
-        for event in news {
+    fn on_election_events(&mut self, events: Vec<election::Event>, fx: &mut impl Effects<Self>) {
+        for event in events {
             fx.emit(Event::Election(event));
             let fx = &mut application(fx);
             match event {

@@ -1,9 +1,9 @@
-//! What a leader is elected for: one file for each use.
+//! Applications of leader election, one file each.
 //!
-//! An [`Application`] is a protocol that is told who leads. [`Led`] puts it over an election,
-//! whichever it is. All of them keep to two rules. A new leader asks before it acts, for what its
-//! predecessor knew may have died with it. And whoever has heard of a term refuses what an older
-//! one says, and answers with the newer, so that a leader that was overtaken learns of it.
+//! An [`Application`] is a protocol that is informed of the leader. [`Led`] puts it over any
+//! election. All of them keep two rules. A new leader asks before it acts, because the state of its
+//! predecessor may be lost. And a process that knows a term refuses messages of older terms and
+//! responds with the newer one, so that a deposed leader learns of it.
 
 pub mod berkeley;
 pub mod led;
@@ -21,44 +21,44 @@ pub use two_phase_commit::TwoPhaseCommit;
 
 use tenure_core::{Group, Term};
 
-/// Which term a process has heard of last, and whether it leads in it.
+/// The latest term that a process knows, and whether it leads in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-struct Allegiance {
-    /// The highest; nothing older is listened to.
+struct Leadership {
+    /// The highest known term; messages of older terms are refused.
     term: Option<Term>,
-    leads: bool,
+    is_leader: bool,
 }
 
-impl Allegiance {
-    /// The newer term that forbids to listen to this one, if there is one.
+impl Leadership {
+    /// Returns the known term if it is newer than `term`.
     fn newer_than(&self, term: Term) -> Option<Term> {
         self.term.filter(|known| *known > term)
     }
 
-    /// Takes note of a term; tells whether it is newer than all before.
+    /// Records a term. Returns true if it is newer than all before.
     fn follow(&mut self, term: Term) -> bool {
         let is_newer = self.term.is_none_or(|known| known < term);
         if is_newer {
-            *self = Allegiance { term: Some(term), leads: false };
+            *self = Leadership { term: Some(term), is_leader: false };
         }
         is_newer
     }
 
-    /// The election has chosen. Tells whether we begin to lead now.
+    /// Records an election. Returns true if this process starts to lead now.
     fn on_elected(&mut self, term: Term, group: Group) -> bool {
         self.follow(term);
-        let begins = self.term == Some(term) && term.leader == group.me() && !self.leads;
-        self.leads |= begins;
-        begins
+        let starts = self.term == Some(term) && term.leader == group.me() && !self.is_leader;
+        self.is_leader |= starts;
+        starts
     }
 
-    /// The leader of a term is not to be relied on.
+    /// Records that the leader of a term is no longer trusted.
     fn on_deposed(&mut self, term: Term) {
-        self.leads &= self.term != Some(term);
+        self.is_leader &= self.term != Some(term);
     }
 
-    /// The term in which we lead.
-    fn reign(&self) -> Option<Term> {
-        self.term.filter(|_| self.leads)
+    /// Returns the term in which this process leads.
+    fn leading_term(&self) -> Option<Term> {
+        self.term.filter(|_| self.is_leader)
     }
 }

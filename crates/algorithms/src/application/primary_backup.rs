@@ -1,7 +1,7 @@
-//! Primary and backups: the leader orders the writes, and a majority keeps them.
+//! Primary and backups: the leader orders the writes, and a majority stores them.
 //!
-//! P. Alsberg, J. Day, *A principle for resilient sharing of distributed resources*, ICSE 1976;
-//! the change of primary is that of B. Oki, B. Liskov, *Viewstamped replication*, PODC 1988.
+//! P. Alsberg, J. Day, *A principle for resilient sharing of distributed resources*, ICSE 1976. The
+//! change of primary follows B. Oki, B. Liskov, *Viewstamped replication*, PODC 1988.
 //!
 //! | | |
 //! |---|---|
@@ -10,22 +10,22 @@
 //! | messages per change of primary | 4(N − 1): inquire, report, install, stored |
 //! | delay of a write | 2 messages |
 //!
-//! **Why it is right.** A write is acknowledged when a majority, the primary included, has stored
-//! it. A new primary first inquires of everybody, and whoever answers takes nothing of an older
-//! term from then on. When a majority has answered, any two majorities having somebody in common,
-//! one of them knows every write that was or will be acknowledged in an older term; the one that
-//! stored in the newest term, and most in it, knows them all. The new primary takes its writes,
-//! has a majority store them as its own, and only then serves. So it survives the crash of any
-//! minority, any number of wrong suspicions, and an old primary that does not know that it was
-//! overtaken: it gets no majority any more, and hears of the newer term.
+//! **Why it is right.** A write is acknowledged when a majority, including the primary, has stored
+//! it. A new primary first inquires of all processes, and a process that responds accepts nothing
+//! of an older term from then on. When a majority has responded, one of them knows every write that
+//! was or will be acknowledged in an older term, because any two majorities share a process. The
+//! one that stored in the newest term, and the most in it, knows them all. The new primary takes
+//! its writes, has a majority store them in its own term, and only then serves. So it tolerates the
+//! crash of any minority, any number of wrong suspicions, and an old primary that does not know it
+//! was deposed: that one no longer gets a majority, and learns of the newer term.
 //!
-//! It does not go on without a majority: two processes are no safer than one that never crashes.
-//! To acknowledge when all *trusted* ones have stored would go on with one, and lose writes as soon
-//! as a detector is wrong.
+//! It stops without a majority: two processes are no safer than one that never crashes.
+//! Acknowledging when all *trusted* processes have stored a write would continue with one, and lose
+//! writes as soon as a detector errs.
 //!
-//! What is kept here is a list of numbers, the whole of which is sent to a backup that may lack
-//! some of it. Writes that were not acknowledged before the primary crashed may have been kept or
-//! not. A process that does not serve refuses, and says who may.
+//! The stored state is a list of numbers, sent as a whole to a backup that may lack some of it.
+//! Writes that were not acknowledged before a crash of the primary may have been kept or not. A
+//! process that does not serve refuses commands and names the primary.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -35,7 +35,7 @@ use tenure_core::{
     Effects, Group, Never, ProcessId, ProcessSet, Protocol, Term, Verdict, labelled,
 };
 
-use super::{Allegiance, Application};
+use super::{Application, Leadership};
 use crate::Variants;
 use crate::variants::switches;
 
@@ -44,79 +44,79 @@ use crate::variants::switches;
 pub struct PrimaryBackup {
     group: Group,
     variants: Variants<Switch>,
-    allegiance: Allegiance,
-    /// The term whose primary had us store what we have.
+    leadership: Leadership,
+    /// Term of the primary that installed the stored writes.
     adopted: Option<Term>,
-    /// What was written, the first write first.
+    /// Stored writes, oldest first.
     writes: Vec<u64>,
     phase: Phase,
 }
 
-/// Where this process stands.
+/// Role of this process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
-    /// Stores what a primary says.
+    /// Stores writes of a primary.
     Backup,
-    /// Asks what there is.
+    /// A new primary that asks for stored writes.
     Inquiring { reported: ProcessSet },
-    /// Has everybody store what there is.
+    /// A new primary that has all processes store the adopted writes.
     Installing { stored: ProcessSet },
-    /// Takes writes.
+    /// A primary that accepts writes.
     Serving {
-        /// By process: how many writes it has.
+        /// Number of stored writes, by process.
         stored: Vec<u64>,
-        /// How many have been acknowledged.
+        /// Number of acknowledged writes.
         acknowledged: u64,
     },
 }
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "I am the primary now: what have you stored?"
+    /// The new primary asks for stored writes.
     Inquire {
-        /// The term that begins.
+        /// Term of the new leader.
         term: Term,
     },
-    /// "This, and nothing more of any older term."
+    /// Reports the stored writes; the sender accepts nothing of an older term from then on.
     Report {
-        /// The term in which it was asked.
+        /// Term of the inquiry.
         term: Term,
-        /// The term whose primary had it stored.
+        /// Term of the primary that installed them.
         adopted: Option<Term>,
-        /// What is stored.
+        /// The stored writes.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         writes: Vec<u64>,
     },
-    /// "This is what there is."
+    /// Installs the complete list of writes.
     Install {
-        /// The primary's term.
+        /// Term of the primary.
         term: Term,
-        /// All of it.
+        /// All writes, oldest first.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         writes: Vec<u64>,
     },
-    /// "There is one more."
+    /// Appends one write.
     Update {
-        /// The primary's term.
+        /// Term of the primary.
         term: Term,
-        /// Which, from 1.
-        place: u64,
-        /// What is written.
+        /// Position of the write, from 1.
+        position: u64,
+        /// The proposed value.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         value: u64,
     },
-    /// "So many I have."
+    /// Acknowledges stored writes.
     Stored {
-        /// The primary's term.
+        /// Term of the primary.
         term: Term,
-        /// How many.
+        /// Number of stored writes.
         length: u64,
     },
-    /// "There is a newer term than yours."
+    /// Informs the receiver of a newer term.
     Newer {
-        /// The newest that the sender knows.
+        /// Newest term known to the sender.
         term: Term,
     },
 }
@@ -127,27 +127,27 @@ labelled!(
     Stored => "stored", Newer => "newer",
 );
 
-/// What is fixed for life.
+/// Configuration of one process.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Config {
-    /// Which variants are switched on.
+    /// Variants that are switched on.
     pub variants: Variants<Switch>,
 }
 
 switches! {
     AcknowledgeEarly = "acknowledge-early", unsound,
-        "a write is acknowledged before the backups have it";
+        "a write is acknowledged before the backups have stored it";
     NoTerms = "no-terms", unsound,
-        "what an older primary says is stored as well";
+        "writes of an older primary are stored as well";
     NoInquiry = "no-inquiry", unsound,
-        "a new primary serves what it has itself, and asks nobody";
+        "a new primary serves its own writes without an inquiry";
 }
 
-/// What survives a crash.
+/// State that survives a crash.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stable {
-    /// The highest term heard of.
+    /// Highest known term.
     term: Option<Term>,
     adopted: Option<Term>,
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
@@ -170,22 +170,22 @@ impl Protocol for PrimaryBackup {
     ) -> Self {
         let none = Stable { term: None, adopted: None, writes: Vec::new() };
         let Stable { term, adopted, writes } = stable.unwrap_or(none);
-        let allegiance = Allegiance { term, leads: false };
+        let leadership = Leadership { term, is_leader: false };
         let phase = Phase::Backup;
-        PrimaryBackup { group, variants: config.variants, allegiance, adopted, writes, phase }
+        PrimaryBackup { group, variants: config.variants, leadership, adopted, writes, phase }
     }
 
     fn stable(&self) -> Stable {
-        let Allegiance { term, .. } = self.allegiance;
+        let Leadership { term, .. } = self.leadership;
         Stable { term, adopted: self.adopted, writes: self.writes.clone() }
     }
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
         let Command::Write { value } = command;
-        match (&self.phase, self.allegiance.reign()) {
+        match (&self.phase, self.leadership.leading_term()) {
             (Phase::Serving { .. }, Some(term)) => self.write(term, value, fx),
             _ => {
-                let leader = self.allegiance.term.map(|term| term.leader);
+                let leader = self.leadership.term.map(|term| term.leader);
                 fx.emit(Event::Refused { leader });
             }
         }
@@ -196,7 +196,7 @@ impl Protocol for PrimaryBackup {
             Message::Inquire { term }
             | Message::Install { term, .. }
             | Message::Update { term, .. }
-                if let Some(term) = self.refusing(term) =>
+                if let Some(term) = self.newer_term(term) =>
             {
                 fx.send(from, Message::Newer { term });
             }
@@ -210,28 +210,30 @@ impl Protocol for PrimaryBackup {
                 (self.adopted, self.writes) = (Some(term), writes);
                 fx.send(from, Message::Stored { term, length: self.length() });
             }
-            Message::Update { term, place, value } => {
+            Message::Update { term, position, value } => {
                 self.follow(term);
-                if self.lacks(term, place) {
+                if self.is_next(term, position) {
                     self.writes.push(value);
                     fx.send(from, Message::Stored { term, length: self.length() });
                 }
             }
-            Message::Report { term, adopted, writes } if self.reigns_in(term) => {
+            Message::Report { term, adopted, writes } if self.leads_in(term) => {
                 self.record(from, adopted, writes, fx);
             }
-            Message::Stored { term, length } if self.reigns_in(term) => {
+            Message::Stored { term, length } if self.leads_in(term) => {
                 self.count(from, length, fx);
             }
             Message::Newer { term } => self.follow(term),
-            // Of an older reign.
+            // A response to an earlier term.
             Message::Report { .. } | Message::Stored { .. } => {}
         }
     }
 
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
-        // Whoever is trusted again may have missed what it was told.
-        let (Verdict::Trust, Some(term)) = (verdict, self.allegiance.reign()) else { return };
+        // A process that is trusted again may have missed messages.
+        let (Verdict::Trust, Some(term)) = (verdict, self.leadership.leading_term()) else {
+            return;
+        };
         match self.phase {
             Phase::Backup => {}
             Phase::Inquiring { .. } => fx.send(peer, Message::Inquire { term }),
@@ -244,44 +246,44 @@ impl Protocol for PrimaryBackup {
 
 impl Application for PrimaryBackup {
     fn on_elected(&mut self, term: Term, fx: &mut impl Effects<Self>) {
-        if self.allegiance.on_elected(term, self.group) {
+        if self.leadership.on_elected(term, self.group) {
             return self.take_over(term, fx);
         }
-        if self.allegiance.reign().is_none() {
+        if self.leadership.leading_term().is_none() {
             self.phase = Phase::Backup;
         }
     }
 
     fn on_deposed(&mut self, term: Term, _: &mut impl Effects<Self>) {
-        self.allegiance.on_deposed(term);
-        if self.allegiance.reign().is_none() {
+        self.leadership.on_deposed(term);
+        if self.leadership.leading_term().is_none() {
             self.phase = Phase::Backup;
         }
     }
 }
 
-/// The backup.
+/// Behaviour of a backup.
 impl PrimaryBackup {
-    /// What is stored here, the first write first.
+    /// Returns the stored writes, oldest first.
     pub fn writes(&self) -> &[u64] {
         &self.writes
     }
 
-    /// The newer term because of which we do not listen to this one.
-    fn refusing(&self, term: Term) -> Option<Term> {
-        self.allegiance.newer_than(term).filter(|_| !self.variants.has(Switch::NoTerms))
+    /// Returns the newer term for which this one is refused, if any.
+    fn newer_term(&self, term: Term) -> Option<Term> {
+        self.leadership.newer_than(term).filter(|_| !self.variants.has(Switch::NoTerms))
     }
 
     fn follow(&mut self, term: Term) {
-        if !self.variants.has(Switch::NoTerms) && self.allegiance.follow(term) {
+        if !self.variants.has(Switch::NoTerms) && self.leadership.follow(term) {
             self.phase = Phase::Backup;
         }
     }
 
-    /// Whether this is the next write of the list that we have.
-    fn lacks(&self, term: Term, place: u64) -> bool {
+    /// Returns true if this is the next write of the installed list.
+    fn is_next(&self, term: Term, position: u64) -> bool {
         let adopted = self.adopted == Some(term) || self.variants.has(Switch::NoTerms);
-        adopted && place == self.length() + 1
+        adopted && position == self.length() + 1
     }
 
     fn length(&self) -> u64 {
@@ -289,10 +291,10 @@ impl PrimaryBackup {
     }
 }
 
-/// The primary.
+/// Behaviour of the primary.
 impl PrimaryBackup {
-    fn reigns_in(&self, term: Term) -> bool {
-        self.allegiance.reign() == Some(term)
+    fn leads_in(&self, term: Term) -> bool {
+        self.leadership.leading_term() == Some(term)
     }
 
     fn is_majority(&self, count: u32) -> bool {
@@ -315,7 +317,7 @@ impl PrimaryBackup {
         writes: Vec<u64>,
         fx: &mut impl Effects<Self>,
     ) {
-        let (Phase::Inquiring { reported }, Some(term)) = (&mut self.phase, self.allegiance.term)
+        let (Phase::Inquiring { reported }, Some(term)) = (&mut self.phase, self.leadership.term)
         else {
             return;
         };
@@ -338,7 +340,7 @@ impl PrimaryBackup {
     }
 
     fn count(&mut self, from: ProcessId, length: u64, fx: &mut impl Effects<Self>) {
-        let Some(term) = self.allegiance.reign() else { return };
+        let Some(term) = self.leadership.leading_term() else { return };
         match &mut self.phase {
             Phase::Backup | Phase::Inquiring { .. } => {}
             Phase::Installing { stored } => {
@@ -359,24 +361,24 @@ impl PrimaryBackup {
 
     fn write(&mut self, term: Term, value: u64, fx: &mut impl Effects<Self>) {
         self.writes.push(value);
-        let place = self.length();
-        fx.broadcast(&self.group.peers(), Message::Update { term, place, value });
-        self.count(self.group.me(), place, fx);
+        let position = self.length();
+        fx.broadcast(&self.group.peers(), Message::Update { term, position, value });
+        self.count(self.group.me(), position, fx);
     }
 
-    /// Acknowledges what a majority has.
+    /// Acknowledges the writes that a majority has stored.
     fn acknowledge(&mut self, term: Term, fx: &mut impl Effects<Self>) {
         let Phase::Serving { stored, mut acknowledged } = self.phase.clone() else { return };
         let early = self.variants.has(Switch::AcknowledgeEarly);
         while acknowledged < self.length() {
-            let place = acknowledged + 1;
-            let having = stored.iter().filter(|length| **length >= place).count();
-            if !early && 2 * having <= stored.len() {
+            let position = acknowledged + 1;
+            let holders = stored.iter().filter(|length| **length >= position).count();
+            if !early && 2 * holders <= stored.len() {
                 break;
             }
             let value = self.writes[acknowledged as usize];
-            fx.emit(Event::Acknowledged { term, place, value });
-            acknowledged = place;
+            fx.emit(Event::Acknowledged { term, place: position, value });
+            acknowledged = position;
         }
         self.phase = Phase::Serving { stored, acknowledged };
     }

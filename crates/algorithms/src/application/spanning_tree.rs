@@ -1,4 +1,5 @@
-//! A spanning tree whose root is the leader: whoever says "explore" first is the parent.
+//! A spanning tree rooted at the leader: the first neighbour from which a process receives
+//! "explore" becomes its parent.
 //!
 //! E. Chang, *Echo algorithms: depth parallel operations on general graphs*, IEEE Transactions on
 //! Software Engineering SE-8(4), 1982; A. Segall, *Distributed network protocols*, IEEE
@@ -10,91 +11,91 @@
 //! | messages | 2E − (N − 1) explore; with echoes N − 1 more, which makes 2E |
 //! | time | the eccentricity of the root, and back with echoes |
 //!
-//! **Why it is right.** Everybody says "explore" to all neighbours but the parent, once: the root
-//! to each of its own, and so all who can be reached are told. A parent was in the tree before its
-//! child, so there is no cycle; everybody but the root has one, so there are N − 1 edges and all
-//! reach the root. Over an edge of the tree passes one "explore", over each other edge two.
+//! **Why it is right.** Each process sends "explore" once to all neighbours but its parent; the
+//! root sends it to all. So every reachable process receives it. A parent joins the tree before its
+//! child, so there is no cycle. All but the root have a parent, so there are N − 1 edges, and all
+//! lead to the root. One "explore" crosses each tree edge, two cross every other edge.
 //!
-//! Whoever has heard of every neighbour but the parent echoes to the parent, and says how many are
-//! below it. So each edge of the tree has one message more, and when the root has heard of all its
-//! neighbours, all have been told: what is told with "explore" is broadcast with feedback.
+//! A process that has heard from every neighbour but its parent echoes to the parent, with the size
+//! of its subtree. So each tree edge carries one more message. When the root has heard from all its
+//! neighbours, all processes have been reached: "explore" broadcasts with feedback.
 //!
 //! A tree belongs to a wave: a term and a number. When the leader suspects a process or trusts it
-//! again, another wave grows a tree of who is there now; a process follows the newest.
+//! again, another wave builds a tree of the present processes. A process follows the newest wave.
 
 use alloc::sync::Arc;
 
 use tenure_core::service::tree::{Command, Event, Wave};
 use tenure_core::{
-    Effects, Fixed, Group, Never, ProcessId, ProcessSet, Protocol, Term, Verdict, labelled,
+    Effects, Group, Never, ProcessId, ProcessSet, Protocol, SharedConfig, Term, Verdict, labelled,
 };
 
-use super::{Allegiance, Application};
+use super::{Application, Leadership};
 
 /// One process of the tree.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SpanningTree {
     group: Group,
-    neighbours: Fixed<ProcessSet>,
+    neighbours: SharedConfig<ProcessSet>,
     echoes: bool,
-    allegiance: Allegiance,
+    leadership: Leadership,
     suspected: ProcessSet,
-    /// Where we are in the newest tree that we have heard of.
-    place: Option<Place>,
+    /// State in the newest known tree.
+    position: Option<Position>,
 }
 
-/// A place in a tree.
+/// State of a process in one tree.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Place {
+struct Position {
     wave: Wave,
-    /// Nobody at the root.
+    /// Parent; `None` at the root.
     parent: Option<ProcessId>,
-    /// The neighbours that we have not heard of, the parent left out.
+    /// Neighbours, except the parent, that have not been heard from.
     awaited: ProcessSet,
-    /// How many processes are here and below, as far as we have heard.
+    /// Known size of the subtree.
     size: u32,
 }
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "I am in the tree."
+    /// The sender is in the tree.
     Explore {
-        /// Which tree.
+        /// Identifier of the tree.
         wave: Wave,
     },
-    /// "All below me have been told."
+    /// The whole subtree of the sender has been reached.
     Echo {
-        /// Which tree.
+        /// Identifier of the tree.
         wave: Wave,
-        /// How many processes that is, the sender included.
+        /// Number of processes in the subtree, including the sender.
         size: u32,
     },
-    /// "There is a newer term than yours."
+    /// Informs the receiver of a newer term.
     Newer {
-        /// The newest that the sender knows.
+        /// Newest term known to the sender.
         term: Term,
     },
 }
 
 labelled!(Message, Application, Explore => "explore", Echo => "echo", Newer => "newer");
 
-/// What is fixed for life.
+/// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// By process: its neighbours. Whoever is a neighbour has the other for one.
+    /// Neighbours of each process; the relation is symmetric.
     pub graph: Arc<[ProcessSet]>,
-    /// Whether processes echo.
+    /// True if processes echo.
     pub echoes: bool,
 }
 
 impl Config {
-    /// A graph of `size` processes with these edges, and echoes.
+    /// Returns a graph of `size` processes with these edges, and echoes.
     pub fn of(size: u32, edges: impl IntoIterator<Item = (ProcessId, ProcessId)>) -> Self {
         let mut graph = alloc::vec![ProcessSet::new(); size as usize];
         for (one, other) in edges {
-            assert!(one != other, "nobody is a neighbour of itself");
+            assert!(one != other, "a process cannot be its own neighbour");
             graph[one.index()].insert(other);
             graph[other.index()].insert(one);
         }
@@ -113,11 +114,11 @@ impl Protocol for SpanningTree {
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
         SpanningTree {
             group,
-            neighbours: Fixed::new(config.graph[group.me().index()].clone()),
+            neighbours: SharedConfig::new(config.graph[group.me().index()].clone()),
             echoes: config.echoes,
-            allegiance: Allegiance::default(),
+            leadership: Leadership::default(),
             suspected: ProcessSet::new(),
-            place: None,
+            position: None,
         }
     }
 
@@ -125,25 +126,25 @@ impl Protocol for SpanningTree {
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
         let Command::Grow = command;
-        self.grow(fx);
+        self.start_wave(fx);
     }
 
     fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         match message {
             Message::Explore { wave } => {
-                if let Some(term) = self.allegiance.newer_than(wave.term) {
+                if let Some(term) = self.leadership.newer_than(wave.term) {
                     return fx.send(from, Message::Newer { term });
                 }
-                self.allegiance.follow(wave.term);
-                if self.place.as_ref().is_none_or(|place| place.wave < wave) {
+                self.leadership.follow(wave.term);
+                if self.position.as_ref().is_none_or(|position| position.wave < wave) {
                     self.join(wave, Some(from), fx);
                 } else {
-                    self.hear(from, wave, 0, fx);
+                    self.on_neighbour(from, wave, 0, fx);
                 }
             }
-            Message::Echo { wave, size } => self.hear(from, wave, size, fx),
+            Message::Echo { wave, size } => self.on_neighbour(from, wave, size, fx),
             Message::Newer { term } => {
-                self.allegiance.follow(term);
+                self.leadership.follow(term);
             }
         }
     }
@@ -152,72 +153,82 @@ impl Protocol for SpanningTree {
         match verdict {
             Verdict::Suspect => {
                 self.suspected.insert(peer);
-                if let Some(Place { wave, .. }) = self.place
-                    && self.allegiance.reign().is_none()
+                if let Some(Position { wave, .. }) = self.position
+                    && self.leadership.leading_term().is_none()
                 {
-                    self.hear(peer, wave, 0, fx);
+                    self.on_neighbour(peer, wave, 0, fx);
                 }
             }
             Verdict::Trust => {
                 self.suspected.remove(peer);
             }
         }
-        self.grow(fx);
+        self.start_wave(fx);
     }
 }
 
 impl Application for SpanningTree {
     fn on_elected(&mut self, term: Term, fx: &mut impl Effects<Self>) {
-        if self.allegiance.on_elected(term, self.group) {
-            self.grow(fx);
+        if self.leadership.on_elected(term, self.group) {
+            self.start_wave(fx);
         }
     }
 
     fn on_deposed(&mut self, term: Term, _: &mut impl Effects<Self>) {
-        self.allegiance.on_deposed(term);
+        self.leadership.on_deposed(term);
     }
 }
 
 impl SpanningTree {
-    /// Whose child this process is; `None` outside of a tree and at its root.
+    /// Returns the parent; `None` outside of a tree and at its root.
     pub fn parent(&self) -> Option<ProcessId> {
-        self.place.as_ref().and_then(|place| place.parent)
+        self.position.as_ref().and_then(|position| position.parent)
     }
 
-    /// The leader begins another wave.
-    fn grow(&mut self, fx: &mut impl Effects<Self>) {
-        let Some(term) = self.allegiance.reign() else { return };
-        let ours = self.place.as_ref().filter(|place| place.wave.term == term);
-        let number = ours.map_or(0, |place| place.wave.number) + 1;
+    /// Starts another wave, if this process leads.
+    fn start_wave(&mut self, fx: &mut impl Effects<Self>) {
+        let Some(term) = self.leadership.leading_term() else { return };
+        let ours = self.position.as_ref().filter(|position| position.wave.term == term);
+        let number = ours.map_or(0, |position| position.wave.number) + 1;
         self.join(Wave { term, number }, None, fx);
     }
 
     fn join(&mut self, wave: Wave, parent: Option<ProcessId>, fx: &mut impl Effects<Self>) {
-        let told = |peer: &ProcessId| Some(*peer) != parent && !self.suspected.contains(*peer);
-        let awaited: ProcessSet = self.neighbours.iter().filter(told).collect();
+        let is_explored =
+            |peer: &ProcessId| Some(*peer) != parent && !self.suspected.contains(*peer);
+        let awaited: ProcessSet = self.neighbours.iter().filter(is_explored).collect();
         fx.broadcast(&awaited, Message::Explore { wave });
-        self.place = Some(Place { wave, parent, awaited, size: 1 });
+        self.position = Some(Position { wave, parent, awaited, size: 1 });
         fx.emit(Event::Joined { wave, parent });
         self.finish(fx);
     }
 
-    /// A neighbour has been told, and so many are below it because of us.
-    fn hear(&mut self, from: ProcessId, wave: Wave, size: u32, fx: &mut impl Effects<Self>) {
-        let Some(place) = self.place.as_mut().filter(|place| place.wave == wave) else { return };
-        if place.awaited.remove(from) {
-            place.size = place.size.saturating_add(size);
+    /// Records that a neighbour was reached, with the size of its subtree if it is a child.
+    fn on_neighbour(
+        &mut self,
+        from: ProcessId,
+        wave: Wave,
+        size: u32,
+        fx: &mut impl Effects<Self>,
+    ) {
+        let Some(position) = self.position.as_mut().filter(|position| position.wave == wave) else {
+            return;
+        };
+        if position.awaited.remove(from) {
+            position.size = position.size.saturating_add(size);
             self.finish(fx);
         }
     }
 
-    /// Tells the parent, or the user of the root, when there is nobody left to hear of.
+    /// Echoes to the parent, or reports completion at the root, when all neighbours have been heard
+    /// from.
     fn finish(&mut self, fx: &mut impl Effects<Self>) {
-        let Some(place) = &self.place else { return };
-        if !self.echoes || !place.awaited.is_empty() {
+        let Some(position) = &self.position else { return };
+        if !self.echoes || !position.awaited.is_empty() {
             return;
         }
-        let (wave, size) = (place.wave, place.size);
-        match place.parent {
+        let (wave, size) = (position.wave, position.size);
+        match position.parent {
             Some(parent) => fx.send(parent, Message::Echo { wave, size }),
             None => fx.emit(Event::Completed { wave, size }),
         }

@@ -1,27 +1,28 @@
-//! Three-phase commit: before the leader commits, everybody knows that nobody is against it.
+//! Three-phase commit: before the leader commits, every process knows that all have voted yes.
 //!
 //! D. Skeen, *Nonblocking commit protocols*, SIGMOD 1981.
 //!
 //! | | |
 //! |---|---|
-//! | assumes | a leader; reliable channels; a detector that never errs; what is stable survives |
+//! | assumes | a leader; reliable channels; a perfect detector; stable storage |
 //! | messages per transaction | 6(N − 1): prepare, vote, ready, told, decision, acknowledgement |
 //! | messages per change of leader | 2(N − 1): inquire, report; twice that where some are ready |
 //! | delay | 5 messages |
 //!
-//! **Why it is right.** Between a yes and the decision there is one more state: whoever is *ready*
-//! knows that all have voted yes. The coordinator commits when everybody is ready who is up. So
-//! nobody commits while somebody who is up is still uncertain, and a new leader can decide from
-//! what those say who are up: if one has decided, likewise; if one is ready, it makes the others
-//! ready and commits; if all are uncertain, nobody can have committed, nor will anybody, since all
-//! listen to the new leader only. Nobody who is up is ever blocked.
+//! **Why it is right.** Between a yes and the decision there is one more state: a *ready* process
+//! knows that all have voted yes. The coordinator commits when every live process is ready. So no
+//! process commits while a live one is uncertain, and a new leader can decide from the states of
+//! the live processes. If one has decided, it decides the same. If one is ready, it makes the
+//! others ready and commits. If all are uncertain, no process can have committed or ever will,
+//! since all follow only the new leader. No live process is ever blocked.
 //!
-//! Whoever comes back does not know what was decided without it, so what it had been counts for
-//! nothing, and it asks. When all have been down, it waits until somebody is back who has decided.
+//! A restarted process does not know what was decided without it, so its earlier state does not
+//! count, and it asks. After a crash of all processes, it waits until a process that has decided is
+//! back.
 //!
-//! All of this rests on the detector: who is suspected is taken to be down for certain. Where the
-//! network parts, one side commits without those who are uncertain, while these, who take the first
-//! for dead, abort. Two-phase commit would have waited.
+//! All of this relies on the detector: a suspected process must be down. In a partition one side
+//! commits without the uncertain processes, while these consider the others crashed and abort.
+//! Two-phase commit would have waited.
 
 mod message;
 mod survey;
@@ -35,45 +36,45 @@ use tenure_core::{Effects, Group, Never, ProcessId, ProcessSet, Protocol, Term, 
 pub use self::message::Message;
 use self::survey::Survey;
 pub use self::survey::{Entry, Log};
-use super::{Allegiance, Application};
+use super::{Application, Leadership};
 use crate::Variants;
 use crate::variants::switches;
 
-/// One process: a participant, and of the transactions that it began the coordinator.
+/// One process: a participant, and the coordinator of the transactions that it started.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ThreePhaseCommit {
     group: Group,
     variants: Variants<Switch>,
-    allegiance: Allegiance,
+    leadership: Leadership,
     suspected: ProcessSet,
-    /// Whether we vote no.
-    is_against: bool,
+    /// True if this process votes no.
+    votes_no: bool,
     transactions: BTreeMap<Transaction, Progress>,
-    /// Open while we lead and ask what became of older transactions.
+    /// Inquiry about older transactions, while this process leads.
     survey: Option<Survey>,
 }
 
-/// How far a transaction has come, here.
+/// Local state of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Progress {
-    /// We coordinate it, and these have not voted.
+    /// Voted yes; the outcome is uncertain.
     Collecting { awaited: ProcessSet },
-    /// We have voted yes, and are uncertain.
+    /// Voted yes; the outcome is uncertain.
     Prepared,
     /// All have voted yes.
     Ready,
-    /// We lead, and these have not said that they are ready, of those whom we have told.
+    /// Led here; these processes, of those informed, have not confirmed that they are ready.
     Spreading { awaited: ProcessSet },
-    /// We had voted yes before we crashed: by now others may have decided.
+    /// Voted yes before a restart; others may have decided since.
     Returned,
-    /// It is decided, and of those whom we have to tell these have not said that they know.
-    Decided { commits: bool, untold: ProcessSet },
+    /// Decided; these participants have not acknowledged the decision yet.
+    Decided { commits: bool, unacknowledged: ProcessSet },
 }
 
-/// What is fixed for life.
+/// Configuration of one process.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Config {
-    /// Which variants are switched on.
+    /// Variants that are switched on.
     pub variants: Variants<Switch>,
 }
 
@@ -81,16 +82,16 @@ switches! {
     TwoPhases = "two-phases", unsound,
         "the coordinator commits as soon as all have voted yes";
     CommitDirectly = "commit-directly", unsound,
-        "a new leader commits what anybody is ready for, before the others are";
+        "a new leader commits a transaction for which any process is ready, before the others are";
     ReturnedCount = "returned-count", unsound,
-        "whoever comes back takes part as if nothing could have been decided without it";
+        "a restarted process takes part as if nothing could have been decided without it";
 }
 
-/// What survives a crash.
+/// State that survives a crash.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stable {
-    /// The highest term heard of.
+    /// Highest known term.
     term: Option<Term>,
     log: Log,
 }
@@ -114,9 +115,9 @@ impl Protocol for ThreePhaseCommit {
         let mut process = ThreePhaseCommit {
             group,
             variants: config.variants,
-            allegiance: Allegiance { term, leads: false },
+            leadership: Leadership { term, is_leader: false },
             suspected: ProcessSet::new(),
-            is_against: false,
+            votes_no: false,
             transactions: BTreeMap::new(),
             survey: None,
         };
@@ -127,14 +128,14 @@ impl Protocol for ThreePhaseCommit {
     }
 
     fn stable(&self) -> Stable {
-        Stable { term: self.allegiance.term, log: self.log() }
+        Stable { term: self.leadership.term, log: self.log() }
     }
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
-        match (command, self.allegiance.reign()) {
+        match (command, self.leadership.leading_term()) {
             (Command::Begin, Some(term)) => self.begin(term, fx),
             (Command::Begin, None) => fx.emit(Event::Refused),
-            (Command::Veto, _) => self.is_against = true,
+            (Command::Veto, _) => self.votes_no = true,
         }
     }
 
@@ -143,7 +144,7 @@ impl Protocol for ThreePhaseCommit {
             Message::Prepare { transaction: Transaction { term, .. } }
             | Message::Ready { term, .. }
             | Message::Inquire { term }
-                if let Some(term) = self.allegiance.newer_than(term) =>
+                if let Some(term) = self.leadership.newer_than(term) =>
             {
                 fx.send(from, Message::Newer { term });
             }
@@ -155,23 +156,23 @@ impl Protocol for ThreePhaseCommit {
             Message::Vote { transaction, yes } => self.on_vote(from, transaction, yes, fx),
             Message::Ready { term, transaction } => {
                 self.follow(term, fx);
-                self.is_ready(transaction);
+                self.become_ready(transaction);
                 fx.send(from, Message::Told { term, transaction });
             }
             Message::Told { term, transaction } => {
-                if self.allegiance.reign() == Some(term) {
+                if self.leadership.leading_term() == Some(term) {
                     self.on_told(from, transaction, fx);
                 }
             }
             Message::Decision { transaction, commits } => {
-                self.learn(transaction, commits, ProcessSet::new(), fx);
+                self.record_decision(transaction, commits, ProcessSet::new(), fx);
                 fx.send(from, Message::Acknowledgement { transaction });
             }
             Message::Acknowledgement { transaction } => {
-                if let Some(Progress::Decided { untold, .. }) =
+                if let Some(Progress::Decided { unacknowledged, .. }) =
                     self.transactions.get_mut(&transaction)
                 {
-                    untold.remove(from);
+                    unacknowledged.remove(from);
                 }
             }
             Message::Inquire { term } => {
@@ -179,7 +180,7 @@ impl Protocol for ThreePhaseCommit {
                 fx.send(from, Message::Report { term, log: self.log() });
             }
             Message::Report { term, log } => {
-                if self.allegiance.reign() == Some(term) {
+                if self.leadership.leading_term() == Some(term) {
                     self.record(from, log, fx);
                 }
             }
@@ -192,20 +193,20 @@ impl Protocol for ThreePhaseCommit {
             Verdict::Suspect => {
                 self.suspected.insert(peer);
                 self.abort_where(|awaited| awaited.contains(peer), fx);
-                if self.allegiance.reign().is_some() {
+                if self.leadership.leading_term().is_some() {
                     let names: Vec<Transaction> = self.transactions.keys().copied().collect();
                     names.into_iter().for_each(|transaction| self.on_told(peer, transaction, fx));
                 }
                 if let Some(survey) = &mut self.survey {
                     survey.awaited.remove(peer);
-                    self.conclude(fx);
+                    self.finish_survey(fx);
                 }
             }
             Verdict::Trust => {
                 self.suspected.remove(peer);
                 for (transaction, progress) in &self.transactions {
-                    if let Progress::Decided { commits, untold } = progress
-                        && untold.contains(peer)
+                    if let Progress::Decided { commits, unacknowledged } = progress
+                        && unacknowledged.contains(peer)
                     {
                         let (transaction, commits) = (*transaction, *commits);
                         fx.send(peer, Message::Decision { transaction, commits });
@@ -220,22 +221,22 @@ impl Protocol for ThreePhaseCommit {
 impl Application for ThreePhaseCommit {
     fn on_elected(&mut self, term: Term, fx: &mut impl Effects<Self>) {
         self.follow(term, fx);
-        if self.allegiance.on_elected(term, self.group) {
+        if self.leadership.on_elected(term, self.group) {
             self.inquire(fx);
         }
     }
 
     fn on_deposed(&mut self, term: Term, _: &mut impl Effects<Self>) {
-        self.allegiance.on_deposed(term);
-        if self.allegiance.reign().is_none() {
+        self.leadership.on_deposed(term);
+        if self.leadership.leading_term().is_none() {
             self.survey = None;
         }
     }
 }
 
-/// The participant.
+/// Behaviour of a participant.
 impl ThreePhaseCommit {
-    /// Goes on after a crash with what the log says.
+    /// Resumes a transaction from the log after a restart.
     fn resume(&mut self, transaction: Transaction, entry: Entry, fx: &mut impl Effects<Self>) {
         let coordinates = transaction.term.leader == self.group.me();
         let progress = match entry {
@@ -245,9 +246,10 @@ impl ThreePhaseCommit {
             Entry::Begun => return self.decide(transaction, false, fx),
             Entry::Committed | Entry::Aborted => {
                 let commits = entry == Entry::Committed;
-                let untold = if coordinates { self.group.peers() } else { ProcessSet::new() };
-                fx.broadcast(&untold, Message::Decision { transaction, commits });
-                Progress::Decided { commits, untold }
+                let unacknowledged =
+                    if coordinates { self.group.peers() } else { ProcessSet::new() };
+                fx.broadcast(&unacknowledged, Message::Decision { transaction, commits });
+                Progress::Decided { commits, unacknowledged }
             }
         };
         if !matches!(progress, Progress::Decided { .. }) {
@@ -256,10 +258,10 @@ impl ThreePhaseCommit {
         self.transactions.insert(transaction, progress);
     }
 
-    /// Takes note of a term. What has no votes in an older one of ours is not to have them, and
-    /// what has them all is for the new leader to decide.
+    /// Moves to a term. Own transactions of older terms without all votes abort. The new leader
+    /// decides those with all votes.
     fn follow(&mut self, term: Term, fx: &mut impl Effects<Self>) {
-        if self.allegiance.follow(term) {
+        if self.leadership.follow(term) {
             self.survey = None;
             for progress in self.transactions.values_mut() {
                 if matches!(progress, Progress::Spreading { .. }) {
@@ -270,13 +272,13 @@ impl ThreePhaseCommit {
         }
     }
 
-    /// What we vote; we are bound by a yes.
+    /// Returns the vote of this process. A yes is binding.
     fn vote(&mut self, transaction: Transaction, fx: &mut impl Effects<Self>) -> bool {
         if let Some(progress) = self.transactions.get(&transaction) {
             return !matches!(progress, Progress::Decided { commits: false, .. });
         }
-        if self.is_against {
-            self.learn(transaction, false, ProcessSet::new(), fx);
+        if self.votes_no {
+            self.record_decision(transaction, false, ProcessSet::new(), fx);
             return false;
         }
         self.transactions.insert(transaction, Progress::Prepared);
@@ -284,25 +286,25 @@ impl ThreePhaseCommit {
         true
     }
 
-    /// All can, and we know it.
-    fn is_ready(&mut self, transaction: Transaction) {
+    /// Becomes ready: all have voted yes.
+    fn become_ready(&mut self, transaction: Transaction) {
         let progress = self.transactions.get_mut(&transaction);
         if let Some(progress @ (Progress::Prepared | Progress::Returned)) = progress {
             *progress = Progress::Ready;
         }
     }
 
-    fn learn(
+    fn record_decision(
         &mut self,
         transaction: Transaction,
         commits: bool,
-        untold: ProcessSet,
+        unacknowledged: ProcessSet,
         fx: &mut impl Effects<Self>,
     ) {
         if let Some(Progress::Decided { .. }) = self.transactions.get(&transaction) {
             return;
         }
-        self.transactions.insert(transaction, Progress::Decided { commits, untold });
+        self.transactions.insert(transaction, Progress::Decided { commits, unacknowledged });
         fx.emit(match commits {
             true => Event::Committed { transaction },
             false => Event::Aborted { transaction },
@@ -310,20 +312,20 @@ impl ThreePhaseCommit {
     }
 }
 
-/// The coordinator.
+/// Behaviour of the coordinator.
 impl ThreePhaseCommit {
     fn begin(&mut self, term: Term, fx: &mut impl Effects<Self>) {
         let mine = self.transactions.keys().filter(|transaction| transaction.term == term);
         let transaction = Transaction { term, number: mine.count() as u64 + 1 };
-        if self.is_against || !self.suspected.is_empty() {
-            return self.learn(transaction, false, ProcessSet::new(), fx);
+        if self.votes_no || !self.suspected.is_empty() {
+            return self.record_decision(transaction, false, ProcessSet::new(), fx);
         }
         let awaited = self.group.peers();
         fx.broadcast(&awaited, Message::Prepare { transaction });
         let alone = awaited.is_empty();
         self.transactions.insert(transaction, Progress::Collecting { awaited });
         if alone {
-            self.make_ready(transaction, fx);
+            self.spread_ready(transaction, fx);
         }
     }
 
@@ -341,13 +343,13 @@ impl ThreePhaseCommit {
         if !yes {
             self.decide(transaction, false, fx);
         } else if awaited.is_empty() {
-            self.make_ready(transaction, fx);
+            self.spread_ready(transaction, fx);
         }
     }
 
-    /// Tells all who are up that all can; when they know it, we commit.
-    fn make_ready(&mut self, transaction: Transaction, fx: &mut impl Effects<Self>) {
-        let Some(term) = self.allegiance.reign() else { return };
+    /// Informs all live processes that all have voted yes, and commits when they have confirmed.
+    fn spread_ready(&mut self, transaction: Transaction, fx: &mut impl Effects<Self>) {
+        let Some(term) = self.leadership.leading_term() else { return };
         if self.has(Switch::TwoPhases) {
             return self.decide(transaction, true, fx);
         }
@@ -357,7 +359,7 @@ impl ThreePhaseCommit {
         self.on_told(self.group.me(), transaction, fx);
     }
 
-    /// Somebody knows that all can, or is down.
+    /// Records that a process is ready, or is down.
     fn on_told(&mut self, from: ProcessId, transaction: Transaction, fx: &mut impl Effects<Self>) {
         if let Some(Progress::Spreading { awaited }) = self.transactions.get_mut(&transaction) {
             awaited.remove(from);
@@ -368,12 +370,12 @@ impl ThreePhaseCommit {
     }
 
     fn decide(&mut self, transaction: Transaction, commits: bool, fx: &mut impl Effects<Self>) {
-        let untold = self.group.peers();
-        fx.broadcast(&untold, Message::Decision { transaction, commits });
-        self.learn(transaction, commits, untold, fx);
+        let unacknowledged = self.group.peers();
+        fx.broadcast(&unacknowledged, Message::Decision { transaction, commits });
+        self.record_decision(transaction, commits, unacknowledged, fx);
     }
 
-    /// Aborts what awaits votes like this.
+    /// Aborts the transactions whose awaited votes match.
     fn abort_where(&mut self, is: impl Fn(&ProcessSet) -> bool, fx: &mut impl Effects<Self>) {
         let undecided = self
             .transactions

@@ -1,4 +1,4 @@
-//! Two-phase commit: the leader asks whether all can, and then tells all whether they do.
+//! Two-phase commit: the leader asks whether all can commit, and then sends the decision.
 //!
 //! J. Gray, *Notes on data base operating systems*, 1978; with the termination protocol of
 //! P. Bernstein, V. Hadzilacos, N. Goodman, *Concurrency control and recovery in database
@@ -6,23 +6,23 @@
 //!
 //! | | |
 //! |---|---|
-//! | assumes | a leader; reliable channels; what is stable survives a crash |
+//! | assumes | a leader; reliable channels; stable storage |
 //! | messages per transaction | 3(N − 1): prepare, vote, decision; N − 1 acknowledgements |
 //! | messages per change of leader | 2(N − 1): inquire, report |
 //! | delay | 3 messages |
 //!
-//! **Why it is right.** A transaction commits only when its coordinator has a yes of everybody,
-//! and only the coordinator says so first. Whoever has voted yes has given up its own will: until
-//! it hears the decision, it is *uncertain*. Votes and decisions are stable before they are told.
-//! A coordinator that comes back with its log tells what it had decided, and otherwise decides to
-//! abort; that is also what it does when a participant is suspected before it has voted.
+//! **Why it is right.** A transaction commits only when its coordinator has a yes of every process,
+//! and only the coordinator decides this. A process that has voted yes is *uncertain* until it
+//! learns the decision. Votes and decisions are saved before they are sent. A restarted coordinator
+//! repeats its logged decisions and aborts the rest. It also aborts when a participant is suspected
+//! before it has voted.
 //!
-//! A new leader has no such log. It can only ask whether anybody knows the decision, or whether
-//! anybody has not voted. In the first case everybody gets to know. In the second nobody can have
-//! committed, nor ever will: whoever answers votes in no transaction of an older term from then
-//! on, and a coordinator that hears of a newer term aborts what it has not decided. If all that
-//! can be asked are uncertain, they are blocked until somebody who knows comes back, and no
-//! protocol of this kind can do better: the coordinator may have committed by itself.
+//! A new leader has no such log. It can only ask whether any process knows the decision or has not
+//! voted. In the first case all learn the decision. In the second no process can have committed or
+//! ever will: a process that responds votes in no transaction of an older term from then on, and a
+//! coordinator that learns of a newer term aborts its undecided transactions. If all reachable
+//! processes are uncertain, they are blocked until one that knows is back. No protocol of this kind
+//! can do better: the coordinator may have committed alone.
 
 mod survey;
 
@@ -36,78 +36,78 @@ use tenure_core::{
 
 use self::survey::Survey;
 pub use self::survey::{Entry, Log};
-use super::{Allegiance, Application};
+use super::{Application, Leadership};
 use crate::Variants;
 use crate::variants::switches;
 
-/// One process: a participant, and of the transactions that it began the coordinator.
+/// One process: a participant, and the coordinator of the transactions that it started.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TwoPhaseCommit {
     group: Group,
     variants: Variants<Switch>,
-    allegiance: Allegiance,
+    leadership: Leadership,
     suspected: ProcessSet,
-    /// Whether we vote no.
-    is_against: bool,
+    /// True if this process votes no.
+    votes_no: bool,
     transactions: BTreeMap<Transaction, Progress>,
-    /// Open while we lead and ask what became of older transactions.
+    /// Inquiry about older transactions, while this process leads.
     survey: Option<Survey>,
 }
 
-/// How far a transaction has come, here.
+/// Local state of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Progress {
-    /// We coordinate it, and these have not voted.
+    /// Coordinated here; these processes have not voted.
     Collecting { awaited: ProcessSet },
-    /// We have voted yes, and are uncertain.
+    /// Voted yes; the outcome is uncertain.
     Prepared,
-    /// It is decided, and of those whom we have to tell these have not said that they know.
-    Decided { commits: bool, untold: ProcessSet },
+    /// Decided; these participants have not acknowledged the decision yet.
+    Decided { commits: bool, unacknowledged: ProcessSet },
 }
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "Can you?"
+    /// Asks whether the receiver can commit.
     Prepare {
-        /// What is to be done.
+        /// The transaction concerned.
         transaction: Transaction,
     },
-    /// "Yes, and I will if you say so", or "no".
+    /// The sender's vote.
     Vote {
-        /// In which transaction.
+        /// The transaction concerned.
         transaction: Transaction,
-        /// Whether it is a yes.
+        /// True if the vote is yes.
         yes: bool,
     },
-    /// "This is decided."
+    /// Announces the decision.
     Decision {
-        /// What.
+        /// The transaction concerned.
         transaction: Transaction,
-        /// Whether it commits.
+        /// True if the transaction commits.
         commits: bool,
     },
-    /// "I know."
+    /// Acknowledges the decision.
     Acknowledgement {
-        /// What was decided.
+        /// The transaction concerned.
         transaction: Transaction,
     },
-    /// "I lead now: what do you know of transactions?"
+    /// The new leader asks what the receiver knows of transactions.
     Inquire {
-        /// The term that begins.
+        /// Term of the new leader.
         term: Term,
     },
-    /// "This, and I vote in no older term."
+    /// Reports the known transactions; the sender votes in no older term from then on.
     Report {
-        /// The term in which it was asked.
+        /// Term of the inquiry.
         term: Term,
-        /// What the sender knows.
+        /// Transactions known to the sender.
         log: Log,
     },
-    /// "There is a newer term than yours."
+    /// Informs the receiver of a newer term.
     Newer {
-        /// The newest that the sender knows.
+        /// Newest term known to the sender.
         term: Term,
     },
 }
@@ -119,27 +119,27 @@ labelled!(
     Newer => "newer",
 );
 
-/// What is fixed for life.
+/// Configuration of one process.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Config {
-    /// Which variants are switched on.
+    /// Variants that are switched on.
     pub variants: Variants<Switch>,
 }
 
 switches! {
     Guess = "guess", unsound,
-        "a new leader aborts what nobody whom it can ask knows the decision of";
+        "a new leader aborts transactions whose decision no reachable process knows";
     NoTerms = "no-terms", unsound,
-        "whoever has told a new leader what it knows goes on to vote in older terms";
+        "a process that has reported to a new leader still votes in older terms";
     Unlogged = "unlogged", unsound,
         "votes and decisions are not saved";
 }
 
-/// What survives a crash.
+/// State that survives a crash.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stable {
-    /// The highest term heard of.
+    /// Highest known term.
     term: Option<Term>,
     log: Log,
 }
@@ -163,9 +163,9 @@ impl Protocol for TwoPhaseCommit {
         let mut process = TwoPhaseCommit {
             group,
             variants: config.variants,
-            allegiance: Allegiance { term, leads: false },
+            leadership: Leadership { term, is_leader: false },
             suspected: ProcessSet::new(),
-            is_against: false,
+            votes_no: false,
             transactions: BTreeMap::new(),
             survey: None,
         };
@@ -177,14 +177,14 @@ impl Protocol for TwoPhaseCommit {
 
     fn stable(&self) -> Stable {
         let log = if self.variants.has(Switch::Unlogged) { Log::new() } else { self.log() };
-        Stable { term: self.allegiance.term, log }
+        Stable { term: self.leadership.term, log }
     }
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
-        match (command, self.allegiance.reign()) {
+        match (command, self.leadership.leading_term()) {
             (Command::Begin, Some(term)) => self.begin(term, fx),
             (Command::Begin, None) => fx.emit(Event::Refused),
-            (Command::Veto, _) => self.is_against = true,
+            (Command::Veto, _) => self.votes_no = true,
         }
     }
 
@@ -192,7 +192,7 @@ impl Protocol for TwoPhaseCommit {
         match message {
             Message::Prepare { transaction: Transaction { term, .. } }
             | Message::Inquire { term }
-                if let Some(term) = self.refusing(term) =>
+                if let Some(term) = self.newer_term(term) =>
             {
                 fx.send(from, Message::Newer { term });
             }
@@ -203,14 +203,14 @@ impl Protocol for TwoPhaseCommit {
             }
             Message::Vote { transaction, yes } => self.on_vote(from, transaction, yes, fx),
             Message::Decision { transaction, commits } => {
-                self.learn(transaction, commits, ProcessSet::new(), fx);
+                self.record_decision(transaction, commits, ProcessSet::new(), fx);
                 fx.send(from, Message::Acknowledgement { transaction });
             }
             Message::Acknowledgement { transaction } => {
-                if let Some(Progress::Decided { untold, .. }) =
+                if let Some(Progress::Decided { unacknowledged, .. }) =
                     self.transactions.get_mut(&transaction)
                 {
-                    untold.remove(from);
+                    unacknowledged.remove(from);
                 }
             }
             Message::Inquire { term } => {
@@ -218,7 +218,7 @@ impl Protocol for TwoPhaseCommit {
                 fx.send(from, Message::Report { term, log: self.log() });
             }
             Message::Report { term, log } => {
-                if self.allegiance.reign() == Some(term) {
+                if self.leadership.leading_term() == Some(term) {
                     self.record(from, log, fx);
                 }
             }
@@ -233,14 +233,14 @@ impl Protocol for TwoPhaseCommit {
                 self.abort_where(|awaited| awaited.contains(peer), fx);
                 if let Some(survey) = &mut self.survey {
                     survey.awaited.remove(peer);
-                    self.conclude(fx);
+                    self.finish_survey(fx);
                 }
             }
             Verdict::Trust => {
                 self.suspected.remove(peer);
                 for (transaction, progress) in &self.transactions {
-                    if let Progress::Decided { commits, untold } = progress
-                        && untold.contains(peer)
+                    if let Progress::Decided { commits, unacknowledged } = progress
+                        && unacknowledged.contains(peer)
                     {
                         let (transaction, commits) = (*transaction, *commits);
                         fx.send(peer, Message::Decision { transaction, commits });
@@ -255,27 +255,27 @@ impl Protocol for TwoPhaseCommit {
 impl Application for TwoPhaseCommit {
     fn on_elected(&mut self, term: Term, fx: &mut impl Effects<Self>) {
         self.follow(term, fx);
-        if self.allegiance.on_elected(term, self.group) {
+        if self.leadership.on_elected(term, self.group) {
             self.inquire(fx);
         }
     }
 
     fn on_deposed(&mut self, term: Term, _: &mut impl Effects<Self>) {
-        self.allegiance.on_deposed(term);
-        if self.allegiance.reign().is_none() {
+        self.leadership.on_deposed(term);
+        if self.leadership.leading_term().is_none() {
             self.survey = None;
         }
     }
 }
 
-/// The participant.
+/// Behaviour of a participant.
 impl TwoPhaseCommit {
-    /// Whether there is something of which this process has to hear the decision.
+    /// Returns true if this process is uncertain about some transaction.
     pub fn is_uncertain(&self) -> bool {
         self.transactions.values().any(|progress| *progress == Progress::Prepared)
     }
 
-    /// Goes on after a crash with what the log says.
+    /// Resumes a transaction from the log after a restart.
     fn resume(&mut self, transaction: Transaction, entry: Entry, fx: &mut impl Effects<Self>) {
         let coordinates = transaction.term.leader == self.group.me();
         match entry {
@@ -286,33 +286,35 @@ impl TwoPhaseCommit {
             Entry::Begun => self.decide(transaction, false, fx),
             Entry::Committed | Entry::Aborted => {
                 let commits = entry == Entry::Committed;
-                let untold = if coordinates { self.group.peers() } else { ProcessSet::new() };
-                fx.broadcast(&untold, Message::Decision { transaction, commits });
-                self.transactions.insert(transaction, Progress::Decided { commits, untold });
+                let unacknowledged =
+                    if coordinates { self.group.peers() } else { ProcessSet::new() };
+                fx.broadcast(&unacknowledged, Message::Decision { transaction, commits });
+                self.transactions
+                    .insert(transaction, Progress::Decided { commits, unacknowledged });
             }
         }
     }
 
-    /// Takes note of a term. What was not decided in an older one of ours is not to be.
+    /// Moves to a term. Own undecided transactions of older terms abort.
     fn follow(&mut self, term: Term, fx: &mut impl Effects<Self>) {
-        if self.allegiance.follow(term) {
+        if self.leadership.follow(term) {
             self.survey = None;
             self.abort_where(|_| true, fx);
         }
     }
 
-    /// The newer term because of which we do not listen to this one.
-    fn refusing(&self, term: Term) -> Option<Term> {
-        self.allegiance.newer_than(term).filter(|_| !self.variants.has(Switch::NoTerms))
+    /// Returns the newer term for which this one is refused, if any.
+    fn newer_term(&self, term: Term) -> Option<Term> {
+        self.leadership.newer_than(term).filter(|_| !self.variants.has(Switch::NoTerms))
     }
 
-    /// What we vote; we are bound by a yes.
+    /// Returns the vote of this process. A yes is binding.
     fn vote(&mut self, transaction: Transaction, fx: &mut impl Effects<Self>) -> bool {
         if let Some(progress) = self.transactions.get(&transaction) {
             return !matches!(progress, Progress::Decided { commits: false, .. });
         }
-        if self.is_against {
-            self.learn(transaction, false, ProcessSet::new(), fx);
+        if self.votes_no {
+            self.record_decision(transaction, false, ProcessSet::new(), fx);
             return false;
         }
         self.transactions.insert(transaction, Progress::Prepared);
@@ -320,17 +322,17 @@ impl TwoPhaseCommit {
         true
     }
 
-    fn learn(
+    fn record_decision(
         &mut self,
         transaction: Transaction,
         commits: bool,
-        untold: ProcessSet,
+        unacknowledged: ProcessSet,
         fx: &mut impl Effects<Self>,
     ) {
         if let Some(Progress::Decided { .. }) = self.transactions.get(&transaction) {
             return;
         }
-        self.transactions.insert(transaction, Progress::Decided { commits, untold });
+        self.transactions.insert(transaction, Progress::Decided { commits, unacknowledged });
         fx.emit(match commits {
             true => Event::Committed { transaction },
             false => Event::Aborted { transaction },
@@ -338,13 +340,13 @@ impl TwoPhaseCommit {
     }
 }
 
-/// The coordinator.
+/// Behaviour of the coordinator.
 impl TwoPhaseCommit {
     fn begin(&mut self, term: Term, fx: &mut impl Effects<Self>) {
         let mine = self.transactions.keys().filter(|transaction| transaction.term == term);
         let transaction = Transaction { term, number: mine.count() as u64 + 1 };
-        if self.is_against || !self.suspected.is_empty() {
-            return self.learn(transaction, false, ProcessSet::new(), fx);
+        if self.votes_no || !self.suspected.is_empty() {
+            return self.record_decision(transaction, false, ProcessSet::new(), fx);
         }
         let awaited = self.group.peers();
         fx.broadcast(&awaited, Message::Prepare { transaction });
@@ -372,12 +374,12 @@ impl TwoPhaseCommit {
     }
 
     fn decide(&mut self, transaction: Transaction, commits: bool, fx: &mut impl Effects<Self>) {
-        let untold = self.group.peers();
-        fx.broadcast(&untold, Message::Decision { transaction, commits });
-        self.learn(transaction, commits, untold, fx);
+        let unacknowledged = self.group.peers();
+        fx.broadcast(&unacknowledged, Message::Decision { transaction, commits });
+        self.record_decision(transaction, commits, unacknowledged, fx);
     }
 
-    /// Aborts what is undecided and awaits votes like this.
+    /// Aborts the undecided transactions whose awaited votes match.
     fn abort_where(&mut self, is: impl Fn(&ProcessSet) -> bool, fx: &mut impl Effects<Self>) {
         let undecided = self
             .transactions

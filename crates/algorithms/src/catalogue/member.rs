@@ -1,28 +1,28 @@
-//! What is one of many.
+//! Membership of algorithms in the sum type of their service.
 
 use tenure_core::{Algorithm, Protocol};
 
 use crate::channel::fifo;
 use crate::compose::{Coordinated, MutexOnly};
 
-/// A lock or an election, among all that offer its service.
+/// A mutex or an election as a member of the sum of all algorithms of its service.
 ///
-/// All locks together are one type, and so are all elections: a process does what the one algorithm
-/// does that its configuration names. What is generic over protocols and is used with many of them
-/// is compiled for one type then, instead of for each.
+/// All locks together are one type, and so are all elections: the configuration selects the
+/// algorithm. Code that is generic over protocols and used with many of them is then compiled for
+/// one type instead of for each.
 pub trait Member: Algorithm {
-    /// All that offer this service.
+    /// Sum of all algorithms of this service.
     type All: Algorithm + Protocol<Command = Self::Command, Event = Self::Event>;
 
-    /// The configuration of all that names this one and configures it so.
+    /// Returns the configuration of the sum that selects this algorithm.
     fn among_all(config: Self::Config) -> ConfigOfAll<Self>;
 }
 
-/// How all that offer the service of this one are configured.
+/// Configuration of the sum to which an algorithm belongs.
 pub type ConfigOfAll<P> = <<P as Member>::All as Protocol>::Config;
 
 impl<C> fifo::Config<C> {
-    /// The same channel around another protocol.
+    /// Applies a function to the inner configuration.
     pub(crate) fn map<D>(self, inner: impl FnOnce(C) -> D) -> fifo::Config<D> {
         fifo::Config { window: self.window, resend: self.resend, inner: inner(self.inner) }
     }
@@ -31,9 +31,9 @@ impl<C> fifo::Config<C> {
 /// A lock at the leader of an election.
 pub(crate) type AtLeader<E> = MutexOnly<Coordinated<E>>;
 
-/// That one of a list is among all, over links as they are and over a reliable channel; and so is
-/// an election made of a lock, and a lock at the leader of an election. For where `any` is the sum
-/// of the list.
+/// Implements [`Member`] for an algorithm, over unreliable links and over a reliable channel, and
+/// for its compositions: an election made of a lock, and a lock at the leader of an election.
+/// Requires the sum of the list as `any`.
 macro_rules! among_all {
     (mutex: $Type:ident) => {
         $crate::catalogue::member::among_all!(@ all_locks, $Type);
@@ -58,7 +58,7 @@ macro_rules! among_all {
             }
         }
     };
-    // All that agree are asked in one way, whatever each of them is asked by itself.
+    // Agreement algorithms have no uniform commands and need no membership.
     (agreement: $Type:ident) => {};
     (@ $all:ident, $Type:ident) => {
         impl $crate::catalogue::Member for $Type {

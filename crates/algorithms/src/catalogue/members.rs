@@ -1,13 +1,13 @@
-//! What the catalogue knows of the algorithms that `mutex`, `election` and `agreement` list.
+//! Catalogue entries of the algorithms listed in `mutex`, `election` and `agreement`.
 
-/// Makes of a list of algorithms: their types in this module, the names, the way from a name to a
-/// configuration, and the sum of all types.
+/// Expands a list of algorithms to the re-exports of their types, the list of names, the map from
+/// names to configurations, and the sum type.
 macro_rules! members {
     ($call:ident, $each:ident: $($name:literal => $file:ident::$Type:ident;)+) => {
         $(pub use $file::$Type;)+
 
-        /// Calls the macro `each` of whoever calls this with the modules of all in this list: for
-        /// tests that every algorithm has.
+        /// Calls the caller's macro `each` with the module names of this list, for tests that cover
+        /// every algorithm.
         #[macro_export]
         macro_rules! $each {
             () => {
@@ -17,22 +17,23 @@ macro_rules! members {
 
         pub(crate) mod members {
             use super::{$($Type),+};
-            use $crate::catalogue::{Configured, Parameters, Unknown};
+            use $crate::catalogue_error::CatalogueError;
+            use $crate::parameters::{Configured, Parameters};
 
             pub(crate) const NAMES: &[&str] = &[$($name),+];
 
-            /// Compositions with each of them, whether they make sense or not.
+            /// Names of the compositions with each algorithm, valid or not.
             pub(crate) const COMPOSED: &[&[&str]] =
                 &[$($crate::catalogue::members::composed!($call, $name)),+];
 
-            /// The configuration of any algorithm of this list.
+            /// Returns the configuration of an algorithm of this list.
             pub(crate) fn config(
                 name: &str,
                 parameters: &Parameters,
-            ) -> Result<any::Config, Unknown> {
+            ) -> Result<any::Config, CatalogueError> {
                 Ok(match name {
                     $($name => any::Config::$Type(Configured::configured(parameters)?),)+
-                    _ => return Err(Unknown::algorithm(name)),
+                    _ => return Err($crate::catalogue::unknown_algorithm(name)),
                 })
             }
 
@@ -43,7 +44,7 @@ macro_rules! members {
     };
 }
 
-/// The names of what is made of one of them.
+/// Names of the compositions of one algorithm.
 macro_rules! composed {
     (mutex, $name:literal) => {
         &[concat!("election-from-mutex:", $name)]
@@ -58,7 +59,7 @@ macro_rules! composed {
 
 pub(crate) use {composed, members};
 
-/// All locks and all compositions that are locks, as one type.
+/// All locks and compositions that are locks, as one type.
 pub(crate) mod bare_locks {
     use crate::compose::{Coordinated, MutexOnly};
     use crate::election::members::any::Any as Election;
@@ -71,7 +72,7 @@ pub(crate) mod bare_locks {
     crate::catalogue::sum::sum!(any, mutex: Plain, AtLeader, ByElection);
 }
 
-/// All elections and all compositions that are elections, as one type.
+/// All elections and compositions that are elections, as one type.
 pub(crate) mod bare_elections {
     use crate::reduction::ElectionFromMutex;
 
@@ -81,7 +82,7 @@ pub(crate) mod bare_elections {
     crate::catalogue::sum::sum!(any, election: Plain, ByLock);
 }
 
-/// The same over links as they are, or over reliable channels made of unreliable ones.
+/// All locks, over unreliable links or over reliable channels.
 pub(crate) mod all_locks {
     use super::bare_locks::any as bare_locks;
     use crate::channel::fifo;
@@ -107,7 +108,7 @@ pub(crate) mod all_locks {
     }
 }
 
-/// The same of elections.
+/// All elections, over unreliable links or over reliable channels.
 pub(crate) mod all_elections {
     use super::bare_elections::any as bare_elections;
     use crate::channel::fifo;
@@ -132,7 +133,7 @@ pub(crate) mod all_elections {
     }
 }
 
-/// The same of what agrees.
+/// All agreement algorithms, over unreliable links or over reliable channels.
 pub(crate) mod all_agreements {
     pub(crate) use crate::agreement::members::any::Any as Bare;
     pub(crate) type OverFifo = crate::channel::Fifo<Bare>;

@@ -1,23 +1,19 @@
-//! From names to protocols.
+//! The catalogue: maps names to protocols.
 //!
-//! An engine is generic over a protocol's type; a command line has only its name. A
-//! [`Visitor`] bridges the two: [`visit`] calls it with a type that does what the name stands for
-//! and the configuration that the parameters ask for. Adding an algorithm adds one line to
-//! the list in `mutex`, `election` or `agreement`.
+//! An engine is generic over a protocol's type, but a command line only has a name. A [`Visitor`]
+//! bridges the two: [`visit`] calls it with the type for the name and the configuration for the
+//! parameters. A new algorithm needs one line in the list of `mutex`, `election` or `agreement`.
 
 pub(crate) mod member;
 pub(crate) mod members;
 mod offices;
-mod parameters;
+mod shapes;
 pub(crate) mod sum;
-mod unknown;
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use tenure_core::quorum::Kind;
-use tenure_core::theory::{Expected, Scene};
-use tenure_core::tree::Shape;
+use tenure_core::theory::{Prediction, WorkloadKind};
 use tenure_core::{Agreement, Algorithm, Card, Election, Mutex, Property};
 
 use crate::agreement::members as agreements;
@@ -31,81 +27,51 @@ use members::{all_agreements, all_elections, all_locks, bare_elections, bare_loc
 
 pub(crate) use members::members;
 
+pub use shapes::{QUORUMS, TREES, quorums, tree};
+
+pub use crate::catalogue_error::CatalogueError;
+pub use crate::parameters::{Configured, Parameters};
 pub use member::{ConfigOfAll, Member};
 pub use offices::{
-    NamedVisitor, OfficeVisitor, office_card, visit_beside, visit_led, visit_named, visit_office,
+    NamedVisitor, OfficeVisitor, office_card, visit_named, visit_office, visit_with_election,
+    visit_with_mutex,
 };
-pub use parameters::{Configured, Parameters};
-pub use unknown::Unknown;
 
-/// The mutual exclusion algorithms, by their names.
+/// Names of the mutual exclusion algorithms.
 pub const MUTEXES: &[&str] = mutexes::NAMES;
 
-/// The elections, by their names.
+/// Names of the election algorithms.
 pub const ELECTIONS: &[&str] = elections::NAMES;
 
-/// What agrees otherwise than on a leader or on who is inside, by their names.
+/// Names of the agreement algorithms.
 pub const AGREEMENTS: &[&str] = agreements::NAMES;
 
-/// The ways to build quorums, by their names.
-pub const QUORUMS: &[(&str, Kind)] = &[
-    ("pairs", Kind::Pairs),
-    ("fpp", Kind::Plane),
-    ("grid", Kind::Grid),
-    ("majority", Kind::Majority),
-    ("tree", Kind::Tree),
-];
-
-/// The way to build quorums that has this name.
-///
-/// # Errors
-///
-/// When there is none.
-pub fn quorums(name: &str) -> Result<Kind, Unknown> {
-    let found = QUORUMS.iter().find(|(known, _)| *known == name);
-    found.map(|(_, kind)| *kind).ok_or_else(|| Unknown::Kind(name.to_string()))
-}
-
-/// The shapes of trees, by their names.
-pub const TREES: &[(&str, Shape)] =
-    &[("star", Shape::Star), ("path", Shape::Path), ("heap", Shape::Heap)];
-
-/// The shape of a tree that has this name.
-///
-/// # Errors
-///
-/// When there is none.
-pub fn tree(name: &str) -> Result<Shape, Unknown> {
-    let found = TREES.iter().find(|(known, _)| *known == name);
-    found.map(|(_, shape)| *shape).ok_or_else(|| Unknown::Shape(name.to_string()))
-}
-
-/// What to do with a protocol once its type is known.
+/// Code to run once the type of a protocol is known.
 pub trait Visitor: Sized {
-    /// The outcome.
+    /// Result of the visit.
     type Output;
 
-    /// The name stands for a mutex.
+    /// Called if the name is a mutex.
     fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Self::Output;
 
-    /// The name stands for an election.
+    /// Called if the name is an election.
     fn election<P: Election + Algorithm>(self, config: P::Config) -> Self::Output;
 
-    /// The name stands for an algorithm of agreement; its card says of which service.
+    /// Called if the name is an agreement algorithm; its card names the service.
     fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> Self::Output;
 }
 
-/// Calls `visitor` with the protocol that `name` stands for: all locks are one type, all elections
-/// and all that agree, so that an engine is compiled for three.
+/// Calls `visitor` with the protocol of a name. All locks share one type, as do all elections and
+/// all agreement algorithms, so an engine is compiled for three types.
 ///
 /// # Errors
 ///
-/// When there is no such name or variant; the visitor was not called then.
+/// Returns an error, without calling the visitor, if the name or a variant is unknown.
 pub fn visit<V: Visitor>(
     name: &str,
     parameters: &Parameters,
     visitor: V,
-) -> Result<V::Output, Unknown> {
+) -> Result<V::Output, CatalogueError> {
     let (name, parameters) = &unaliased(name, parameters);
     let Some(inner) = name.strip_prefix("fifo:") else {
         return Ok(match named(name, parameters)? {
@@ -139,17 +105,17 @@ pub fn visit<V: Visitor>(
     })
 }
 
-/// The same with the type of the algorithm alone, where there is one: of those whose groups grow
-/// to a million, which makes their size matter.
+/// Calls `visitor` with the algorithm's own type. Supported for algorithms whose groups grow to a
+/// million, where the size of the state matters; returns `None` for others.
 ///
 /// # Errors
 ///
-/// As [`visit`].
+/// As for [`visit`].
 pub fn visit_alone<V: Visitor>(
     name: &str,
     parameters: &Parameters,
     visitor: V,
-) -> Result<Option<V::Output>, Unknown> {
+) -> Result<Option<V::Output>, CatalogueError> {
     let (name, parameters) = &unaliased(name, parameters);
     Ok(match &**name {
         "chang-roberts" => {
@@ -162,73 +128,78 @@ pub fn visit_alone<V: Visitor>(
     })
 }
 
-/// What a name without `fifo:` stands for.
+/// Configuration for a name without `fifo:`.
 enum Named {
     Lock(bare_locks::any::Config),
     Election(bare_elections::any::Config),
     Agreement(agreements::any::Config),
 }
 
-fn named(name: &str, parameters: &Parameters) -> Result<Named, Unknown> {
-    use bare_elections::any::Config as OfElection;
-    use bare_locks::any::Config as OfLock;
-    let whole = |unknown| match unknown {
-        Unknown::Algorithm { .. } => Unknown::algorithm(name),
+fn named(name: &str, parameters: &Parameters) -> Result<Named, CatalogueError> {
+    use bare_elections::any::Config as ElectionConfig;
+    use bare_locks::any::Config as LockConfig;
+    let with_full_name = |unknown| match unknown {
+        CatalogueError::Algorithm { .. } => unknown_algorithm(name),
         other => other,
     };
     Ok(match name.split_once(':') {
         None if ELECTIONS.contains(&name) => {
-            Named::Election(OfElection::Plain(elections::config(name, parameters)?))
+            Named::Election(ElectionConfig::Plain(elections::config(name, parameters)?))
         }
-        Some(("election-from-mutex", inner)) => {
-            Named::Election(OfElection::ByLock(offices(inner, parameters).map_err(whole)?))
-        }
+        Some(("election-from-mutex", inner)) => Named::Election(ElectionConfig::ByLock(
+            lock_for_election(inner, parameters).map_err(with_full_name)?,
+        )),
         None if AGREEMENTS.contains(&name) => {
             Named::Agreement(agreements::config(name, parameters)?)
         }
-        None => Named::Lock(OfLock::Plain(mutexes::config(name, parameters)?)),
+        None => Named::Lock(LockConfig::Plain(mutexes::config(name, parameters)?)),
         Some(("coordinated", inner)) => {
             let (variants, parameters) = parameters.split();
-            let election = elections::config(inner, &parameters).map_err(whole)?;
+            let election = elections::config(inner, &parameters).map_err(with_full_name)?;
             let config = coordinated::configured::<AnyElection>(election, variants, &parameters);
-            Named::Lock(OfLock::AtLeader(config))
+            Named::Lock(LockConfig::AtLeader(config))
         }
-        Some(("mutex-from-election", inner)) => {
-            Named::Lock(OfLock::ByElection(contests(inner, parameters).map_err(whole)?))
-        }
-        Some(_) => return Err(Unknown::algorithm(name)),
+        Some(("mutex-from-election", inner)) => Named::Lock(LockConfig::ByElection(
+            election_for_lock(inner, parameters).map_err(with_full_name)?,
+        )),
+        Some(_) => return Err(unknown_algorithm(name)),
     })
 }
 
-/// For an election made of a lock: it must let one in at a time, while clocks keep time at least.
-fn offices(name: &str, parameters: &Parameters) -> Result<mutexes::any::Config, Unknown> {
+/// Returns the configuration of a lock for an election made of it: the lock must provide mutual
+/// exclusion, at least while clocks keep their rates.
+fn lock_for_election(
+    name: &str,
+    parameters: &Parameters,
+) -> Result<mutexes::any::Config, CatalogueError> {
     let config = mutexes::config(name, parameters)?;
     let card = AnyMutex::card(&config, parameters.size);
     if !card.promised(Some(0)).any(|promise| promise == Property::MutualExclusion) {
-        return Err(Unknown::algorithm(name));
+        return Err(unknown_algorithm(name));
     }
     Ok(config)
 }
 
-/// For a lock made of elections: they must be won by the largest rank.
-fn contests(
+/// Returns the configuration of an election for a lock made of elections: the largest rank must
+/// win.
+fn election_for_lock(
     name: &str,
     parameters: &Parameters,
-) -> Result<mutex_from_election::Config<elections::any::Config>, Unknown> {
+) -> Result<mutex_from_election::Config<elections::any::Config>, CatalogueError> {
     let plain = Parameters { variants: Vec::new(), ..parameters.clone() };
     let election = elections::config(name, &plain)?;
     if !AnyElection::card(&election, parameters.size).promises.contains(&Property::Validity) {
-        return Err(Unknown::algorithm(name));
+        return Err(unknown_algorithm(name));
     }
     Ok(mutex_from_election::Config { election, variants: parameters.variants()? })
 }
 
-/// The card of the algorithm that `name` stands for.
+/// Returns the card of the algorithm with this name.
 ///
 /// # Errors
 ///
-/// When there is no such name or variant.
-pub fn card(name: &str, parameters: &Parameters) -> Result<Card, Unknown> {
+/// Returns an error if the name or a variant is unknown.
+pub fn card(name: &str, parameters: &Parameters) -> Result<Card, CatalogueError> {
     struct ReadCard(u32);
     impl Visitor for ReadCard {
         type Output = Card;
@@ -248,48 +219,55 @@ pub fn card(name: &str, parameters: &Parameters) -> Result<Card, Unknown> {
     visit(name, parameters, ReadCard(parameters.size))
 }
 
-/// How many messages theory expects of the algorithm that `name` stands for.
+/// Returns the number of messages that theory expects of the algorithm with this name.
 ///
 /// # Errors
 ///
-/// When there is no such name or variant.
+/// Returns an error if the name or a variant is unknown.
 pub fn expected(
     name: &str,
     parameters: &Parameters,
-    scene: Scene,
-) -> Result<Option<Expected>, Unknown> {
-    struct Expect(u32, Scene);
-    impl Visitor for Expect {
-        type Output = Option<Expected>;
+    scene: WorkloadKind,
+) -> Result<Option<Prediction>, CatalogueError> {
+    struct ReadExpected(u32, WorkloadKind);
+    impl Visitor for ReadExpected {
+        type Output = Option<Prediction>;
 
-        fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Option<Expected> {
+        fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Option<Prediction> {
             P::expected(&config, self.0, self.1)
         }
 
-        fn election<P: Election + Algorithm>(self, config: P::Config) -> Option<Expected> {
+        fn election<P: Election + Algorithm>(self, config: P::Config) -> Option<Prediction> {
             P::expected(&config, self.0, self.1)
         }
 
-        fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> Option<Expected> {
+        fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> Option<Prediction> {
             P::expected(&config, self.0, self.1)
         }
     }
-    visit(name, parameters, Expect(parameters.size, scene))
+    visit(name, parameters, ReadExpected(parameters.size, scene))
 }
 
-/// The names of everything without a prefix, and of the compositions that exist.
+/// Returns the error for an algorithm that the catalogue does not contain.
+pub(crate) fn unknown_algorithm(name: &str) -> CatalogueError {
+    let known = MUTEXES.iter().chain(ELECTIONS).chain(AGREEMENTS).copied().collect();
+    CatalogueError::Algorithm { name: name.to_string(), own: Vec::new(), known }
+}
+
+/// Returns all names without a prefix, and those of the valid compositions.
 pub fn names() -> impl Iterator<Item = &'static str> {
     MUTEXES.iter().chain(ELECTIONS).chain(AGREEMENTS).copied().chain(compositions())
 }
 
-/// The names of the compositions that exist.
+/// Returns the names of the valid compositions.
 pub fn compositions() -> impl Iterator<Item = &'static str> {
     let parameters = Parameters::plain(5);
     let composed = elections::COMPOSED.iter().chain(mutexes::COMPOSED).chain(agreements::COMPOSED);
     composed.copied().flatten().copied().filter(move |name| card(name, &parameters).is_ok())
 }
 
-/// `a(b)` is the same as `a:b`; and a variant that is another algorithm has that one's name.
+/// Resolves aliases: `a(b)` means `a:b`, and the variant `fault-tolerant` selects another
+/// algorithm.
 fn unaliased(name: &str, parameters: &Parameters) -> (String, Parameters) {
     let (name, mut parameters) = (with_colons(name), parameters.clone());
     let (prefix, last) = name
@@ -306,10 +284,10 @@ fn unaliased(name: &str, parameters: &Parameters) -> (String, Parameters) {
     }
 }
 
-/// The variant of an algorithm that is another one.
+/// The variant that selects another algorithm.
 const FAULT_TOLERANT: &str = "fault-tolerant";
 
-/// Which one that is.
+/// Algorithms that the variant `fault-tolerant` selects.
 const REPAIRED: &[(&str, &str)] = &[
     ("token-ring", "repaired-ring"),
     ("ricart-agrawala", "tolerant-ricart-agrawala"),
@@ -317,17 +295,19 @@ const REPAIRED: &[(&str, &str)] = &[
     ("chang-roberts", "repaired-chang-roberts"),
 ];
 
-/// `a(b)` is the same as `a:b`.
+/// Replaces the form `a(b)` by `a:b`.
 fn with_colons(name: &str) -> String {
     name.replace('(', ":").replace(')', "")
 }
 
 #[cfg(test)]
 mod tests {
+    use tenure_core::quorum::Kind;
+
     use super::*;
 
     #[test]
-    fn every_name_has_a_card_of_that_name_also_over_fifo() {
+    fn every_name_has_a_card_with_and_without_fifo() {
         let parameters = Parameters::plain(5);
         for name in names() {
             assert_eq!(card(name, &parameters).unwrap().name, name);
@@ -343,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn an_office_is_any_lock_beside_any_election_or_the_lock_of_an_election() {
+    fn offices_combine_locks_and_elections() {
         let parameters = Parameters::plain(5);
         let office = |mutex: &str, election: &str| {
             office_card(mutex, election, &parameters).map(|card| card.name)
@@ -371,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_names_are_refused() {
+    fn rejects_unknown_names() {
         let mut parameters = Parameters::plain(5);
         for name in [
             "zookeeper",
@@ -388,7 +368,7 @@ mod tests {
         parameters.quorums = Kind::Plane;
         assert!(card("maekawa", &parameters).is_err());
         assert!(quorums("round").unwrap_err().to_string().ends_with("grid, majority, tree"));
-        assert!(tree("round").unwrap_err().to_string().ends_with("there are star, path, heap"));
+        assert!(tree("round").unwrap_err().to_string().ends_with("expected star, path, heap"));
         parameters.variants.push("unstamped-reply".into());
         assert!(card("ricart-agrawala", &parameters).is_ok());
         assert!(card("bully", &parameters).is_err());

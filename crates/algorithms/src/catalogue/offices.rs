@@ -1,68 +1,69 @@
-//! From the names of a lock and an election to a protocol that offers both.
+//! Maps the names of a lock and an election to a protocol that offers both.
 
 use tenure_core::{Algorithm, Card, Election, Mutex, Office};
 
-use super::{Parameters, Unknown, unaliased};
-use crate::Variants;
+use super::{CatalogueError, Parameters, unaliased, unknown_algorithm};
 use crate::compose::{Coordinated, Side, coordinated, side};
 use crate::election::members::{self as elections, any::Any as AnyElection};
+use crate::election::{bully, raft};
 use crate::mutex::members::{self as mutexes, any::Any as AnyMutex};
+use crate::{Switch, Variants};
 
-/// What to do with an office once its type is known.
+/// Code to run once the type of an office is known.
 pub trait OfficeVisitor: Sized {
-    /// The outcome.
+    /// Result of the visit.
     type Output;
 
-    /// The names stand for this office.
+    /// Called with the office.
     fn office<P: Office + Algorithm>(self, config: P::Config) -> Self::Output;
 }
 
-/// What to do with many locks by name at a leader, [`Named`](crate::compose::Named), once their
-/// type is known.
+/// Code to run once the type of many named locks at a leader, [`Named`](crate::compose::Named), is
+/// known.
 pub trait NamedVisitor: Sized {
-    /// The outcome.
+    /// Result of the visit.
     type Output;
 
-    /// The name stands for these locks.
+    /// Called with the named locks.
     fn named<E: Election + Algorithm>(self, config: coordinated::Config<E::Config>)
     -> Self::Output;
 }
 
-/// Calls `visitor` with many locks by name, each of them `coordinated:ELECTION` and all of them
-/// under one election.
+/// Calls `visitor` with many named locks, each of them `coordinated:ELECTION` and all under one
+/// election.
 ///
 /// # Errors
 ///
-/// When there is no such name or variant, or when the lock follows no leader; the visitor was not
-/// called then.
+/// Returns an error, without calling the visitor, if the name or a variant is unknown, or if the
+/// lock follows no leader.
 pub fn visit_named<V: NamedVisitor>(
     mutex: &str,
     parameters: &Parameters,
     visitor: V,
-) -> Result<V::Output, Unknown> {
+) -> Result<V::Output, CatalogueError> {
     let (mutex, parameters) = unaliased(mutex, parameters);
-    let election = mutex.strip_prefix("coordinated:").ok_or_else(|| Unknown::algorithm(&mutex))?;
+    let election = mutex.strip_prefix("coordinated:").ok_or_else(|| unknown_algorithm(&mutex))?;
     let (own, parameters) = parameters.split();
-    let elected = elections::config(election, &parameters.of_office(election))?;
-    let config = coordinated::configured::<AnyElection>(elected, own, &parameters);
+    let election_config = elections::config(election, &election_parameters(&parameters, election))?;
+    let config = coordinated::configured::<AnyElection>(election_config, own, &parameters);
     Ok(visitor.named::<AnyElection>(config))
 }
 
-/// Calls `visitor` with the office that a mutex and an election make: side by side, or the
-/// mutex following the election's leader when it is `coordinated:ELECTION`.
+/// Calls `visitor` with the office of a mutex and an election: side by side, or the mutex following
+/// the leader if it is `coordinated:ELECTION`.
 ///
-/// Variants are those of the mutex, except that an election can be `fault-tolerant` as well. A
-/// bully greets whoever is trusted again, since real networks part and heal.
+/// Variants are those of the mutex, except that an election can be `fault-tolerant` as well. The
+/// bully greets peers that are trusted again, since real networks partition and heal.
 ///
 /// # Errors
 ///
-/// When there is no such name or variant; the visitor was not called then.
+/// Returns an error, without calling the visitor, if the name or a variant is unknown.
 pub fn visit_office<V: OfficeVisitor>(
     mutex: &str,
     election: &str,
     parameters: &Parameters,
     visitor: V,
-) -> Result<V::Output, Unknown> {
+) -> Result<V::Output, CatalogueError> {
     let (mutex, mut of_mutex) = unaliased(mutex, parameters);
     let (election, of_election) = unaliased(election, parameters);
     of_mutex.variants.retain(|variant| of_election.variants.contains(variant));
@@ -71,47 +72,48 @@ pub fn visit_office<V: OfficeVisitor>(
         false => (Variants::none(), of_mutex),
     };
     let (mutex, election, parameters) = (&*mutex, &*election, &of_mutex);
-    let elected = elections::config(election, &parameters.of_office(election))?;
+    let election_config = elections::config(election, &election_parameters(parameters, election))?;
     match mutex.strip_prefix("coordinated:") {
         Some(named) if named == election => {
-            let config = coordinated::configured::<AnyElection>(elected, own, parameters);
+            let config = coordinated::configured::<AnyElection>(election_config, own, parameters);
             Ok(visitor.office::<Coordinated<AnyElection>>(config))
         }
-        Some(_) => Err(Unknown::algorithm(mutex)),
+        Some(_) => Err(unknown_algorithm(mutex)),
         None => {
             let mutex = mutexes::config(mutex, parameters)?;
-            let config = side::Config { mutex, election: elected };
+            let config = side::Config { mutex, election: election_config };
             Ok(visitor.office::<Side<AnyMutex, AnyElection>>(config))
         }
     }
 }
 
-/// The same with a mutex that the catalogue does not have.
+/// Like [`visit_office`], with a mutex that is not in the catalogue.
 ///
 /// # Errors
 ///
-/// When there is no such election.
-pub fn visit_beside<M: Mutex + Algorithm, V: OfficeVisitor>(
+/// Returns an error if the election is unknown.
+pub fn visit_with_mutex<M: Mutex + Algorithm, V: OfficeVisitor>(
     mutex: M::Config,
     election: &str,
     parameters: &Parameters,
     visitor: V,
-) -> Result<V::Output, Unknown> {
-    let election = elections::config(election, &parameters.of_office(election))?;
+) -> Result<V::Output, CatalogueError> {
+    let election = elections::config(election, &election_parameters(parameters, election))?;
     Ok(visitor.office::<Side<M, AnyElection>>(side::Config { mutex, election }))
 }
 
-/// The same with an election that the catalogue does not have: a mutex with a prefix follows it.
+/// Like [`visit_office`], with an election that is not in the catalogue. A mutex with the prefix
+/// `coordinated:` follows it.
 ///
 /// # Errors
 ///
-/// When there is no such mutex or variant.
-pub fn visit_led<E: Election + Algorithm, V: OfficeVisitor>(
+/// Returns an error if the mutex or a variant is unknown.
+pub fn visit_with_election<E: Election + Algorithm, V: OfficeVisitor>(
     mutex: &str,
     election: E::Config,
     parameters: &Parameters,
     visitor: V,
-) -> Result<V::Output, Unknown> {
+) -> Result<V::Output, CatalogueError> {
     if let Some(named) = mutex.strip_prefix("coordinated:") {
         let is_named = named == E::card(&election, parameters.size).name;
         return if is_named {
@@ -119,19 +121,35 @@ pub fn visit_led<E: Election + Algorithm, V: OfficeVisitor>(
             let config = coordinated::configured::<E>(election, none, parameters);
             Ok(visitor.office::<Coordinated<E>>(config))
         } else {
-            Err(Unknown::algorithm(mutex))
+            Err(unknown_algorithm(mutex))
         };
     }
     let mutex = mutexes::config(mutex, parameters)?;
     Ok(visitor.office::<Side<AnyMutex, E>>(side::Config { mutex, election }))
 }
 
-/// The card of the office that a mutex and an election make.
+/// Returns the parameters of an office's election. Real networks partition and heal, so a bully
+/// greets, and a Raft candidate uses pre-vote.
+fn election_parameters(parameters: &Parameters, election: &str) -> Parameters {
+    let switch = match election {
+        "bully" => Some(bully::Switch::Greet.declaration()),
+        "raft" => Some(raft::Switch::PreVote.declaration()),
+        _ => None,
+    };
+    let variants = switch.into_iter().map(|it| it.name.into()).collect();
+    Parameters { variants, ..parameters.clone() }
+}
+
+/// Returns the card of the office of a mutex and an election.
 ///
 /// # Errors
 ///
-/// When there is no such name or variant.
-pub fn office_card(mutex: &str, election: &str, parameters: &Parameters) -> Result<Card, Unknown> {
+/// Returns an error if the name or a variant is unknown.
+pub fn office_card(
+    mutex: &str,
+    election: &str,
+    parameters: &Parameters,
+) -> Result<Card, CatalogueError> {
     struct ReadCard(u32);
     impl OfficeVisitor for ReadCard {
         type Output = Card;

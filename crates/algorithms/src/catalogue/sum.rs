@@ -1,23 +1,22 @@
 //! Many algorithms of one service as one type.
 //!
-//! Compositions are many: every lock beside every election, each of them over a reliable
-//! channel or not. A generic engine would be compiled for each. So compositions are made of the
-//! sum of all locks and the sum of all elections, and an engine is compiled for a handful.
+//! There are many compositions: every lock beside every election, each over a reliable channel or
+//! not. A generic engine would be compiled for each. So compositions use the sum of all locks and
+//! the sum of all elections, and an engine is compiled for a handful of types.
 
-/// A module with the sum of these protocols: a protocol that does what the one does that its
-/// configuration names.
+/// Defines a module with the sum of the given protocols. Its configuration selects the protocol.
 macro_rules! sum {
     ($module:ident, $service:ident: $($Member:ident),+) => {
-        #[allow(unreachable_pub, reason = "who is no `Member` has a sum as well")]
+        #[allow(unreachable_pub, reason = "services without `Member` have a sum as well")]
         pub(crate) mod $module {
             use core::fmt;
 
             use alloc::sync::Arc;
 
             use tenure_core::service::$service::{Command, Event};
-            use tenure_core::theory::{Expected, Scene};
+            use tenure_core::theory::{Prediction, WorkloadKind};
             use tenure_core::{
-                Algorithm, Card, Effects, Erased, Group, Label, Labelled, ProcessId, Protocol,
+                Algorithm, Card, Effects, DynEffects, Group, Label, Labelled, ProcessId, Protocol,
                 Rank, TimerRole, Verdict,
             };
 
@@ -30,26 +29,26 @@ macro_rules! sum {
                 $($Member($Member)),+
             }
 
-            /// Which of them, and what is fixed for its life.
+            /// Configuration, which selects the protocol.
             #[derive(Clone, Debug)]
             pub enum Config {
                 $($Member(<$Member as Protocol>::Config)),+
             }
 
-            /// What processes say to each other.
+            /// Messages between processes.
             #[derive(Clone, PartialEq, Eq, Hash)]
             #[cfg_attr(feature = "serde", derive(serde::Deserialize))]
             pub enum Message {
                 $($Member(<$Member as Protocol>::Message)),+
             }
 
-            /// The timers.
+            /// Timers of the members.
             #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
             pub enum Timer {
                 $($Member(<$Member as Protocol>::Timer)),+
             }
 
-            /// What survives a crash.
+            /// State that survives a crash.
             #[derive(Clone, Debug, PartialEq, Eq, Hash)]
             #[allow(clippy::enum_variant_names, reason = "members have the names of papers")]
             #[allow(clippy::large_enum_variant, reason = "a process keeps one of it")]
@@ -58,14 +57,14 @@ macro_rules! sum {
                 $($Member(<$Member as Protocol>::Stable)),+
             }
 
-            /// What a member tells, among what all of them tell, if it is part of that.
-            fn told<P: Protocol<Event: TryInto<Event>>>(event: P::Event) -> Option<Event> {
+            /// Converts an event of a member to an event of the service, if it is one.
+            fn event<P: Protocol<Event: TryInto<Event>>>(event: P::Event) -> Option<Event> {
                 event.try_into().ok()
             }
 
-            $crate::catalogue::sum::shown!(Any, Message, Timer: $($Member),+);
+            $crate::catalogue::sum::transparent_debug!(Any, Message, Timer: $($Member),+);
 
-            /// People read what the member says; frames say as well which member it is.
+            /// Human-readable formats omit the name of the member; binary frames contain it.
             #[cfg(feature = "serde")]
             impl serde::Serialize for Message {
                 fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
@@ -93,11 +92,11 @@ macro_rules! sum {
 
             /// Handlers are compiled here, once for each member, whatever the effects are of.
             impl Any {
-                fn booted(
+                fn boot_member(
                     group: Group,
                     config: &Config,
                     stable: Option<Stable>,
-                    fx: &mut Erased<'_, Any>,
+                    fx: &mut DynEffects<'_, Any>,
                 ) -> Any {
                     match config {
                         $(Config::$Member(config) => {
@@ -106,20 +105,20 @@ macro_rules! sum {
                                 _ => panic!("a process saved the state of another algorithm"),
                             });
                             let fx =
-                                &mut fx.wrap(Message::$Member, Timer::$Member, told::<$Member>);
+                                &mut fx.wrap(Message::$Member, Timer::$Member, event::<$Member>);
                             Any::$Member(<$Member>::boot(group, config, stable, fx))
                         })+
                     }
                 }
 
-                fn command(&mut self, command: Command, fx: &mut Erased<'_, Any>) {
+                fn command(&mut self, command: Command, fx: &mut DynEffects<'_, Any>) {
                     match self {
                         $(Any::$Member(inner) => {
-                            let asked: Option<<$Member as Protocol>::Command> =
+                            let member_command: Option<<$Member as Protocol>::Command> =
                                 command.try_into().ok();
                             let fx =
-                                &mut fx.wrap(Message::$Member, Timer::$Member, told::<$Member>);
-                            if let Some(command) = asked {
+                                &mut fx.wrap(Message::$Member, Timer::$Member, event::<$Member>);
+                            if let Some(command) = member_command {
                                 inner.on_command(command, fx);
                             }
                         })+
@@ -130,24 +129,24 @@ macro_rules! sum {
                     &mut self,
                     from: ProcessId,
                     message: Message,
-                    fx: &mut Erased<'_, Any>,
+                    fx: &mut DynEffects<'_, Any>,
                 ) {
                     match (self, message) {
                         $((Any::$Member(inner), Message::$Member(message)) => {
                             let fx =
-                                &mut fx.wrap(Message::$Member, Timer::$Member, told::<$Member>);
+                                &mut fx.wrap(Message::$Member, Timer::$Member, event::<$Member>);
                             inner.on_message(from, message, fx);
                         })+
-                        // Of a peer that was configured for another algorithm.
+                        // From a peer that was configured for another algorithm.
                         _ => {}
                     }
                 }
 
-                fn timer(&mut self, timer: Timer, fx: &mut Erased<'_, Any>) {
+                fn timer(&mut self, timer: Timer, fx: &mut DynEffects<'_, Any>) {
                     match (self, timer) {
                         $((Any::$Member(inner), Timer::$Member(timer)) => {
                             let fx =
-                                &mut fx.wrap(Message::$Member, Timer::$Member, told::<$Member>);
+                                &mut fx.wrap(Message::$Member, Timer::$Member, event::<$Member>);
                             inner.on_timer(timer, fx);
                         })+
                         _ => unreachable!("a process arms its own timers and no others"),
@@ -158,12 +157,12 @@ macro_rules! sum {
                     &mut self,
                     peer: ProcessId,
                     verdict: Verdict,
-                    fx: &mut Erased<'_, Any>,
+                    fx: &mut DynEffects<'_, Any>,
                 ) {
                     match self {
                         $(Any::$Member(inner) => {
                             let fx =
-                                &mut fx.wrap(Message::$Member, Timer::$Member, told::<$Member>);
+                                &mut fx.wrap(Message::$Member, Timer::$Member, event::<$Member>);
                             inner.on_suspicion(peer, verdict, fx);
                         })+
                     }
@@ -184,7 +183,7 @@ macro_rules! sum {
                     stable: Option<Stable>,
                     fx: &mut impl Effects<Self>,
                 ) -> Self {
-                    Any::booted(group, config, stable, &mut Erased::new(fx))
+                    Any::boot_member(group, config, stable, &mut DynEffects::new(fx))
                 }
 
                 fn stable(&self) -> Stable {
@@ -202,17 +201,17 @@ macro_rules! sum {
                     }
                 }
 
-                fn amend(saved: &mut Stable, change: Stable) {
+                fn apply_change(saved: &mut Stable, change: Stable) {
                     match (saved, change) {
                         $((Stable::$Member(saved), Stable::$Member(change)) => {
-                            $Member::amend(saved, change);
+                            $Member::apply_change(saved, change);
                         })+
                         (saved, change) => *saved = change,
                     }
                 }
 
                 fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
-                    self.command(command, &mut Erased::new(fx));
+                    self.command(command, &mut DynEffects::new(fx));
                 }
 
                 fn on_message(
@@ -221,11 +220,11 @@ macro_rules! sum {
                     message: Message,
                     fx: &mut impl Effects<Self>,
                 ) {
-                    self.message(from, message, &mut Erased::new(fx));
+                    self.message(from, message, &mut DynEffects::new(fx));
                 }
 
                 fn on_timer(&mut self, timer: Timer, fx: &mut impl Effects<Self>) {
-                    self.timer(timer, &mut Erased::new(fx));
+                    self.timer(timer, &mut DynEffects::new(fx));
                 }
 
                 fn timer_role(timer: &Timer) -> TimerRole {
@@ -240,7 +239,7 @@ macro_rules! sum {
                     verdict: Verdict,
                     fx: &mut impl Effects<Self>,
                 ) {
-                    self.suspicion(peer, verdict, &mut Erased::new(fx));
+                    self.suspicion(peer, verdict, &mut DynEffects::new(fx));
                 }
             }
 
@@ -251,7 +250,7 @@ macro_rules! sum {
                     }
                 }
 
-                fn expected(config: &Config, size: u32, scene: Scene) -> Option<Expected> {
+                fn expected(config: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
                     match config {
                         $(Config::$Member(config) => {
                             <$Member>::expected(config, size, scene)
@@ -267,21 +266,21 @@ macro_rules! sum {
                     }
                 }
 
-                fn rebases(config: &Config) -> bool {
+                fn can_shift_timestamps(config: &Config) -> bool {
                     match config {
-                        $(Config::$Member(config) => <$Member>::rebases(config)),+
+                        $(Config::$Member(config) => <$Member>::can_shift_timestamps(config)),+
                     }
                 }
 
-                fn smallest_stamp(&self) -> Option<u64> {
+                fn smallest_timestamp(&self) -> Option<u64> {
                     match self {
-                        $(Any::$Member(inner) => inner.smallest_stamp()),+
+                        $(Any::$Member(inner) => inner.smallest_timestamp()),+
                     }
                 }
 
-                fn shift_stamps(&mut self, by: u64) {
+                fn shift_timestamps(&mut self, by: u64) {
                     match self {
-                        $(Any::$Member(inner) => inner.shift_stamps(by)),+
+                        $(Any::$Member(inner) => inner.shift_timestamps(by)),+
                     }
                 }
 
@@ -331,13 +330,13 @@ macro_rules! sum {
     };
 }
 
-/// Shows each of these enums as what is inside.
-macro_rules! shown {
+/// Formats each of these enums as its content.
+macro_rules! transparent_debug {
     ($($Sum:ident),+: $($Member:ident),+) => {
-        $crate::catalogue::sum::shown!(@ [$($Sum)+] [$($Member)+]);
+        $crate::catalogue::sum::transparent_debug!(@ [$($Sum)+] [$($Member)+]);
     };
     (@ [$($Sum:ident)*] $members:tt) => {
-        $($crate::catalogue::sum::shown!(@@ $Sum $members);)*
+        $($crate::catalogue::sum::transparent_debug!(@@ $Sum $members);)*
     };
     (@@ $Sum:ident [$($Member:ident)+]) => {
         impl fmt::Debug for $Sum {
@@ -350,4 +349,4 @@ macro_rules! shown {
     };
 }
 
-pub(crate) use {shown, sum};
+pub(crate) use {sum, transparent_debug};

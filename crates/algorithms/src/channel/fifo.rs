@@ -1,8 +1,8 @@
-//! A reliable first-in-first-out channel over one that loses, duplicates and reorders.
+//! A reliable FIFO channel over one that loses, duplicates and reorders.
 //!
-//! Go-back-N with cumulative acknowledgements: W. C. Lynch, *Reliable full-duplex file
-//! transmission over half-duplex telephone lines*, CACM 11(6), 1968, with a window; sessions
-//! keep the messages of a crashed process from its successor.
+//! Go-back-N with cumulative acknowledgements: W. C. Lynch, *Reliable full-duplex file transmission
+//! over half-duplex telephone lines*, CACM 11(6), 1968, with a window. Sessions separate the
+//! messages of a crashed process from those after its restart.
 //!
 //! | | |
 //! |---|---|
@@ -10,12 +10,14 @@
 //! | messages | 2 per message of the protocol inside (it and its acknowledgement), plus repeats |
 //!
 //! **Why it is right.** A receiver accepts *exactly* the number that it expects: nothing is
-//! delivered twice, out of order, or after a gap. The sender repeats what is not acknowledged,
-//! so under fair loss everything arrives. Numbers count from 1 within a pair of sessions: both
-//! ends' sessions travel in every message, so nothing that one boot of a process sent is taken
-//! for a message of another. What is still unacknowledged when the peer's next session shows
-//! itself is sent again to that one, which may have been up already. So a message may reach two
-//! boots of its receiver, but none of them twice.
+//! delivered twice, out of order, or after a gap. The sender repeats unacknowledged messages, so
+//! under fair loss all arrive. Numbers count from 1 within a pair of sessions. Every message
+//! carries the sessions of both ends, so a message of one boot is not mistaken for one of another.
+//! When a new session of the peer appears, unacknowledged messages are sent again to it, because it
+//! may have been up already. So a message may reach two boots of its receiver, but none of them
+//! twice.
+
+mod config;
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -28,19 +30,21 @@ use tenure_core::{
     Property, Protocol, TimerRole, Verdict,
 };
 
+pub use config::Config;
+
 /// One process of `P`, behind a reliable channel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Fifo<P: Protocol> {
     inner: P,
-    post: Post<P>,
+    endpoint: Endpoint<P>,
 }
 
 /// This process's end of all its links.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Post<P: Protocol> {
-    /// Which boot of this process this is, from 1.
+struct Endpoint<P: Protocol> {
+    /// Number of boots of this process, from 1.
     session: u64,
-    /// By peer.
+    /// Links by peer.
     links: Vec<Link<P::Message>>,
     window: usize,
     resend: Delay,
@@ -49,94 +53,76 @@ struct Post<P: Protocol> {
 /// Both directions between this process and a peer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Link<M> {
-    /// The peer's session, 0 until we hear of it.
+    /// The peer's session, 0 while unknown.
     peer_session: u64,
-    /// How many of our messages the peer has acknowledged.
+    /// Number of messages that the peer has acknowledged.
     acknowledged: u64,
-    /// The messages after those, in order; those within the window are under way.
+    /// Unacknowledged messages, in order; those within the window are in flight.
     outgoing: VecDeque<M>,
-    /// How many of the peer's messages we have accepted.
+    /// Number of the peer's messages that were accepted.
     received: u64,
 }
 
-/// What the two ends of a link say to each other.
+/// Messages between the two ends of a link.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message<M> {
-    /// A message of the protocol inside, for the first time.
-    Data(Box<Parcel<M>>),
-    /// The same again, for want of an acknowledgement.
-    Repeat(Box<Parcel<M>>),
-    /// "I have accepted everything up to here."
+    /// A message of the inner protocol, sent for the first time.
+    Data(Box<Packet<M>>),
+    /// A message that is repeated because it was not acknowledged.
+    Repeat(Box<Packet<M>>),
+    /// Acknowledges all messages up to `received`.
     Acknowledge {
-        /// The sender's session.
+        /// Session of the sender.
         session: u64,
-        /// The receiver's session, as far as the sender knows; 0 when it does not.
+        /// Session of the receiver, as far as the sender knows, or 0.
         to_session: u64,
-        /// The last number that was accepted.
+        /// Number of the last accepted message.
         received: u64,
     },
 }
 
-/// A numbered message of the protocol inside.
+/// A numbered message of the inner protocol.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Parcel<M> {
-    /// The sender's session.
+pub struct Packet<M> {
+    /// Session of the sender.
     session: u64,
-    /// The receiver's session; 0 when the sender has not heard of it.
+    /// Session of the receiver, or 0 if the sender does not know it.
     to_session: u64,
-    /// 1 for the first message between these sessions.
+    /// Sequence number between these sessions, from 1.
     number: u64,
-    /// What is carried.
+    /// The wrapped message.
     message: M,
 }
 
 impl<M: Labelled> Labelled for Message<M> {
     fn label(&self) -> Label {
         match self {
-            Message::Data(parcel) => parcel.message.label(),
+            Message::Data(packet) => packet.message.label(),
             Message::Repeat(_) => Label { layer: Layer::Channel, kind: "repeat" },
             Message::Acknowledge { .. } => Label { layer: Layer::Channel, kind: "acknowledge" },
         }
     }
 }
 
-/// The timers of the channel and of the protocol inside.
+/// Timers of the channel and of the inner protocol.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer<T> {
-    /// Something sent to this peer is not acknowledged yet.
+    /// Messages to this peer are not acknowledged yet.
     Resend(ProcessId),
-    /// A timer of the protocol inside.
+    /// A timer of the inner protocol.
     Inner(T),
 }
 
-/// What survives a crash.
+/// State that survives a crash.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stable<S> {
     /// The last session.
     session: u64,
-    /// What survives of the protocol inside.
+    /// Persisted state of the inner protocol.
     inner: S,
-}
-
-/// What is fixed for life.
-#[derive(Clone, Debug)]
-pub struct Config<C> {
-    /// How many messages to a peer may be under way at once.
-    pub window: u32,
-    /// How long to wait for an acknowledgement.
-    pub resend: Delay,
-    /// Of the protocol inside.
-    pub inner: C,
-}
-
-impl<C> Config<C> {
-    /// A window of 64 messages, sent again after 20 units.
-    pub fn around(inner: C) -> Self {
-        Config { window: 64, resend: Delay::units(20), inner }
-    }
 }
 
 impl<P: Protocol> Protocol for Fifo<P> {
@@ -153,51 +139,56 @@ impl<P: Protocol> Protocol for Fifo<P> {
         stable: Option<Self::Stable>,
         fx: &mut impl Effects<Self>,
     ) -> Self {
-        assert!(config.window > 0, "through a window of 0 messages nothing would ever pass");
+        assert!(config.window > 0, "the window must allow at least one message");
         let (last, inner) = stable.map_or((0, None), |stable| (stable.session, Some(stable.inner)));
-        let mut post = Post {
+        let mut endpoint = Endpoint {
             session: last + 1,
             links: vec![Link::default(); group.size() as usize],
             window: config.window as usize,
             resend: config.resend,
         };
-        let inner = P::boot(group, &config.inner, inner, &mut Inside { post: &mut post, fx });
-        Fifo { inner, post }
+        let inner =
+            P::boot(group, &config.inner, inner, &mut InnerEffects { endpoint: &mut endpoint, fx });
+        Fifo { inner, endpoint }
     }
 
     fn stable(&self) -> Self::Stable {
-        Stable { session: self.post.session, inner: self.inner.stable() }
+        Stable { session: self.endpoint.session, inner: self.inner.stable() }
     }
 
     fn unsaved(&self, saved: &Self::Stable) -> Option<Self::Stable> {
-        self.change(saved.session, self.inner.unsaved(&saved.inner))
+        self.combined_change(saved.session, self.inner.unsaved(&saved.inner))
     }
 
-    const DEFERS: bool = P::DEFERS;
+    const DEFERS_SAVES: bool = P::DEFERS_SAVES;
 
     fn urgent(&self, saved: &Self::Stable) -> Option<Self::Stable> {
-        self.change(saved.session, self.inner.urgent(&saved.inner))
+        self.combined_change(saved.session, self.inner.urgent(&saved.inner))
     }
 
-    fn amend(saved: &mut Self::Stable, change: Self::Stable) {
-        saved.session = change.session;
-        P::amend(&mut saved.inner, change.inner);
+    fn apply_change(saved: &mut Self::Stable, combined_change: Self::Stable) {
+        saved.session = combined_change.session;
+        P::apply_change(&mut saved.inner, combined_change.inner);
     }
 
     fn on_command(&mut self, command: P::Command, fx: &mut impl Effects<Self>) {
-        self.inner.on_command(command, &mut Inside { post: &mut self.post, fx });
+        self.inner.on_command(command, &mut InnerEffects { endpoint: &mut self.endpoint, fx });
     }
 
     fn on_message(&mut self, from: ProcessId, message: Self::Message, fx: &mut impl Effects<Self>) {
         match message {
-            Message::Data(parcel) | Message::Repeat(parcel) => {
-                if let Some(message) = self.post.accept(from, *parcel, fx) {
-                    self.inner.on_message(from, message, &mut Inside { post: &mut self.post, fx });
+            Message::Data(packet) | Message::Repeat(packet) => {
+                if let Some(message) = self.endpoint.accept(from, *packet, fx) {
+                    self.inner.on_message(
+                        from,
+                        message,
+                        &mut InnerEffects { endpoint: &mut self.endpoint, fx },
+                    );
                 }
             }
             Message::Acknowledge { session, to_session, received } => {
-                if to_session == self.post.session {
-                    self.post.acknowledged(from, session, received, fx);
+                if to_session == self.endpoint.session {
+                    self.endpoint.on_acknowledge(from, session, received, fx);
                 }
             }
         }
@@ -205,9 +196,9 @@ impl<P: Protocol> Protocol for Fifo<P> {
 
     fn on_timer(&mut self, timer: Self::Timer, fx: &mut impl Effects<Self>) {
         match timer {
-            Timer::Resend(peer) => self.post.repeat(peer, fx),
+            Timer::Resend(peer) => self.endpoint.repeat(peer, fx),
             Timer::Inner(timer) => {
-                self.inner.on_timer(timer, &mut Inside { post: &mut self.post, fx });
+                self.inner.on_timer(timer, &mut InnerEffects { endpoint: &mut self.endpoint, fx });
             }
         }
     }
@@ -217,33 +208,39 @@ impl<P: Protocol> Protocol for Fifo<P> {
     }
 
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
-        self.inner.on_suspicion(peer, verdict, &mut Inside { post: &mut self.post, fx });
+        self.inner.on_suspicion(
+            peer,
+            verdict,
+            &mut InnerEffects { endpoint: &mut self.endpoint, fx },
+        );
     }
 }
 
 impl<P: Protocol> Fifo<P> {
-    /// A change of the protocol inside, with the session; all there is, where only that is new.
-    fn change(&self, last: u64, inner: Option<P::Stable>) -> Option<Stable<P::Stable>> {
-        let session = self.post.session;
+    /// Returns a change of the inner protocol with the session, or the whole state if only the
+    /// session is new.
+    fn combined_change(&self, last: u64, inner: Option<P::Stable>) -> Option<Stable<P::Stable>> {
+        let session = self.endpoint.session;
         let inner = inner.or_else(|| (session != last).then(|| self.inner.stable()))?;
         Some(Stable { session, inner })
     }
 
-    /// The protocol inside.
+    /// Returns the inner protocol.
     pub fn inner(&self) -> &P {
         &self.inner
     }
 }
 
-/// What the protocol inside sees: its messages go through the post, all else passes.
-struct Inside<'a, P: Protocol, F> {
-    post: &'a mut Post<P>,
+/// Effects for the inner protocol: its messages pass through the channel, everything else passes
+/// unchanged.
+struct InnerEffects<'a, P: Protocol, F> {
+    endpoint: &'a mut Endpoint<P>,
     fx: &'a mut F,
 }
 
-impl<P: Protocol, F: Effects<Fifo<P>>> Effects<P> for Inside<'_, P, F> {
+impl<P: Protocol, F: Effects<Fifo<P>>> Effects<P> for InnerEffects<'_, P, F> {
     fn send(&mut self, to: ProcessId, message: P::Message) {
-        self.post.send(to, message, self.fx);
+        self.endpoint.send(to, message, self.fx);
     }
 
     fn set_timer(&mut self, timer: P::Timer, after: Delay) {
@@ -267,7 +264,7 @@ impl<P: Protocol, F: Effects<Fifo<P>>> Effects<P> for Inside<'_, P, F> {
     }
 }
 
-impl<P: Protocol> Post<P> {
+impl<P: Protocol> Endpoint<P> {
     fn send(&mut self, to: ProcessId, message: P::Message, fx: &mut impl Effects<Fifo<P>>) {
         let link = &mut self.links[to.index()];
         link.outgoing.push_back(message);
@@ -276,67 +273,69 @@ impl<P: Protocol> Post<P> {
             fx.set_timer(Timer::Resend(to), self.resend);
         }
         if place < self.window {
-            fx.send(to, Message::Data(self.parcel(to, place)));
+            fx.send(to, Message::Data(self.packet(to, place)));
         }
     }
 
-    /// Answers a parcel, and returns what it carries if that is the next message.
+    /// Acknowledges a packet, and returns its message if it is the next one.
     fn accept(
         &mut self,
         from: ProcessId,
-        parcel: Parcel<P::Message>,
+        packet: Packet<P::Message>,
         fx: &mut impl Effects<Fifo<P>>,
     ) -> Option<P::Message> {
-        self.meet(from, parcel.session, fx);
-        let addressed = self.is_addressed_to_us(parcel.to_session);
+        self.observe_session(from, packet.session, fx);
+        let addressed = self.is_addressed_to_us(packet.to_session);
         let link = &mut self.links[from.index()];
-        if parcel.session < link.peer_session {
+        if packet.session < link.peer_session {
             return None;
         }
-        let next = addressed && parcel.number == link.received + 1;
+        let next = addressed && packet.number == link.received + 1;
         if next {
             link.received += 1;
         }
-        let (to_session, received) = (parcel.session, link.received);
+        let (to_session, received) = (packet.session, link.received);
         fx.send(from, Message::Acknowledge { session: self.session, to_session, received });
-        next.then_some(parcel.message)
+        next.then_some(packet.message)
     }
 
-    /// Whoever has not heard of us yet means our first session.
+    /// Returns true if a message is for this session. A sender that does not know it means the
+    /// first.
     fn is_addressed_to_us(&self, to_session: u64) -> bool {
         to_session == self.session || (to_session == 0 && self.session == 1)
     }
 
-    fn acknowledged(
+    fn on_acknowledge(
         &mut self,
         from: ProcessId,
         session: u64,
         received: u64,
         fx: &mut impl Effects<Fifo<P>>,
     ) {
-        self.meet(from, session, fx);
+        self.observe_session(from, session, fx);
         let link = &mut self.links[from.index()];
-        let under_way = link.outgoing.len().min(self.window);
-        let news = received.saturating_sub(link.acknowledged) as usize;
-        if session < link.peer_session || news == 0 || news > under_way {
+        let in_flight = link.outgoing.len().min(self.window);
+        let newly_acknowledged = received.saturating_sub(link.acknowledged) as usize;
+        if session < link.peer_session || newly_acknowledged == 0 || newly_acknowledged > in_flight
+        {
             return;
         }
-        link.outgoing.drain(..news);
+        link.outgoing.drain(..newly_acknowledged);
         link.acknowledged = received;
-        let admitted = under_way - news..link.outgoing.len().min(self.window);
+        let admitted = in_flight - newly_acknowledged..link.outgoing.len().min(self.window);
         if link.outgoing.is_empty() {
             fx.cancel_timer(Timer::Resend(from));
         } else {
             fx.set_timer(Timer::Resend(from), self.resend);
         }
         for place in admitted {
-            fx.send(from, Message::Data(self.parcel(from, place)));
+            fx.send(from, Message::Data(self.packet(from, place)));
         }
     }
 
-    /// Takes note of a peer's session. A later one than we knew of starts both directions
-    /// afresh, with what is still unacknowledged.
-    fn meet(&mut self, peer: ProcessId, session: u64, fx: &mut impl Effects<Fifo<P>>) {
+    /// Records a peer's session. A later one restarts both directions, with the unacknowledged
+    /// messages.
+    fn observe_session(&mut self, peer: ProcessId, session: u64, fx: &mut impl Effects<Fifo<P>>) {
         let link = &mut self.links[peer.index()];
         if session <= link.peer_session {
             return;
@@ -350,17 +349,17 @@ impl<P: Protocol> Post<P> {
         }
     }
 
-    /// Sends everything in the window again.
+    /// Sends all messages in the window again.
     fn repeat(&mut self, peer: ProcessId, fx: &mut impl Effects<Fifo<P>>) {
         for place in 0..self.links[peer.index()].outgoing.len().min(self.window) {
-            fx.send(peer, Message::Repeat(self.parcel(peer, place)));
+            fx.send(peer, Message::Repeat(self.packet(peer, place)));
         }
         fx.set_timer(Timer::Resend(peer), self.resend);
     }
 
-    fn parcel(&self, to: ProcessId, place: usize) -> Box<Parcel<P::Message>> {
+    fn packet(&self, to: ProcessId, place: usize) -> Box<Packet<P::Message>> {
         let link = &self.links[to.index()];
-        Box::new(Parcel {
+        Box::new(Packet {
             session: self.session,
             to_session: link.peer_session,
             number: link.acknowledged + place as u64 + 1,
@@ -376,7 +375,7 @@ impl<M> Default for Link<M> {
 }
 
 impl<P: Algorithm> Algorithm for Fifo<P> {
-    /// The card of the protocol inside, over a channel that need not be reliable.
+    /// Returns the card of the inner protocol, over a channel that need not be reliable.
     fn card(config: &Self::Config, size: u32) -> Card {
         let mut card = P::card(&config.inner, size);
         card.name = format!("fifo:{}", card.name);
@@ -387,9 +386,9 @@ impl<P: Algorithm> Algorithm for Fifo<P> {
         card.timeouts.push(super::resend_timeout(config.resend));
         card.faults.duplication = true;
         card.theory = None;
-        // What is sent again is counted as what it carries.
+        // Repeated messages are counted as what they carry.
         card.messages = card.messages.in_part();
-        // Repeats and acknowledgements carry news that the protocol inside does not see.
+        // Repeats and acknowledgements carry causality that the inner protocol does not see.
         card.promises.retain(|it| !matches!(it, Property::Order | Property::OrderWithMessages));
         card
     }

@@ -1,15 +1,18 @@
-//! Channels built on worse channels.
+//! Reliable channels built on unreliable ones.
 
 pub mod fifo;
 
 use tenure_core::{Delay, Timeout};
 
+use crate::parameters::RESEND;
+
 pub use fifo::Fifo;
 
-/// The name of the timeout on the command line.
-pub(crate) const RESEND: &str = "resend";
-
-/// The timeout of a reliable channel.
+/// Returns the retransmission timeout, for a card.
 fn resend_timeout(resend: Delay) -> Timeout {
-    Timeout::new(RESEND, "without an acknowledgement for so long, a message is sent again", resend)
+    Timeout::new(
+        RESEND,
+        "time without an acknowledgement after which a message is sent again",
+        resend,
+    )
 }

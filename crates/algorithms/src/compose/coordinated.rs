@@ -1,35 +1,36 @@
-//! The centralised mutex at whoever is elected: a lock that survives the death of its leader.
+//! The centralised mutex at an elected leader: a lock that survives the crash of its leader.
 //!
-//! The combination is the classical reason to elect (Garcia-Molina, *Elections in a
-//! distributed computing system*, IEEE ToC 1982): what the coordinator knew dies with it, so
-//! its successor asks everybody before it grants.
+//! The combination is the classical reason to elect (Garcia-Molina, *Elections in a distributed
+//! computing system*, IEEE ToC 1982). The coordinator's state is lost with it, so its successor
+//! asks all processes before it grants.
 //!
 //! | | |
 //! |---|---|
-//! | assumes | what the election assumes; first-in-first-out channels |
+//! | assumes | as for the election; FIFO channels |
 //! | messages per entry | 3; none for the leader's own; 2(N − 1) more at a change of leader |
 //! | delay to enter, uncontended | 2 messages |
 //! | delay from exit to the next entry | 2 messages |
 //!
-//! **Why it is right.** A new leader first inquires of every peer that it trusts: *idle,
-//! waiting, or inside?* It rebuilds the queue from the reports and grants only when all have
-//! come. A process that has reported in a term takes no grant of an older term, so what the
-//! old coordinator still has under way is void, and a holder that reported itself is waited
-//! for. A process that is trusted again is asked as well, so no waiter is forgotten.
+//! **Why it is right.** A new leader first inquires of every peer that it trusts: *idle, waiting,
+//! or inside?* It rebuilds the queue from the reports and grants only when all have arrived. A
+//! process that has reported in a term accepts no grant of an older term, so grants of the old
+//! coordinator in flight are void, and a holder that reported itself is waited for. A process that
+//! is trusted again is asked as well, so no waiter is forgotten.
 //!
-//! A *suspected* peer is not waited for. After a wrong suspicion two may be inside, and only the
-//! fence keeps a resource right.
+//! A *suspected* peer is not waited for. After a wrong suspicion two processes may be inside, and
+//! only the fence protects a resource.
 //!
-//! Unless entries end by themselves ([`Times`]), as they do under a leader that has a lease. Then
-//! whoever waits or is inside asks again and again, and is inside for a time that runs from the
-//! last question that was answered; a leader answers whom it trusts, and as long as it leads. What
-//! may be a suspect's it gives away later than that, counted from the suspicion or from its own
-//! election: all answered questions of the suspect are older. So an isolated process, alone or with
-//! a leader that no majority hears, is out before another is in, while clocks keep time.
+//! Unless entries expire ([`EntryTimes`]), as they do under a leader with a lease. Then a process
+//! that waits or is inside repeats its request, and is inside for a limited time measured from the
+//! last answered request. A leader answers processes that it trusts, while it leads. It reassigns
+//! the lock of a suspect only after a longer time, measured from the suspicion or from its own
+//! election; all answered requests of the suspect are older. So an isolated process, alone or with
+//! a leader without a majority, has left before another enters, while clocks keep their rates.
 //!
-//! The fence is (term, count) of the grant, so every later grant, under the same leader or the
-//! next, has a higher one, and a resource that has seen it refuses the late-comer. It refuses as
-//! well those who were down during a term and elect under a lower one while all who know are down.
+//! The fence is (term, count) of the grant, so every later grant, by the same leader or the next,
+//! has a higher one. A resource that has seen it rejects late writers. It also rejects processes
+//! that were down during a term and elect a leader with a lower one while all that know the term
+//! are down.
 
 mod card;
 mod config;
@@ -43,33 +44,33 @@ use alloc::vec::Vec;
 
 use tenure_core::service::{election, mutex, office};
 use tenure_core::{
-    Effects, Election, Fence, Fixed, Group, Input, ProcessId, ProcessSet, Protocol, Term,
+    Effects, Election, Fence, Group, Input, ProcessId, ProcessSet, Protocol, SharedConfig, Term,
     TimerRole, Verdict,
 };
 
 pub(crate) use self::config::configured;
 pub use self::config::{Config, Switch};
 pub use self::message::Message;
-use super::coordinator::{Coordinator, Standing};
-use crate::mutex::{Claim, Questions, Side, Ticket, Times};
+use super::coordinator::{ClientStatus, Coordinator};
+use crate::mutex::{Claim, EntryTimes, RenewalRequests, Side, Ticket};
 
-/// One process: a client, and while it leads the coordinator as well.
+/// One process: a client, and while it leads also the coordinator.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Coordinated<E: Election> {
     group: Group,
     election: E,
-    /// The highest term that we were told of or asked in; nothing older is listened to.
+    /// The highest term known or reported in; messages of older terms are ignored.
     term: Option<Term>,
-    /// Whether the leader of `term` may be relied on.
-    led: bool,
+    /// True if the leader of `term` is trusted.
+    is_leader_trusted: bool,
     suspected: ProcessSet,
-    /// The name of our last request.
+    /// Identifier of the latest request.
     ticket: Ticket,
     phase: Phase,
-    /// How long entries last, if they end by themselves.
-    times: Fixed<Option<Times>>,
-    questions: Questions,
-    /// Open while we lead.
+    /// Durations of entries, if they expire.
+    times: SharedConfig<Option<EntryTimes>>,
+    renewals: RenewalRequests,
+    /// State of the coordinator, while this process leads.
     coordinator: Option<Coordinator>,
 }
 
@@ -80,16 +81,16 @@ enum Phase {
     Inside { fence: Fence },
 }
 
-/// The timers of this algorithm.
+/// Timers of this algorithm.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer<T> {
-    /// Of the election.
+    /// A timer of the election.
     Election(T),
-    /// A question was asked so long ago that an answer to it lets nobody be inside any more.
+    /// The deadline of a request: a later response does not permit being inside.
     Deadline(Side),
-    /// The question is to be asked again.
+    /// The next request is due.
     Renewal,
-    /// At the leader: whoever is suspected and may have been inside is so no more.
+    /// At the leader: suspected processes that may have been inside have left by now.
     Expiry,
 }
 
@@ -104,13 +105,13 @@ impl<T: fmt::Debug> fmt::Debug for Timer<T> {
     }
 }
 
-/// What survives a crash.
+/// State that survives a crash.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stable<S> {
-    /// How often this process has booted: what tells its requests from those of earlier lives.
+    /// Number of boots, which distinguishes requests from those before a restart.
     boots: u64,
-    /// What survives of the election.
+    /// Persisted state of the election.
     election: S,
 }
 
@@ -130,22 +131,22 @@ impl<E: Election> Protocol for Coordinated<E> {
     ) -> Self {
         let (boots, stable) =
             stable.map_or((0, None), |stable| (stable.boots, Some(stable.election)));
-        let (election, news) = fx.lift(Message::Election, Timer::Election, |fx| {
+        let (election, events) = fx.lift(Message::Election, Timer::Election, |fx| {
             E::boot(group, &config.election, stable, fx)
         });
         let mut coordinated = Coordinated {
             group,
             election,
             term: None,
-            led: false,
+            is_leader_trusted: false,
             suspected: ProcessSet::new(),
             ticket: Ticket { boot: boots + 1, number: 0 },
             phase: Phase::Idle,
-            times: Fixed::new(config.times),
-            questions: Questions::default(),
+            times: SharedConfig::new(config.times),
+            renewals: RenewalRequests::default(),
             coordinator: None,
         };
-        coordinated.learn(news, fx);
+        coordinated.on_election_events(events, fx);
         coordinated
     }
 
@@ -161,42 +162,49 @@ impl<E: Election> Protocol for Coordinated<E> {
         }
     }
 
-    fn amend(saved: &mut Self::Stable, change: Self::Stable) {
+    fn apply_change(saved: &mut Self::Stable, change: Self::Stable) {
         saved.boots = change.boots;
-        E::amend(&mut saved.election, change.election);
+        E::apply_change(&mut saved.election, change.election);
     }
 
     fn on_command(&mut self, command: office::Command, fx: &mut impl Effects<Self>) {
         match command {
             office::Command::Mutex(mutex::Command::Enter) => self.request(fx),
             office::Command::Mutex(mutex::Command::Exit) => self.exit(fx),
-            office::Command::Election(command) => self.tell_election(Input::Command(command), fx),
+            office::Command::Election(command) => self.step_election(Input::Command(command), fx),
         }
     }
 
     fn on_message(&mut self, from: ProcessId, message: Self::Message, fx: &mut impl Effects<Self>) {
         let claim = |ticket| Claim { process: from, ticket };
         match message {
-            Message::Election(message) => self.tell_election(Input::Message { from, message }, fx),
-            Message::Request { term, ticket, round } if self.serves(from, term) => {
-                self.renew(claim(ticket), round, fx);
-                self.serve(|coordinator| coordinator.ask(claim(ticket), round), fx);
+            Message::Election(message) => self.step_election(Input::Message { from, message }, fx),
+            Message::Request { term, ticket, round } if self.accepts_request(from, term) => {
+                self.answer_renewal(claim(ticket), round, fx);
+                self.update_coordinator(
+                    |coordinator| coordinator.on_request(claim(ticket), round),
+                    fx,
+                );
             }
-            Message::Release { term, ticket } if self.serves(from, term) => {
-                self.serve(|coordinator| coordinator.desk.release(claim(ticket)), fx);
+            Message::Release { term, ticket } if self.accepts_request(from, term) => {
+                self.update_coordinator(
+                    |coordinator| coordinator.grants.release(claim(ticket)),
+                    fx,
+                );
             }
-            Message::Report { term, standing, round } if self.serves(from, term) => {
-                self.serve(|coordinator| coordinator.record(from, standing, round), fx);
+            Message::Report { term, status, round } if self.accepts_request(from, term) => {
+                self.update_coordinator(|coordinator| coordinator.record(from, status, round), fx);
             }
             Message::Grant { term, ticket, round, fence } if self.term == Some(term) => {
                 self.on_grant(from, (ticket, round), fence, fx);
             }
             Message::Inquire { term } if self.term.is_none_or(|known| known <= term) => {
                 self.follow(term);
-                let (standing, round) = (self.standing(), self.question(fx));
-                fx.send(from, Message::Report { term, standing, round });
+                let (status, round) = (self.status(), self.start_request(fx));
+                fx.send(from, Message::Report { term, status, round });
             }
-            // Of an older term, not for us, or of a suspect: a later inquiry covers it.
+            // A message of an older term, from a suspect, or for another leader; a later inquiry
+            // covers it.
             Message::Request { .. }
             | Message::Release { .. }
             | Message::Report { .. }
@@ -207,17 +215,17 @@ impl<E: Election> Protocol for Coordinated<E> {
 
     fn on_timer(&mut self, timer: Self::Timer, fx: &mut impl Effects<Self>) {
         match timer {
-            Timer::Election(timer) => self.tell_election(Input::Timer(timer), fx),
+            Timer::Election(timer) => self.step_election(Input::Timer(timer), fx),
             Timer::Deadline(side) => {
-                if self.questions.is_over(side) {
+                if self.renewals.on_deadline(side) {
                     self.leave(fx);
                 }
             }
             Timer::Renewal => match self.term {
-                Some(term) if self.led => self.ask(term, fx),
-                _ => self.renew_later(fx),
+                Some(term) if self.is_leader_trusted => self.send_request(term, fx),
+                _ => self.set_renewal(fx),
             },
-            Timer::Expiry => self.serve(Coordinator::give_up_doubted, fx),
+            Timer::Expiry => self.update_coordinator(Coordinator::release_doubted, fx),
         }
     }
 
@@ -230,64 +238,64 @@ impl<E: Election> Protocol for Coordinated<E> {
     }
 
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
-        self.mind(peer, verdict);
-        self.tell_election(Input::Suspicion { peer, verdict }, fx);
-        self.react(peer, verdict, fx);
+        self.record_verdict(peer, verdict);
+        self.step_election(Input::Suspicion { peer, verdict }, fx);
+        self.on_leader_verdict(peer, verdict, fx);
     }
 }
 
-/// The client.
+/// Behaviour of a client.
 impl<E: Election> Coordinated<E> {
     fn request(&mut self, fx: &mut impl Effects<Self>) {
-        assert!(self.phase == Phase::Idle, "a process asks only when it neither waits nor is in");
+        assert!(self.phase == Phase::Idle, "a process may request only when idle");
         self.ticket.number += 1;
         self.phase = Phase::Waiting;
-        self.renew_later(fx);
+        self.set_renewal(fx);
         match self.term {
-            Some(term) if self.led => self.ask(term, fx),
-            // Whoever is elected will inquire.
-            _ => self.tell_election(Input::Command(election::Command::Elect), fx),
+            Some(term) if self.is_leader_trusted => self.send_request(term, fx),
+            // The elected process will inquire.
+            _ => self.step_election(Input::Command(election::Command::Elect), fx),
         }
     }
 
     fn exit(&mut self, fx: &mut impl Effects<Self>) {
         match self.phase {
             Phase::Inside { .. } => self.leave(fx),
-            // The entry ended by itself while the user made up their mind.
-            _ => assert!(self.times.is_some(), "only who is inside can leave"),
+            // The entry expired before the user's command.
+            _ => assert!(self.times.is_some(), "only a process inside may exit"),
         }
     }
 
-    /// Leaves, asked or because our time is over.
+    /// Leaves, on command or because the entry expired.
     fn leave(&mut self, fx: &mut impl Effects<Self>) {
         self.phase = Phase::Idle;
         if self.times.is_some() {
-            self.questions.end();
+            self.renewals.reset();
             let deadlines = [Side::Left, Side::Right].map(Timer::Deadline);
             deadlines.into_iter().chain([Timer::Renewal]).for_each(|timer| fx.cancel_timer(timer));
         }
         fx.emit(office::Event::Mutex(mutex::Event::Exited));
         if let Some(term) = self.term {
-            self.tell(term.leader, Message::Release { term, ticket: self.ticket }, fx);
+            self.send(term.leader, Message::Release { term, ticket: self.ticket }, fx);
         }
     }
 
-    /// Asks, for the first time or again.
-    fn ask(&mut self, term: Term, fx: &mut impl Effects<Self>) {
-        let round = self.question(fx);
-        self.tell(term.leader, Message::Request { term, ticket: self.ticket, round }, fx);
+    /// Sends a request, the first or a renewal.
+    fn send_request(&mut self, term: Term, fx: &mut impl Effects<Self>) {
+        let round = self.start_request(fx);
+        self.send(term.leader, Message::Request { term, ticket: self.ticket, round }, fx);
     }
 
-    /// The number of a question that is asked now: our time runs from here, if it is answered.
-    fn question(&mut self, fx: &mut impl Effects<Self>) -> u64 {
+    /// Starts the deadline of a request and returns its number, or 0 if entries do not expire.
+    fn start_request(&mut self, fx: &mut impl Effects<Self>) -> u64 {
         let Some(times) = self.times.filter(|_| self.phase != Phase::Idle) else { return 0 };
-        let (side, round) = self.questions.ask(times.rounds);
+        let (side, round) = self.renewals.start(times.rounds);
         fx.set_timer(Timer::Deadline(side), times.lease);
-        self.renew_later(fx);
+        self.set_renewal(fx);
         round
     }
 
-    fn renew_later(&self, fx: &mut impl Effects<Self>) {
+    fn set_renewal(&self, fx: &mut impl Effects<Self>) {
         if let Some(times) = *self.times {
             fx.set_timer(Timer::Renewal, times.renewal);
         }
@@ -302,10 +310,10 @@ impl<E: Election> Coordinated<E> {
     ) {
         let ours = ticket == self.ticket && self.phase != Phase::Idle;
         if ours && self.times.is_some() {
-            match self.questions.answered(round) {
+            match self.renewals.on_grant(round) {
                 Some((_, Some(before))) => fx.cancel_timer(Timer::Deadline(before)),
                 Some((_, None)) => {}
-                // Of an older question, or too late; the next answer lets us in.
+                // The response is late or to an older request; the next one permits entry.
                 None => return,
             }
         }
@@ -315,25 +323,25 @@ impl<E: Election> Coordinated<E> {
                 fx.emit(office::Event::Mutex(mutex::Event::Entered { fence }));
             }
             Phase::Inside { .. } if ours => {}
-            // A grant for a request that is over: give it back, or everybody waits for us.
+            // The grant is for an ended request: release it, or all others would wait.
             _ => {
                 if let Some(term) = self.term {
-                    self.tell(from, Message::Release { term, ticket }, fx);
+                    self.send(from, Message::Release { term, ticket }, fx);
                 }
             }
         }
     }
 
-    fn standing(&self) -> Standing {
+    fn status(&self) -> ClientStatus {
         match self.phase {
-            Phase::Idle => Standing::Idle,
-            Phase::Waiting => Standing::Waiting { ticket: self.ticket },
-            Phase::Inside { fence } => Standing::Inside { ticket: self.ticket, fence },
+            Phase::Idle => ClientStatus::Idle,
+            Phase::Waiting => ClientStatus::Waiting { ticket: self.ticket },
+            Phase::Inside { fence } => ClientStatus::Inside { ticket: self.ticket, fence },
         }
     }
 
-    /// Sends a message; by a local call where it is to ourselves.
-    fn tell(&mut self, to: ProcessId, message: Message<E::Message>, fx: &mut impl Effects<Self>) {
+    /// Sends a message, or handles it directly if it is for this process.
+    fn send(&mut self, to: ProcessId, message: Message<E::Message>, fx: &mut impl Effects<Self>) {
         if to == self.group.me() {
             self.on_message(to, message, fx);
         } else {
@@ -342,21 +350,21 @@ impl<E: Election> Coordinated<E> {
     }
 }
 
-/// The election's news.
+/// Events of the election.
 impl<E: Election> Coordinated<E> {
-    fn tell_election(&mut self, input: Input<E>, fx: &mut impl Effects<Self>) {
-        let (_, news) =
+    fn step_election(&mut self, input: Input<E>, fx: &mut impl Effects<Self>) {
+        let (_, events) =
             fx.lift(Message::Election, Timer::Election, |fx| self.election.step(input, fx));
-        self.learn(news, fx);
+        self.on_election_events(events, fx);
     }
 
-    fn learn(&mut self, news: Vec<election::Event>, fx: &mut impl Effects<Self>) {
-        for event in news {
+    fn on_election_events(&mut self, events: Vec<election::Event>, fx: &mut impl Effects<Self>) {
+        for event in events {
             fx.emit(office::Event::Election(event));
             match event {
                 election::Event::Elected { term, .. } => self.on_elected(term, fx),
                 election::Event::Deposed { term } if self.term == Some(term) => {
-                    self.led = false;
+                    self.is_leader_trusted = false;
                     self.coordinator = None;
                 }
                 election::Event::Deposed { .. } => {}
@@ -368,32 +376,22 @@ impl<E: Election> Coordinated<E> {
         if self.term.is_some_and(|known| known > term) {
             return;
         }
-        let back = self.term == Some(term) && !self.led;
+        let is_trusted_again = self.term == Some(term) && !self.is_leader_trusted;
         self.follow(term);
-        self.led = true;
+        self.is_leader_trusted = true;
         if term.leader == self.group.me() {
-            self.open(term, fx);
-        } else if back && self.phase == Phase::Waiting {
-            // The leader of old was suspected in vain; it will not inquire again.
-            self.ask(term, fx);
+            self.start_coordinating(term, fx);
+        } else if is_trusted_again && self.phase == Phase::Waiting {
+            // The previous leader was suspected wrongly; it will not inquire again.
+            self.send_request(term, fx);
         }
     }
 
-    /// Tells a new leader, which may not know this lock, that we wait.
-    fn introduce(&mut self, fx: &mut impl Effects<Self>) {
-        if let Some(term) = self.term
-            && term.leader != self.group.me()
-            && self.phase == Phase::Waiting
-        {
-            self.ask(term, fx);
-        }
-    }
-
-    /// Takes note of a term: from now on, nothing older counts.
+    /// Moves to a term; older terms are ignored from now on.
     fn follow(&mut self, term: Term) {
         if self.term != Some(term) {
             self.term = Some(term);
-            self.led = true;
+            self.is_leader_trusted = true;
             self.coordinator = None;
         }
     }

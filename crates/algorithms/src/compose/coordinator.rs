@@ -1,124 +1,125 @@
-//! What the leader of a [`Coordinated`](super::Coordinated) mutex keeps.
+//! State of the leader of a [`Coordinated`](super::Coordinated) mutex.
 
 use alloc::collections::BTreeMap;
 
 use tenure_core::{Fence, ProcessId, ProcessSet, Term};
 
-use crate::mutex::{Claim, Desk, Ticket};
+use crate::mutex::{Claim, GrantQueue, Ticket};
 
-/// What a leader keeps.
+/// State of a coordinator.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Coordinator {
-    /// Who has not reported yet; nothing is granted until nobody is left.
+    /// Processes that have not reported yet; the coordinator grants nothing until all have.
     pub(super) awaited: ProcessSet,
-    pub(super) desk: Desk,
-    /// The fence of the entry that is under way, or was last, as far as we know.
+    pub(super) grants: GrantQueue,
+    /// Fence of the current or the last entry, as far as known.
     latest: Option<Fence>,
-    /// Of the awaited and the holder: whom we suspect. They are given up when they must be out.
+    /// Suspected processes among the awaited ones and the holder. Their claims are dropped once
+    /// they must have left.
     pub(super) doubted: ProcessSet,
-    /// By process: the number of its last question; none where no entry ends by itself.
+    /// Number of the latest request, by process; empty if entries do not expire.
     rounds: BTreeMap<ProcessId, u64>,
 }
 
-/// Where a process stands.
+/// State of a process's request, as it reports to a new leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Standing {
+pub enum ClientStatus {
     /// Neither waiting nor inside.
     Idle,
     /// Waiting with this request.
     Waiting {
-        /// The request's name.
+        /// Identifier of the request.
         ticket: Ticket,
     },
     /// Inside with this request.
     Inside {
-        /// The request's name.
+        /// Identifier of the request.
         ticket: Ticket,
-        /// The fence it was granted with.
+        /// Fence of the grant.
         fence: Fence,
     },
 }
 
 impl Coordinator {
-    /// A new leader's: nobody has reported yet.
+    /// Returns the state of a new coordinator, to which no process has reported.
     pub(super) fn awaiting(awaited: ProcessSet) -> Self {
         Coordinator {
             awaited,
-            desk: Desk::default(),
+            grants: GrantQueue::default(),
             latest: None,
             doubted: ProcessSet::new(),
             rounds: BTreeMap::new(),
         }
     }
 
-    /// Takes note of what a process reported. Channels are first in, first out, so it knows of
-    /// every grant that reached it before, and its later messages come later.
-    pub(super) fn record(&mut self, from: ProcessId, standing: Standing, round: u64) {
+    /// Records a report. Channels are FIFO, so the process has received all earlier grants, and its
+    /// later messages follow.
+    pub(super) fn record(&mut self, from: ProcessId, status: ClientStatus, round: u64) {
         self.awaited.remove(from);
-        self.heard(from, round);
+        self.record_round(from, round);
         let claim = |ticket| Claim { process: from, ticket };
-        match standing {
-            Standing::Idle => self.desk.forget(from),
-            Standing::Waiting { ticket } => self.desk.ask(claim(ticket)),
-            Standing::Inside { ticket, fence } => {
-                // An entry that was superseded while its process was suspected stays so.
+        match status {
+            ClientStatus::Idle => self.grants.forget(from),
+            ClientStatus::Waiting { ticket } => self.grants.enqueue(claim(ticket)),
+            ClientStatus::Inside { ticket, fence } => {
+                // An entry that was superseded while its process was suspected remains so.
                 if self.latest.is_none_or(|latest| fence >= latest) {
                     self.latest = Some(fence);
-                    self.desk.restore(claim(ticket));
+                    self.grants.restore(claim(ticket));
                 }
             }
         }
     }
 
-    /// Somebody asks, perhaps again.
-    pub(super) fn ask(&mut self, claim: Claim, round: u64) {
-        self.heard(claim.process, round);
-        self.desk.ask(claim);
+    /// Records a request, possibly a repeated one.
+    pub(super) fn on_request(&mut self, claim: Claim, round: u64) {
+        self.record_round(claim.process, round);
+        self.grants.enqueue(claim);
     }
 
-    fn heard(&mut self, from: ProcessId, round: u64) {
-        // 0 is the only one where none are told apart.
+    fn record_round(&mut self, from: ProcessId, round: u64) {
+        // Numbers are 0 if entries do not expire.
         if round > 0 {
             self.rounds.insert(from, round);
         }
     }
 
-    /// The number of the last question that a process has asked.
+    /// Returns the number of the latest request of a process, or 0.
     pub(super) fn round_of(&self, process: ProcessId) -> u64 {
         self.rounds.get(&process).copied().unwrap_or(0)
     }
 
-    /// The fence of a claim, if it is the one that is granted.
+    /// Returns the fence of a claim, if it is the granted one.
     pub(super) fn fence_of(&self, claim: Claim) -> Option<Fence> {
-        self.latest.filter(|_| self.desk.holder() == Some(claim))
+        self.latest.filter(|_| self.grants.holder() == Some(claim))
     }
 
-    /// Whether a process has not said where it stands, or is inside as far as we know.
+    /// Returns true if a process has not reported, or is inside as far as known.
     pub(super) fn may_be_inside(&self, process: ProcessId) -> bool {
-        let holds = self.desk.holder().is_some_and(|claim| claim.process == process);
+        let holds = self.grants.holder().is_some_and(|claim| claim.process == process);
         holds || self.awaited.contains(process)
     }
 
-    /// Whoever is suspected and may have been inside is so no more.
-    pub(super) fn give_up_doubted(&mut self) {
+    /// Drops the claims of suspected processes that must have left by now.
+    pub(super) fn release_doubted(&mut self) {
         for peer in &core::mem::take(&mut self.doubted) {
-            self.give_up(peer);
+            self.forget_peer(peer);
         }
     }
 
-    /// A peer is suspected: neither its report nor its release is waited for.
-    pub(super) fn give_up(&mut self, peer: ProcessId) {
+    /// Stops waiting for the report or release of a suspected peer.
+    pub(super) fn forget_peer(&mut self, peer: ProcessId) {
         self.awaited.remove(peer);
-        self.desk.forget(peer);
+        self.grants.forget(peer);
     }
 
-    /// The next grant, once everybody has reported.
+    /// Grants the next claim, once all processes have reported.
     pub(super) fn grant(&mut self, term: Term) -> Option<(Claim, Fence)> {
         if !self.awaited.is_empty() {
             return None;
         }
-        let (claim, count) = self.desk.grant()?;
+        let (claim, count) = self.grants.grant()?;
         let fence = Fence(term.packed(), count);
         self.latest = Some(fence);
         Some((claim, fence))

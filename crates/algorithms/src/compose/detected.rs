@@ -1,8 +1,8 @@
-//! A protocol together with the failure detector that it listens to.
+//! A protocol together with its failure detector.
 //!
-//! T. D. Chandra, S. Toueg, JACM 43(2), 1996: a detector is a module of its own that an
-//! algorithm queries. Here what the detector `D` says becomes a suspicion of `P`, so `P` can
-//! be judged apart from `D`: simulator and checker give it the same input from an oracle.
+//! T. D. Chandra, S. Toueg, JACM 43(2), 1996: a detector is a separate module that an algorithm
+//! queries. Here the verdicts of detector `D` become suspicions of `P`, so `P` can be checked apart
+//! from `D`: simulator and checker provide the same input from an oracle.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -13,20 +13,20 @@ use tenure_core::{
     TimerRole, Timing, Verdict,
 };
 
-/// One process of `P`, listening to its `D`.
+/// One process of `P` and its `D`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Detected<D: Detector, P: Protocol> {
     detector: D,
     inner: P,
 }
 
-/// The messages of both.
+/// Messages of both.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message<D, P> {
-    /// Of the detector.
+    /// A message of the detector.
     Detector(D),
-    /// Of the protocol.
+    /// A message of the protocol.
     Inner(P),
 }
 
@@ -39,21 +39,21 @@ impl<D: Labelled, P: Labelled> Labelled for Message<D, P> {
     }
 }
 
-/// The timers of both.
+/// Timers of both.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer<D, P> {
-    /// Of the detector.
+    /// A timer of the detector.
     Detector(D),
-    /// Of the protocol.
+    /// A timer of the protocol.
     Inner(P),
 }
 
-/// What is fixed for life.
+/// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config<D, P> {
-    /// Of the detector.
+    /// Configuration of the detector.
     pub detector: D,
-    /// Of the protocol.
+    /// Configuration of the protocol.
     pub inner: P,
 }
 
@@ -72,12 +72,12 @@ impl<D: Detector, P: Protocol> Protocol for Detected<D, P> {
         fx: &mut impl Effects<Self>,
     ) -> Self {
         let (of_detector, of_inner) = stable.unzip();
-        let (detector, opinions) = fx.lift(Message::Detector, Timer::Detector, |fx| {
+        let (detector, verdicts) = fx.lift(Message::Detector, Timer::Detector, |fx| {
             D::boot(group, &config.detector, of_detector, fx)
         });
-        let inner = P::boot(group, &config.inner, of_inner, &mut inside(fx));
+        let inner = P::boot(group, &config.inner, of_inner, &mut inner_effects(fx));
         let mut detected = Detected { detector, inner };
-        detected.suspect(opinions, fx);
+        detected.forward_verdicts(verdicts, fx);
         detected
     }
 
@@ -86,52 +86,52 @@ impl<D: Detector, P: Protocol> Protocol for Detected<D, P> {
     }
 
     fn unsaved(&self, (detector, inner): &Self::Stable) -> Option<Self::Stable> {
-        self.change(self.detector.unsaved(detector), self.inner.unsaved(inner))
+        self.combined_change(self.detector.unsaved(detector), self.inner.unsaved(inner))
     }
 
-    const DEFERS: bool = D::DEFERS || P::DEFERS;
+    const DEFERS_SAVES: bool = D::DEFERS_SAVES || P::DEFERS_SAVES;
 
     fn urgent(&self, (detector, inner): &Self::Stable) -> Option<Self::Stable> {
-        self.change(self.detector.urgent(detector), self.inner.urgent(inner))
+        self.combined_change(self.detector.urgent(detector), self.inner.urgent(inner))
     }
 
-    fn amend((detector, inner): &mut Self::Stable, change: Self::Stable) {
-        D::amend(detector, change.0);
-        P::amend(inner, change.1);
+    fn apply_change((detector, inner): &mut Self::Stable, combined_change: Self::Stable) {
+        D::apply_change(detector, combined_change.0);
+        P::apply_change(inner, combined_change.1);
     }
 
     fn on_command(&mut self, command: P::Command, fx: &mut impl Effects<Self>) {
-        self.inner.on_command(command, &mut inside(fx));
+        self.inner.on_command(command, &mut inner_effects(fx));
     }
 
     fn on_message(&mut self, from: ProcessId, message: Self::Message, fx: &mut impl Effects<Self>) {
         match message {
-            Message::Inner(message) => self.inner.on_message(from, message, &mut inside(fx)),
+            Message::Inner(message) => self.inner.on_message(from, message, &mut inner_effects(fx)),
             Message::Detector(message) => {
-                let (_, opinions) = fx.lift(Message::Detector, Timer::Detector, |fx| {
+                let (_, verdicts) = fx.lift(Message::Detector, Timer::Detector, |fx| {
                     self.detector.on_message(from, message, fx)
                 });
-                self.suspect(opinions, fx);
+                self.forward_verdicts(verdicts, fx);
             }
         }
     }
 
     fn on_timer(&mut self, timer: Self::Timer, fx: &mut impl Effects<Self>) {
         match timer {
-            Timer::Inner(timer) => self.inner.on_timer(timer, &mut inside(fx)),
+            Timer::Inner(timer) => self.inner.on_timer(timer, &mut inner_effects(fx)),
             Timer::Detector(timer) => {
-                let (_, opinions) = fx.lift(Message::Detector, Timer::Detector, |fx| {
+                let (_, verdicts) = fx.lift(Message::Detector, Timer::Detector, |fx| {
                     self.detector.on_timer(timer, fx)
                 });
-                self.suspect(opinions, fx);
+                self.forward_verdicts(verdicts, fx);
             }
         }
     }
 
-    fn rests_on_saves(message: &Self::Message) -> bool {
+    fn requires_save(message: &Self::Message) -> bool {
         match message {
-            Message::Inner(message) => P::rests_on_saves(message),
-            Message::Detector(message) => D::rests_on_saves(message),
+            Message::Inner(message) => P::requires_save(message),
+            Message::Detector(message) => D::requires_save(message),
         }
     }
 
@@ -142,35 +142,37 @@ impl<D: Detector, P: Protocol> Protocol for Detected<D, P> {
         }
     }
 
-    /// Somebody else knows better, as the runtime does where a peer has begun a new session: the
-    /// detector is told as well, so that it does not think of the session before.
+    /// An external verdict, for example of the runtime about a new session of a peer. The detector
+    /// is informed as well, so that it ignores the earlier session.
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
-        let (_, opinions) = fx.lift(Message::Detector, Timer::Detector, |fx| {
+        let (_, verdicts) = fx.lift(Message::Detector, Timer::Detector, |fx| {
             self.detector.on_suspicion(peer, verdict, fx)
         });
-        self.inner.on_suspicion(peer, verdict, &mut inside(fx));
-        self.suspect(opinions, fx);
+        self.inner.on_suspicion(peer, verdict, &mut inner_effects(fx));
+        self.forward_verdicts(verdicts, fx);
     }
 }
 
-/// The effects of the protocol inside: only their names change.
-fn inside<D: Detector, P: Protocol>(fx: &mut impl Effects<Detected<D, P>>) -> impl Effects<P> {
+/// Returns the effects for the inner protocol, with messages and timers wrapped.
+fn inner_effects<D: Detector, P: Protocol>(
+    fx: &mut impl Effects<Detected<D, P>>,
+) -> impl Effects<P> {
     fx.wrap(Message::Inner, Timer::Inner, Some)
 }
 
 impl<D: Detector, P: Protocol> Detected<D, P> {
-    /// The protocol inside.
+    /// Returns the inner protocol.
     pub fn inner(&self) -> &P {
         &self.inner
     }
 
-    /// The detector.
+    /// Returns the detector.
     pub fn detector(&self) -> &D {
         &self.detector
     }
 
-    /// A change of both, where one of them changes.
-    fn change(
+    /// Returns a change of both if either changed.
+    fn combined_change(
         &self,
         detector: Option<D::Stable>,
         inner: Option<P::Stable>,
@@ -182,16 +184,17 @@ impl<D: Detector, P: Protocol> Detected<D, P> {
         Some((detector, inner.unwrap_or_else(|| self.inner.stable())))
     }
 
-    /// Passes on what the detector said.
-    fn suspect(&mut self, opinions: Vec<detector::Event>, fx: &mut impl Effects<Self>) {
-        for detector::Event { peer, verdict } in opinions {
-            self.inner.on_suspicion(peer, verdict, &mut inside(fx));
+    /// Forwards the verdicts of the detector.
+    fn forward_verdicts(&mut self, verdicts: Vec<detector::Event>, fx: &mut impl Effects<Self>) {
+        for detector::Event { peer, verdict } in verdicts {
+            self.inner.on_suspicion(peer, verdict, &mut inner_effects(fx));
         }
     }
 }
 
 impl<D: Detector + Algorithm, P: Algorithm> Algorithm for Detected<D, P> {
-    /// The card of the protocol, with the detector's needs in place of a detector.
+    /// Returns the card of the protocol, with the assumptions of the detector instead of the need
+    /// for one.
     fn card(config: &Self::Config, size: u32) -> Card {
         let detector = D::card(&config.detector, size);
         let mut card = P::card(&config.inner, size);

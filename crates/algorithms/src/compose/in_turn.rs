@@ -1,10 +1,9 @@
-//! Several named locks as one: taken one after the other, given back together.
+//! Several named locks as one: acquired one after the other, released together.
 //!
-//! Who is inside has all the locks that its process names. Where everybody names them in one order,
-//! say sorted, nobody waits for ever: whoever has the last of the locks that anybody has waits for
-//! none that another has. In opposite orders two may each have what the other waits for, and
-//! nothing ends that; the lock `edge-chasing` finds it out. None of them may end by itself, as a
-//! lease does.
+//! A process inside holds all locks that it names. If all processes name them in one order, say
+//! sorted, there is no deadlock: the holder of the last lock of any waits for none that another
+//! holds. With opposite orders two processes may each hold what the other waits for, and nothing
+//! ends that; the lock `edge-chasing` detects it. None of the locks may expire, as a lease does.
 
 use alloc::format;
 use alloc::sync::Arc;
@@ -12,32 +11,32 @@ use alloc::vec::Vec;
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, Effects, Fence, Fixed, Group, Input, Mutex, Of, ProcessId, Protocol,
-    TimerRole, Verdict,
+    Algorithm, Card, Cost, Effects, Fence, Group, Input, Mutex, ProcessId, Protocol, SharedConfig,
+    Tagged, TimerRole, Verdict,
 };
 
 use super::Keyed;
-use super::keyed::Name;
+use super::keyed::LockName;
 
 /// One process of every lock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InTurn<P: Mutex> {
-    locks: Keyed<Name, P>,
-    /// The locks that this process takes, in this order.
-    names: Fixed<Vec<Name>>,
-    /// How many of them it has.
-    held: usize,
-    /// The fence of the one that comes first in the alphabet.
+    locks: Keyed<LockName, P>,
+    /// Locks that this process acquires, in this order.
+    names: SharedConfig<Vec<LockName>>,
+    /// Number of locks held.
+    acquired: usize,
+    /// Fence of the lock with the smallest name.
     fence: Fence,
 }
 
-/// What is fixed for life.
+/// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config<C> {
-    /// By process: which locks it takes, in this order. Nobody takes none, or one twice. Only who
-    /// takes the same ones excludes each other and gets fences that increase.
-    pub names: Arc<[Vec<Name>]>,
-    /// The configuration of every lock.
+    /// Locks that each process acquires, in order: at least one, and none twice. Only processes
+    /// with the same set exclude each other and get increasing fences.
+    pub names: Arc<[Vec<LockName>]>,
+    /// Configuration of every lock.
     pub inner: C,
 }
 
@@ -45,9 +44,9 @@ impl<P: Mutex> Protocol for InTurn<P> {
     type Config = Config<P::Config>;
     type Command = Command;
     type Event = Event;
-    type Message = Of<Name, P::Message>;
-    type Timer = Of<Name, P::Timer>;
-    type Stable = <Keyed<Name, P> as Protocol>::Stable;
+    type Message = Tagged<LockName, P::Message>;
+    type Timer = Tagged<LockName, P::Timer>;
+    type Stable = <Keyed<LockName, P> as Protocol>::Stable;
 
     fn boot(
         group: Group,
@@ -55,14 +54,14 @@ impl<P: Mutex> Protocol for InTurn<P> {
         stable: Option<Self::Stable>,
         fx: &mut impl Effects<Self>,
     ) -> Self {
-        let names = Fixed::new(config.names[group.me().index()].clone());
+        let names = SharedConfig::new(config.names[group.me().index()].clone());
         assert!(!names.is_empty(), "a process takes at least one lock");
         let (locks, _) = fx.lift(
             |message| message,
             |timer| timer,
             |fx| Keyed::boot(group, &config.inner, stable, fx),
         );
-        InTurn { locks, names, held: 0, fence: Fence(0, 0) }
+        InTurn { locks, names, acquired: 0, fence: Fence(0, 0) }
     }
 
     fn stable(&self) -> Self::Stable {
@@ -71,23 +70,23 @@ impl<P: Mutex> Protocol for InTurn<P> {
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
         match command {
-            Command::Enter => self.ask(0, command, fx),
+            Command::Enter => self.command_lock(0, command, fx),
             Command::Exit => {
-                self.held = 0;
+                self.acquired = 0;
                 fx.emit(Event::Exited);
                 for place in 0..self.names.len() {
-                    self.ask(place, command, fx);
+                    self.command_lock(place, command, fx);
                 }
             }
         }
     }
 
     fn on_message(&mut self, from: ProcessId, message: Self::Message, fx: &mut impl Effects<Self>) {
-        self.tell(Input::Message { from, message }, fx);
+        self.step_locks(Input::Message { from, message }, fx);
     }
 
     fn on_timer(&mut self, timer: Self::Timer, fx: &mut impl Effects<Self>) {
-        self.tell(Input::Timer(timer), fx);
+        self.step_locks(Input::Timer(timer), fx);
     }
 
     fn timer_role(timer: &Self::Timer) -> TimerRole {
@@ -95,33 +94,34 @@ impl<P: Mutex> Protocol for InTurn<P> {
     }
 
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
-        self.tell(Input::Suspicion { peer, verdict }, fx);
+        self.step_locks(Input::Suspicion { peer, verdict }, fx);
     }
 }
 
 impl<P: Mutex> InTurn<P> {
-    fn ask(&mut self, place: usize, inner: Command, fx: &mut impl Effects<Self>) {
+    fn command_lock(&mut self, place: usize, inner: Command, fx: &mut impl Effects<Self>) {
         let key = self.names[place].clone();
-        self.tell(Input::Command(Of { key, inner }), fx);
+        self.step_locks(Input::Command(Tagged { key, inner }), fx);
     }
 
-    fn tell(&mut self, input: Input<Keyed<Name, P>>, fx: &mut impl Effects<Self>) {
-        let ((), news) = fx.lift(|message| message, |timer| timer, |fx| self.locks.step(input, fx));
-        for Of { key, inner } in news {
+    fn step_locks(&mut self, input: Input<Keyed<LockName, P>>, fx: &mut impl Effects<Self>) {
+        let ((), events) =
+            fx.lift(|message| message, |timer| timer, |fx| self.locks.step(input, fx));
+        for Tagged { key, inner } in events {
             if let Event::Entered { fence } = inner {
-                self.take(&key, fence, fx);
+                self.on_acquired(&key, fence, fx);
             }
         }
     }
 
-    /// One more lock is here: on to the next one.
-    fn take(&mut self, name: &Name, fence: Fence, fx: &mut impl Effects<Self>) {
+    /// Records an acquired lock and requests the next.
+    fn on_acquired(&mut self, name: &LockName, fence: Fence, fx: &mut impl Effects<Self>) {
         if self.names.iter().min() == Some(name) {
             self.fence = fence;
         }
-        self.held += 1;
-        if self.held < self.names.len() {
-            self.ask(self.held, Command::Enter, fx);
+        self.acquired += 1;
+        if self.acquired < self.names.len() {
+            self.command_lock(self.acquired, Command::Enter, fx);
         } else {
             fx.emit(Event::Entered { fence: self.fence });
         }
@@ -132,13 +132,13 @@ impl<P: Mutex + Algorithm> Algorithm for InTurn<P> {
     fn card(config: &Self::Config, size: u32) -> Card {
         let mut card = P::card(&config.inner, size);
         let counts = config.names.iter().map(|names| names.len() as u64);
-        let (least, most) = (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0));
+        let (min_locks, max_locks) = (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0));
         card.name = format!("in-turn:{}", card.name);
         card.title = format!("several locks by name, one after the other, each: {}", card.title);
         card.messages = Cost {
-            formula: "for each lock what it costs by itself",
-            least: card.messages.least * least,
-            most: card.messages.most.map(|each| each * most),
+            formula: "the cost of each lock",
+            least: card.messages.least * min_locks,
+            most: card.messages.most.map(|each| each * max_locks),
             ..card.messages
         };
         card

@@ -1,7 +1,7 @@
-//! Many instances of one protocol over one connection, each under a key: named locks.
+//! Many instances of one protocol over one connection, each with a key: named locks.
 //!
-//! An instance is booted when its key is first heard of, by a command or a message, and is
-//! kept for life: a process's memory of a lock is what keeps it safe.
+//! An instance is booted when its key first appears in a command or a message, and is kept for
+//! ever: its memory keeps a lock safe.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -9,34 +9,34 @@ use core::fmt::Debug;
 use core::hash::Hash;
 
 use tenure_core::{
-    Algorithm, Card, Effects, Fixed, Group, Of, ProcessId, ProcessSet, Protocol, TimerRole,
-    Verdict, Wire,
+    Algorithm, Card, Effects, Group, ProcessId, ProcessSet, Protocol, SharedConfig, Tagged,
+    TimerRole, Verdict, Wire,
 };
-pub use tenure_core::{Name, NameError};
+pub use tenure_core::{LockName, LockNameError};
 
-/// What can name an instance.
+/// A type that can identify an instance.
 pub trait Key: Clone + Debug + Eq + Hash + Ord + Wire + Send + Sync + 'static {}
 impl<K: Clone + Debug + Eq + Hash + Ord + Wire + Send + Sync + 'static> Key for K {}
 
-/// Spelled without a projection, so that deriving does not ask the configuration for equality.
+/// An alias without a projection, so that deriving does not require equality of the configuration.
 type ConfigOf<P> = <P as Protocol>::Config;
 
 /// One process of every instance.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Keyed<K: Key, P: Protocol> {
     group: Group,
-    config: Fixed<ConfigOf<P>>,
+    config: SharedConfig<ConfigOf<P>>,
     instances: BTreeMap<K, P>,
-    /// Whom the failure detector suspects: news for instances that are booted later.
+    /// Suspected processes, for instances that are booted later.
     suspected: ProcessSet,
 }
 
 impl<K: Key, P: Protocol> Protocol for Keyed<K, P> {
     type Config = P::Config;
-    type Command = Of<K, P::Command>;
-    type Event = Of<K, P::Event>;
-    type Message = Of<K, P::Message>;
-    type Timer = Of<K, P::Timer>;
+    type Command = Tagged<K, P::Command>;
+    type Event = Tagged<K, P::Event>;
+    type Message = Tagged<K, P::Message>;
+    type Timer = Tagged<K, P::Timer>;
     type Stable = BTreeMap<K, P::Stable>;
 
     fn boot(
@@ -47,7 +47,7 @@ impl<K: Key, P: Protocol> Protocol for Keyed<K, P> {
     ) -> Self {
         let mut keyed = Keyed {
             group,
-            config: Fixed::new(config.clone()),
+            config: SharedConfig::new(config.clone()),
             instances: BTreeMap::new(),
             suspected: ProcessSet::new(),
         };
@@ -63,17 +63,17 @@ impl<K: Key, P: Protocol> Protocol for Keyed<K, P> {
 
     fn on_command(&mut self, command: Self::Command, fx: &mut impl Effects<Self>) {
         let inner = self.instance(&command.key, fx);
-        inner.on_command(command.inner, &mut under(&command.key, fx));
+        inner.on_command(command.inner, &mut keyed_effects(&command.key, fx));
     }
 
     fn on_message(&mut self, from: ProcessId, message: Self::Message, fx: &mut impl Effects<Self>) {
         let inner = self.instance(&message.key, fx);
-        inner.on_message(from, message.inner, &mut under(&message.key, fx));
+        inner.on_message(from, message.inner, &mut keyed_effects(&message.key, fx));
     }
 
     fn on_timer(&mut self, timer: Self::Timer, fx: &mut impl Effects<Self>) {
         let inner = self.instance(&timer.key, fx);
-        inner.on_timer(timer.inner, &mut under(&timer.key, fx));
+        inner.on_timer(timer.inner, &mut keyed_effects(&timer.key, fx));
     }
 
     fn timer_role(timer: &Self::Timer) -> TimerRole {
@@ -86,38 +86,38 @@ impl<K: Key, P: Protocol> Protocol for Keyed<K, P> {
             Verdict::Trust => self.suspected.remove(peer),
         };
         for (key, inner) in &mut self.instances {
-            inner.on_suspicion(peer, verdict, &mut under(key, fx));
+            inner.on_suspicion(peer, verdict, &mut keyed_effects(key, fx));
         }
     }
 }
 
 impl<K: Key, P: Protocol> Keyed<K, P> {
-    /// The instance under a key, booted now if it was not before.
+    /// Returns the instance of a key, booting it if necessary.
     fn instance(&mut self, key: &K, fx: &mut impl Effects<Self>) -> &mut P {
         if !self.instances.contains_key(key) {
             self.boot_instance(key.clone(), None, fx);
         }
-        self.instances.get_mut(key).expect("it was booted just now")
+        self.instances.get_mut(key).expect("the instance was just booted")
     }
 
     fn boot_instance(&mut self, key: K, stable: Option<P::Stable>, fx: &mut impl Effects<Self>) {
-        let mut inner = P::boot(self.group, &self.config, stable, &mut under(&key, fx));
+        let mut inner = P::boot(self.group, &self.config, stable, &mut keyed_effects(&key, fx));
         for peer in &self.suspected {
-            inner.on_suspicion(peer, Verdict::Suspect, &mut under(&key, fx));
+            inner.on_suspicion(peer, Verdict::Suspect, &mut keyed_effects(&key, fx));
         }
         self.instances.insert(key, inner);
     }
 }
 
-/// The effects of the instance under a key.
-fn under<'a, K: Key, P: Protocol>(
+/// Returns the effects for the instance of a key.
+fn keyed_effects<'a, K: Key, P: Protocol>(
     key: &'a K,
     fx: &'a mut impl Effects<Keyed<K, P>>,
 ) -> impl Effects<P> + 'a {
     fx.wrap(
-        |inner| Of { key: key.clone(), inner },
-        |inner| Of { key: key.clone(), inner },
-        |inner| Some(Of { key: key.clone(), inner }),
+        |inner| Tagged { key: key.clone(), inner },
+        |inner| Tagged { key: key.clone(), inner },
+        |inner| Some(Tagged { key: key.clone(), inner }),
     )
 }
 

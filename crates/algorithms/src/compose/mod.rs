@@ -1,4 +1,4 @@
-//! Protocols made of protocols.
+//! Protocols composed of other protocols.
 
 pub mod coordinated;
 mod coordinator;
@@ -10,7 +10,7 @@ pub mod side;
 
 pub use coordinated::Coordinated;
 pub use coordinated::named::Named;
-pub use coordinator::Standing;
+pub use coordinator::ClientStatus;
 pub use detected::Detected;
 pub use in_turn::InTurn;
 pub use keyed::Keyed;

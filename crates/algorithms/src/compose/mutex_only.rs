@@ -1,11 +1,11 @@
-//! The lock's half of an office, as a mutex like any other.
+//! The mutex of an office as a protocol of its own.
 
 use tenure_core::service::{mutex, office};
 use tenure_core::{
     Algorithm, Card, Effects, Group, Office, ProcessId, Protocol, Service, TimerRole, Verdict,
 };
 
-/// One process of `P` whose local user sees only the lock.
+/// One process of `P` whose local user sees only the mutex.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MutexOnly<P: Office>(P);
 
@@ -23,7 +23,7 @@ impl<P: Office> Protocol for MutexOnly<P> {
         stable: Option<P::Stable>,
         fx: &mut impl Effects<Self>,
     ) -> Self {
-        MutexOnly(P::boot(group, config, stable, &mut inside(fx)))
+        MutexOnly(P::boot(group, config, stable, &mut mutex_effects(fx)))
     }
 
     fn stable(&self) -> P::Stable {
@@ -31,15 +31,15 @@ impl<P: Office> Protocol for MutexOnly<P> {
     }
 
     fn on_command(&mut self, command: mutex::Command, fx: &mut impl Effects<Self>) {
-        self.0.on_command(office::Command::Mutex(command), &mut inside(fx));
+        self.0.on_command(office::Command::Mutex(command), &mut mutex_effects(fx));
     }
 
     fn on_message(&mut self, from: ProcessId, message: P::Message, fx: &mut impl Effects<Self>) {
-        self.0.on_message(from, message, &mut inside(fx));
+        self.0.on_message(from, message, &mut mutex_effects(fx));
     }
 
     fn on_timer(&mut self, timer: P::Timer, fx: &mut impl Effects<Self>) {
-        self.0.on_timer(timer, &mut inside(fx));
+        self.0.on_timer(timer, &mut mutex_effects(fx));
     }
 
     fn timer_role(timer: &P::Timer) -> TimerRole {
@@ -47,18 +47,18 @@ impl<P: Office> Protocol for MutexOnly<P> {
     }
 
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
-        self.0.on_suspicion(peer, verdict, &mut inside(fx));
+        self.0.on_suspicion(peer, verdict, &mut mutex_effects(fx));
     }
 }
 
 impl<P: Office> MutexOnly<P> {
-    /// The office.
+    /// Returns the office.
     pub fn office(&self) -> &P {
         &self.0
     }
 }
 
-fn inside<P: Office>(fx: &mut impl Effects<MutexOnly<P>>) -> impl Effects<P> {
+fn mutex_effects<P: Office>(fx: &mut impl Effects<MutexOnly<P>>) -> impl Effects<P> {
     fx.wrap(
         |message| message,
         |timer| timer,
@@ -74,7 +74,7 @@ impl<P: Office + Algorithm> Algorithm for MutexOnly<P> {
         let mut card = P::card(config, size);
         card.service = Service::Mutex;
         for promised in [&mut card.promises, &mut card.clocked] {
-            promised.retain(|promise| promise.is_of(Service::Mutex));
+            promised.retain(|promise| promise.applies_to(Service::Mutex));
         }
         card
     }

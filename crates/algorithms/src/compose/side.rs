@@ -1,7 +1,6 @@
-//! A lock and an election side by side: one protocol that offers both.
+//! A mutex and an election side by side: one protocol that offers both.
 //!
-//! The two know nothing of each other; use [`Coordinated`](super::Coordinated) for a lock that
-//! follows the leader.
+//! The two are independent. [`Coordinated`](super::Coordinated) is a lock that follows the leader.
 
 use alloc::format;
 
@@ -11,20 +10,20 @@ use tenure_core::{
     ProcessId, Protocol, Service, Strategy, TimerRole, Verdict,
 };
 
-/// One process of both.
+/// One process of both parts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Side<M: Mutex, E: Election> {
     mutex: M,
     election: E,
 }
 
-/// The messages, or timers, of both.
+/// Messages, or timers, of both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Either<M, E> {
-    /// Of the lock.
+    /// Of the mutex.
     Mutex(M),
-    /// Of the election.
+    /// Of the election part.
     Election(E),
 }
 
@@ -37,12 +36,12 @@ impl<M: Labelled, E: Labelled> Labelled for Either<M, E> {
     }
 }
 
-/// What is fixed for life.
+/// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config<M, E> {
-    /// Of the lock.
+    /// Configuration of the mutex.
     pub mutex: M,
-    /// Of the election.
+    /// Configuration of the election.
     pub election: E,
 }
 
@@ -104,8 +103,8 @@ impl<M: Mutex, E: Election> Protocol for Side<M, E> {
     }
 }
 
-/// How many lost messages are survived.
-fn lost(faults: &Faults) -> u32 {
+/// Returns the number of lost messages that are tolerated.
+fn tolerated_losses(faults: &Faults) -> u32 {
     if faults.loss { u32::MAX } else { faults.max_lost }
 }
 
@@ -118,12 +117,12 @@ fn leader<M: Mutex, E: Election>(fx: &mut impl Effects<Side<M, E>>) -> impl Effe
 }
 
 impl<M: Mutex + Algorithm, E: Election + Algorithm> Algorithm for Side<M, E> {
-    /// The lock's card, with the stronger of each two assumptions.
+    /// Returns the card of the mutex, with the stronger assumption of the two in each respect.
     fn card(config: &Self::Config, size: u32) -> Card {
         let mutex = M::card(&config.mutex, size);
         let election = E::card(&config.election, size);
         let mut faults = mutex.faults;
-        faults.max_lost = lost(&faults).min(lost(&election.faults));
+        faults.max_lost = tolerated_losses(&faults).min(tolerated_losses(&election.faults));
         faults.loss &= election.faults.loss;
         if faults.loss {
             faults.max_lost = 0;

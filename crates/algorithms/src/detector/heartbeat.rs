@@ -1,5 +1,4 @@
-//! A heartbeat failure detector whose timeouts adapt: eventually perfect under partial
-//! synchrony.
+//! A heartbeat failure detector with adaptive timeouts: eventually perfect under partial synchrony.
 //!
 //! T. D. Chandra, S. Toueg, *Unreliable failure detectors for reliable distributed systems*,
 //! JACM 43(2), 1996: the detector of class ◇P for partial synchrony.
@@ -10,39 +9,40 @@
 //! | messages | N − 1 per process and period |
 //! | detects a crash | within the timeout of that peer after its last heartbeat |
 //!
-//! **Why it is right.** *Complete*: a crashed process sends no more heartbeats, so its timer
-//! fires and is never set again. *Eventually accurate*: each false suspicion of a peer makes
-//! its timeout longer; once it exceeds period + delay + drift, which are bounded from some
-//! moment on, it never fires again while the peer lives.
+//! **Why it is right.** *Complete*: a crashed process sends no more heartbeats, so its timer fires
+//! and is never set again. *Eventually accurate*: each false suspicion of a peer increases its
+//! timeout. Once it exceeds period + delay + drift, which are bounded from some moment on, it never
+//! fires again while the peer lives.
 //!
-//! A process that was itself stopped for longer than a timeout (a suspended machine, a
-//! debugger) has heard of nobody, and would suspect all. Its own clock tells it so when it
-//! next beats, and it gives everybody a fresh timeout instead.
+//! A process that was paused for longer than a timeout (a suspended machine, a debugger) has
+//! received no heartbeats and would suspect all peers. It detects the pause by its own clock at its
+//! next heartbeat, and resets all timeouts instead.
 
 use tenure_core::{Delay, LocalTime};
 
-use super::beating::{Beating, Patience};
+use super::heartbeat_detector::{HeartbeatDetector, TimeoutPolicy};
 
-pub use super::beating::{Message, Timer};
+pub use super::heartbeat_detector::{Message, Timer};
 
 /// One process of the detector.
-pub type Heartbeat = Beating<Config>;
+pub type Heartbeat = HeartbeatDetector<Config>;
 
-/// What is fixed for life.
+/// Configuration of one process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Config {
-    /// How often to beat.
+    /// Interval between heartbeats.
     pub period: Delay,
-    /// The first timeout, in ticks; longer than a period.
+    /// Initial timeout, in ticks; longer than a period.
     pub timeout: u64,
-    /// How much a false suspicion adds to the timeout, in ticks.
+    /// Increase of the timeout after a false suspicion, in ticks.
     pub increment: u64,
-    /// The timeout never grows beyond this, in ticks.
+    /// Upper bound on the timeout, in ticks.
     pub longest: u64,
 }
 
 impl Default for Config {
-    /// Every 50 ms; 300 ms at first, 100 ms more after each mistake, at most 5 s.
+    /// Returns a period of 50 ms and a timeout of 300 ms, increased by 100 ms after each false
+    /// suspicion up to 5 s.
     fn default() -> Self {
         Config {
             period: Delay::units(50),
@@ -53,19 +53,16 @@ impl Default for Config {
     }
 }
 
-impl Patience for Config {
-    /// Δ: how long the peer's silence may last, in ticks.
+impl TimeoutPolicy for Config {
+    /// Δ: the current timeout of a peer, in ticks.
     type Record = u64;
 
     fn period(&self) -> Delay {
         self.period
     }
 
-    fn unknown(&self) -> u64 {
-        assert!(
-            self.timeout > self.period.max,
-            "a timeout shorter than the period accuses everybody"
-        );
+    fn initial(&self) -> u64 {
+        assert!(self.timeout > self.period.max, "the timeout must be longer than the period");
         self.timeout
     }
 
@@ -73,18 +70,19 @@ impl Patience for Config {
         *of
     }
 
-    fn hear(&self, of: &mut u64, _: LocalTime, suspected: bool) {
+    fn on_heartbeat(&self, of: &mut u64, _: LocalTime, suspected: bool) {
         if suspected {
             *of = (*of + self.increment).min(self.longest);
         }
     }
 
-    fn forget_silence(&self, _: &mut u64) {}
+    fn discard_silence(&self, _: &mut u64) {}
 
     fn names(&self) -> [&'static str; 3] {
         [
             "heartbeat",
-            "say that you are alive, suspect who is silent, and learn from mistakes",
+            "send heartbeats, suspect silent processes, and lengthen timeouts after false \
+             suspicions",
             "Chandra & Toueg, JACM 43(2), 1996",
         ]
     }

@@ -1,9 +1,9 @@
-//! Failure detectors: who seems to have crashed.
+//! Failure detectors, based on heartbeats.
 
-pub mod beating;
 pub mod heartbeat;
+pub mod heartbeat_detector;
 pub mod phi_accrual;
 
-pub use beating::Beating;
 pub use heartbeat::Heartbeat;
+pub use heartbeat_detector::HeartbeatDetector;
 pub use phi_accrual::PhiAccrual;

@@ -1,10 +1,11 @@
-//! The φ accrual detector: suspicion grows with the silence, measured by how regular a peer was.
+//! The φ accrual failure detector: the suspicion level grows with the silence, relative to the
+//! regularity of past heartbeats.
 //!
 //! N. Hayashibara, X. Défago, R. Yared, T. Katayama, *The φ accrual failure detector*, SRDS 2004.
-//! The level of suspicion is φ = −log₁₀ P(later): how unlikely it is that a heartbeat comes even
-//! later than now, if intervals are normally distributed with the mean and the variance of the
-//! last ones. φ = 1 is wrong once in ten times, φ = 8 once in a hundred million, as long as they
-//! are. Whoever wants an opinion and not a level picks a threshold.
+//! The suspicion level is φ = −log₁₀ P(later): P is the probability that a heartbeat arrives even
+//! later than now, if intervals are normally distributed with the mean and the variance of the last
+//! ones. Under that assumption φ = 1 is wrong once in ten times, φ = 8 once in a hundred million. A
+//! threshold turns the level into a verdict.
 //!
 //! | | |
 //! |---|---|
@@ -12,53 +13,53 @@
 //! | messages | N − 1 per process and period |
 //! | detects a crash | mean + z(Φ) · deviation of its intervals after its last heartbeat |
 //!
-//! **Why it is right.** φ grows with time alone, so the moment at which it reaches a threshold Φ
-//! is known when a heartbeat comes: a timer is set for it. *Complete*: a crashed process sends no
+//! **Why it is right.** φ grows only with time, so the moment at which it reaches a threshold Φ is
+//! known when a heartbeat arrives: a timer is set for it. *Complete*: a crashed process sends no
 //! more heartbeats, and its timer fires. *Eventually accurate*, beyond the paper: intervals need
-//! not be normally distributed, and a threshold may be too low for ever. So each false suspicion
-//! of a peer adds to what its silence is forgiven, as in Chandra and Toueg's detector; once that
-//! exceeds period + delay + drift, there is none any more. An `increment` of 0 is the paper's.
-//! A lower bound on the deviation keeps a peer that was very regular from being suspected for
-//! a trifle, and the interval that ended a suspicion is not counted: it may have been a crash.
+//! not be normally distributed, and a threshold may stay too low. So each false suspicion of a peer
+//! adds an allowance to its silence, as in Chandra and Toueg's detector. Once that exceeds period +
+//! delay + drift, false suspicions end. An `increment` of 0 gives the paper's detector. A lower
+//! bound on the deviation prevents suspicions of a very regular peer after minor delays. The
+//! interval that ended a suspicion is not counted, as it may have been a crash.
 //!
-//! **In whole numbers.** `LEVELS` has φ by quarters of a deviation, in thousandths, and what
-//! is between is on a straight line. So [`level`] is within 0.004 of φ, and [`deviations`] within
-//! 0.02 of z for thresholds from 0.1. The root of the variance is rounded down to a tick.
+//! **Integer arithmetic.** `LEVELS` contains φ at quarters of a deviation, in thousandths; values
+//! in between are interpolated linearly. So [`level`] is within 0.004 of φ, and [`deviations`]
+//! within 0.02 of z for thresholds from 0.1. The standard deviation is rounded down to a tick.
 
 use alloc::collections::VecDeque;
 
 use tenure_core::{Delay, LocalTime, ProcessId};
 
-use super::beating::{Beating, Patience};
+use super::heartbeat_detector::{HeartbeatDetector, TimeoutPolicy};
 
-pub use super::beating::{Message, Timer};
+pub use super::heartbeat_detector::{Message, Timer};
 
 /// One process of the detector.
-pub type PhiAccrual = Beating<Config>;
+pub type PhiAccrual = HeartbeatDetector<Config>;
 
-/// What is fixed for life.
+/// Configuration of one process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Config {
-    /// How often to beat.
+    /// Interval between heartbeats.
     pub period: Delay,
     /// Φ: the level at which a peer is suspected, in thousandths.
     pub threshold: u64,
-    /// How many intervals are remembered of a peer; at least 2.
+    /// Number of intervals remembered per peer; at least 2.
     pub window: usize,
-    /// What the first intervals are taken to be, give or take a half, in ticks.
+    /// Assumed first intervals, plus and minus one half, in ticks.
     pub first: u64,
-    /// The least that the deviation is taken to be, in ticks.
+    /// Lower bound on the deviation, in ticks.
     pub deviation_min: u64,
-    /// How much more silence a false suspicion forgives, in ticks.
+    /// Increase of the allowance after a false suspicion, in ticks.
     pub increment: u64,
-    /// No silence is borne for longer than this, in ticks.
+    /// Upper bound on the timeout, in ticks.
     pub longest: u64,
 }
 
 impl Default for Config {
-    /// Every 50 ms; suspected at φ = 8 by the last 100 intervals, of which the first are
-    /// taken to be 100 ms; a deviation of at least 10 ms; 100 ms more after each mistake, at most
-    /// 5 s.
+    /// Returns a period of 50 ms, the threshold φ = 8 over the last 100 intervals, assumed first
+    /// intervals of 100 ms, a deviation of at least 10 ms, and 100 ms more after each false
+    /// suspicion up to 5 s.
     fn default() -> Self {
         Config {
             period: Delay::units(50),
@@ -72,24 +73,24 @@ impl Default for Config {
     }
 }
 
-/// What is remembered of a peer.
+/// State kept for one peer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Record {
     /// The last intervals between its heartbeats, in ticks.
     intervals: VecDeque<u64>,
-    /// When it was last heard of, unless we were away since.
-    heard: Option<LocalTime>,
-    /// How much of its silence is forgiven, in ticks.
-    forgiven: u64,
+    /// Local time of its last heartbeat, unless this process was paused since.
+    last_heartbeat: Option<LocalTime>,
+    /// Allowance after false suspicions, in ticks.
+    allowance: u64,
 }
 
 impl Record {
-    /// The mean of the intervals, in ticks.
+    /// Returns the mean of the intervals, in ticks.
     fn mean(&self) -> u64 {
         self.intervals.iter().sum::<u64>() / self.intervals.len() as u64
     }
 
-    /// The root of their variance, in ticks.
+    /// Returns the standard deviation of the intervals, in ticks.
     fn deviation(&self, mean: u64) -> u64 {
         let squares = self.intervals.iter().map(|it| u128::from(it.abs_diff(mean)).pow(2));
         let variance = squares.sum::<u128>() / self.intervals.len() as u128;
@@ -97,17 +98,17 @@ impl Record {
     }
 }
 
-impl Patience for Config {
+impl TimeoutPolicy for Config {
     type Record = Record;
 
     fn period(&self) -> Delay {
         self.period
     }
 
-    fn unknown(&self) -> Record {
+    fn initial(&self) -> Record {
         assert!(self.window >= 2, "one interval has no deviation");
         let intervals = [self.first / 2, self.first + self.first / 2].into();
-        Record { intervals, heard: None, forgiven: 0 }
+        Record { intervals, last_heartbeat: None, allowance: 0 }
     }
 
     fn timeout(&self, of: &Record) -> u64 {
@@ -117,49 +118,49 @@ impl Patience for Config {
         let mean = of.mean();
         let deviation = of.deviation(mean).max(self.deviation_min);
         let margin = i128::from(deviations(self.threshold)) * i128::from(deviation) / 1000;
-        let silence = i128::from(mean + of.forgiven) + margin;
+        let silence = i128::from(mean + of.allowance) + margin;
         u64::try_from(silence).unwrap_or(0).min(self.longest)
     }
 
-    fn hear(&self, of: &mut Record, now: LocalTime, suspected: bool) {
+    fn on_heartbeat(&self, of: &mut Record, now: LocalTime, suspected: bool) {
         if suspected {
-            of.forgiven = (of.forgiven + self.increment).min(self.longest);
-        } else if let Some(before) = of.heard {
+            of.allowance = (of.allowance + self.increment).min(self.longest);
+        } else if let Some(before) = of.last_heartbeat {
             if of.intervals.len() == self.window {
                 of.intervals.pop_front();
             }
             of.intervals.push_back(now - before);
         }
-        of.heard = Some(now);
+        of.last_heartbeat = Some(now);
     }
 
-    fn forget_silence(&self, of: &mut Record) {
-        of.heard = None;
+    fn discard_silence(&self, of: &mut Record) {
+        of.last_heartbeat = None;
     }
 
     fn names(&self) -> [&'static str; 3] {
         [
             "phi-accrual",
-            "suspect whoever is silent for longer than its past makes likely",
+            "suspect a process whose silence is unlikely given its past intervals",
             "Hayashibara et al., SRDS 2004",
         ]
     }
 }
 
 impl PhiAccrual {
-    /// φ of a peer at a moment of our own clock, in thousandths; 0 while nothing was heard of it.
+    /// Returns φ of a peer at a local time, in thousandths; 0 while no heartbeat is known.
     pub fn level_of(&self, peer: ProcessId, now: LocalTime) -> u64 {
         let record = &self.records[peer.index()];
-        let Some(heard) = record.heard else { return 0 };
+        let Some(last_heartbeat) = record.last_heartbeat else { return 0 };
         let mean = record.mean();
         let deviation = record.deviation(mean).max(self.config.deviation_min).max(1);
-        let late = i128::from(now - heard) - i128::from(mean + record.forgiven);
+        let late = i128::from(now - last_heartbeat) - i128::from(mean + record.allowance);
         let deviations = late * 1000 / i128::from(deviation);
         level(i64::try_from(deviations).unwrap_or(i64::MAX))
     }
 }
 
-/// φ from two deviations before the mean on, by quarters of a deviation, in thousandths.
+/// φ from two deviations before the mean, at quarters of a deviation, in thousandths.
 const LEVELS: [u64; 57] = [
     10, 18, 30, 48, 75, 112, 160, 223, 301, 397, 511, 645, 800, 976, 1175, 1397, 1643, 1913, 2207,
     2526, 2870, 3239, 3633, 4053, 4499, 4971, 5469, 5993, 6543, 7119, 7721, 8350, 9006, 9688,
@@ -167,12 +168,12 @@ const LEVELS: [u64; 57] = [
     22035, 23118, 24228, 25365, 26528, 27719, 28936, 30181, 31452, 32750,
 ];
 
-/// Where the table begins, and its step, in thousandths of a deviation.
+/// Start and step of the table, in thousandths of a deviation.
 const FIRST: i64 = -2000;
 const STEP: i64 = 250;
 
-/// φ of something that comes so much later than the mean, in thousandths of a deviation and of φ.
-/// 0 from two deviations before the mean, and no more than 32.75.
+/// Returns φ for a lateness relative to the mean, in thousandths of a deviation and of φ. The
+/// result is 0 before two deviations below the mean, and at most 32.75.
 pub fn level(deviations: i64) -> u64 {
     let Ok(offset) = u64::try_from(deviations.saturating_sub(FIRST)) else { return 0 };
     let (place, rest) = (offset / STEP as u64, offset % STEP as u64);
@@ -182,8 +183,8 @@ pub fn level(deviations: i64) -> u64 {
     }
 }
 
-/// z: how many deviations later than the mean φ has this value, both in thousandths; the inverse
-/// of [`level`]. Between −2 and 12.
+/// Returns z: the number of deviations after the mean at which φ has this value, both in
+/// thousandths. The inverse of [`level`], between −2 and 12.
 pub fn deviations(level: u64) -> i64 {
     let place = LEVELS.partition_point(|it| *it <= level);
     match (place.checked_sub(1), LEVELS.get(place)) {

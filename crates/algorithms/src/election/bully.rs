@@ -1,9 +1,9 @@
-//! The bully election: whoever hears of nobody higher leads.
+//! The bully election: a process that hears from no higher one leads.
 //!
-//! H. Garcia-Molina, *Elections in a distributed computing system*, IEEE Transactions on
-//! Computers C-31(1), 1982; in the form with *election*, *answer* and *coordinator* messages
-//! that textbooks give. Its weakness against recovery and late messages is known (S. Stoller,
-//! *Leader election in asynchronous distributed systems*, 2000); terms are the remedy here.
+//! H. Garcia-Molina, *Elections in a distributed computing system*, IEEE Transactions on Computers
+//! C-31(1), 1982; in the form with *election*, *answer* and *coordinator* messages that textbooks
+//! give. It is known to fail with recovery and late messages (S. Stoller, *Leader election in
+//! asynchronous distributed systems*, 2000); terms are the remedy here.
 //!
 //! | | |
 //! |---|---|
@@ -12,22 +12,22 @@
 //! | | N(N − 1) if the highest is down |
 //! | time | the answer timeout T, then one message |
 //!
-//! **Why it is right.** Whoever starts asks all that are higher. If one of them lives, it
-//! answers within T and starts in its turn; so in a synchronous system only the highest live
-//! process gets no answer, and it tells everybody. When timeouts are wrong or processes
-//! recover, two may announce themselves. Every announcement therefore carries a term (a number
-//! that was never announced before, as far as its author knew, and the author's name), and a
-//! process accepts only terms at least as high as the highest it has accepted. An announcement
-//! that comes too late is answered with the receiver's term, so its author learns that it was
-//! overtaken and, if it outranks the new leader, starts again with a higher number. Hence once
-//! messages and suspicions settle, all believe in one leader, the highest that lives.
+//! **Why it is right.** A process that starts an election asks all higher ones. A live one answers
+//! within T and starts in its turn. So in a synchronous system only the highest live process gets
+//! no answer, and it announces itself to all. When timeouts are wrong or processes recover, two may
+//! announce themselves. Every announcement therefore carries a term (a number that was never
+//! announced before, as far as its author knew, and the author's id), and a process accepts only
+//! terms at least as high as the highest it has accepted. A late announcement is answered with the
+//! receiver's term. Its author thus learns that it was overtaken and, if it outranks the new
+//! leader, starts again with a higher number. Hence once messages and suspicions settle, all agree
+//! on one leader, the highest live process.
 //!
-//! A leader that resigns leaves the office to the highest below that it trusts, which announces
-//! itself with the next number, and does as if it were down until it is asked to elect, or suspects
-//! that one. This is not of the paper.
+//! A leader that resigns nominates the highest trusted process below it, which announces itself
+//! with the next number. The former leader then behaves as if it were down until it is asked to
+//! elect, or suspects its successor. This is not part of the paper.
 //!
 //! The paper's *once* rule is kept: a process in an election answers further election messages
-//! and does not start again, or the messages would grow exponentially.
+//! without starting again, or the number of messages would grow exponentially.
 
 mod card;
 mod config;
@@ -36,7 +36,7 @@ mod rules;
 
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
-    Effects, Fixed, Group, ProcessId, ProcessSet, Protocol, Term, TimerRole, Verdict,
+    Effects, Group, ProcessId, ProcessSet, Protocol, SharedConfig, Term, TimerRole, Verdict,
 };
 
 pub use config::Config;
@@ -48,45 +48,45 @@ pub use rules::Switch;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Bully {
     group: Group,
-    config: Fixed<Config>,
+    config: SharedConfig<Config>,
     phase: Phase,
-    /// `elected`: the leader that we believe in, `⊥` when `None`.
+    /// `elected`: the accepted leader, `⊥` when `None`.
     leader: Option<Term>,
-    /// The highest term that anybody announced to us, or that we announced.
+    /// The highest term announced to or by this process.
     announced: Term,
-    /// The highest number in any message or announcement of ours or to us.
+    /// The highest number in any message sent or received.
     number: u64,
-    /// Whom the failure detector suspects.
+    /// Processes that the failure detector suspects.
     suspected: ProcessSet,
 }
 
-/// Whether an election of ours is under way.
+/// Progress of this process's own election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Settled,
-    /// Asked all that are higher; nobody has answered yet.
+    /// All higher processes were asked; none has answered yet.
     Asking,
-    /// Somebody higher is alive, and it, or one above it, will announce itself.
+    /// A higher process is alive; it, or one above it, will announce itself.
     Waiting,
-    /// The leader that announced itself is suspected: its message may be older than its crash.
-    /// If it is not trusted in time, we start again.
+    /// The announced leader is suspected: its message may precede its crash. If it is not trusted
+    /// in time, this process starts again.
     Doubting,
-    /// Gave the office up: this one below is to have it, until we are asked to elect.
+    /// Resigned in favour of this lower process, until it is asked to elect.
     Retired {
         heir: ProcessId,
     },
 }
 
-/// The timers of this algorithm.
+/// Timers of this algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// *T*: whoever is above us has had time to answer.
+    /// *T*: higher processes have had time to answer.
     Answer,
-    /// *T1*: whoever answered has had time to be elected.
+    /// *T1*: a process that answered has had time to be elected.
     Coordinator,
 }
 
-/// What survives a crash.
+/// State that survives a crash.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stable {
@@ -100,7 +100,7 @@ impl Protocol for Bully {
     type Event = Event;
     type Message = Message;
     type Timer = Timer;
-    /// The highest number known: a term is never announced twice, not even across a crash.
+    /// The highest known number: a term is never announced twice, even across a crash.
     type Stable = Stable;
 
     fn boot(
@@ -113,7 +113,7 @@ impl Protocol for Bully {
         let number = stable.as_ref().map_or(0, |stable| stable.number);
         let mut bully = Bully {
             group,
-            config: Fixed::new(config.clone()),
+            config: SharedConfig::new(config.clone()),
             phase: Phase::Settled,
             leader: None,
             announced: Term { number, leader: ProcessId(0) },
@@ -121,7 +121,7 @@ impl Protocol for Bully {
             suspected: ProcessSet::new(),
         };
         if stable.is_some() {
-            bully.ask(0, fx);
+            bully.send_election(0, fx);
         }
         bully
     }
@@ -133,7 +133,7 @@ impl Protocol for Bully {
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
         match command {
             Command::Elect if self.is_settled() || self.is_retired() => self.start(fx),
-            Command::Resign if self.believes_in(self.group.me()) => self.retire(fx),
+            Command::Resign if self.follows(self.group.me()) => self.retire(fx),
             Command::Elect | Command::Resign => {}
         }
     }
@@ -151,7 +151,7 @@ impl Protocol for Bully {
         match timer {
             Timer::Answer => self.announce(fx),
             Timer::Coordinator => {
-                // The last number may have been concluded without us.
+                // The last number may have been used in an election without this process.
                 self.number = self.rules().after(self.number);
                 self.start(fx);
             }
@@ -167,17 +167,17 @@ impl Protocol for Bully {
             Verdict::Suspect => {
                 self.suspected.insert(peer);
                 let is_heir = self.phase == Phase::Retired { heir: peer };
-                if self.believes_in(peer) || is_heir {
+                if self.follows(peer) || is_heir {
                     self.depose(fx);
                     self.on_command(Command::Elect, fx);
                 }
             }
             Verdict::Trust => {
                 self.suspected.remove(peer);
-                if self.phase == Phase::Doubting && self.believes_in(peer) {
+                if self.phase == Phase::Doubting && self.follows(peer) {
                     self.enter_phase(Phase::Settled, fx);
                 }
-                if self.rules().greets() && self.believes_in(self.group.me()) {
+                if self.rules().greets() && self.follows(self.group.me()) {
                     fx.send(peer, Message::Coordinator { number: self.announced.number });
                 }
             }
@@ -188,10 +188,10 @@ impl Protocol for Bully {
 impl Bully {
     fn start(&mut self, fx: &mut impl Effects<Self>) {
         self.number = self.number.max(self.announced.number + 1);
-        self.ask(self.rules().carried(self.number), fx);
+        self.send_election(self.rules().carried(self.number), fx);
     }
 
-    fn ask(&mut self, number: u64, fx: &mut impl Effects<Self>) {
+    fn send_election(&mut self, number: u64, fx: &mut impl Effects<Self>) {
         let higher = self.higher();
         if higher.is_empty() {
             return self.announce(fx);
@@ -203,7 +203,8 @@ impl Bully {
 
     fn on_election(&mut self, from: ProcessId, number: u64, fx: &mut impl Effects<Self>) {
         self.number = self.number.max(number);
-        // Its announcement is on the way to the sender: starting again would breed elections.
+        // The announcement for that number is on its way to the sender; starting again would
+        // multiply elections.
         let concluded = number != 0 && number <= self.announced.number;
         let is_free = self.is_settled() && !concluded;
         if self.outranks_me(from) {
@@ -212,7 +213,7 @@ impl Bully {
             }
             return;
         }
-        // As if it were down: whoever asks need not wait for it.
+        // Behaves as if it were down: the sender need not wait for it.
         if self.is_retired() {
             return;
         }
@@ -255,8 +256,8 @@ impl Bully {
         }
     }
 
-    /// Leaves the office to the highest below that is trusted, if anybody is. The highest live
-    /// process leads by definition: it stays as if it were down.
+    /// Resigns in favour of the highest trusted lower process, if any. The highest live process
+    /// leads by definition, so it behaves as if it were down.
     fn retire(&mut self, fx: &mut impl Effects<Self>) {
         let below = self.group.peers();
         let below =
@@ -268,8 +269,8 @@ impl Bully {
         fx.send(heir, Message::Nominate { number: self.announced.number });
     }
 
-    /// Whoever leads leaves the office to us, unless there have been elections since. Its word may
-    /// have overtaken the one that it leads.
+    /// Handles a nomination by the leader, unless there were elections since. It may arrive before
+    /// the announcement of the nominating leader.
     fn on_nomination(&mut self, from: ProcessId, number: u64, fx: &mut impl Effects<Self>) {
         self.number = self.number.max(number);
         let left = Term { number, leader: from };
@@ -279,19 +280,19 @@ impl Bully {
         }
     }
 
-    /// Victory: tells everybody.
+    /// Wins the election: announces itself to all.
     fn announce(&mut self, fx: &mut impl Effects<Self>) {
         self.number = self.number.max(self.announced.number + 1);
         let number = self.rules().carried(self.number);
-        let told = self.rules().told(self.group, |peer| self.outranks_me(peer));
-        fx.broadcast(&told, Message::Coordinator { number });
+        let informed = self.rules().informed(self.group, |peer| self.outranks_me(peer));
+        fx.broadcast(&informed, Message::Coordinator { number });
         self.accept(Term { number, leader: self.group.me() }, fx);
     }
 
     fn accept(&mut self, term: Term, fx: &mut impl Effects<Self>) {
         self.announced = term;
-        let doubtful = self.suspected.contains(term.leader);
-        self.enter_phase(if doubtful { Phase::Doubting } else { Phase::Settled }, fx);
+        let is_suspected = self.suspected.contains(term.leader);
+        self.enter_phase(if is_suspected { Phase::Doubting } else { Phase::Settled }, fx);
         if self.leader != Some(term) {
             self.leader = Some(term);
             fx.emit(Event::Elected { leader: term.leader, term });
@@ -304,7 +305,7 @@ impl Bully {
         }
     }
 
-    /// Changes the phase and arms the one timer that belongs to it.
+    /// Changes the phase and sets its timer.
     fn enter_phase(&mut self, phase: Phase, fx: &mut impl Effects<Self>) {
         self.phase = phase;
         match phase {
@@ -323,14 +324,14 @@ impl Bully {
         }
     }
 
-    /// Whether what we announced was not believed. (A follower that hears of a later number
-    /// waits for its announcement: were it to start as well, elections would breed elections.)
+    /// Returns true if this process's announcement was not accepted. (A follower that learns of a
+    /// later number waits for its announcement; starting as well would multiply elections.)
     fn is_overtaken(&self, number: u64) -> bool {
         let ours = self.announced.leader == self.group.me() && self.leader == Some(self.announced);
         ours && self.rules().overtakes(number, self.announced.number)
     }
 
-    /// Whether no election of ours is under way.
+    /// Returns true if no election of this process is in progress.
     fn is_settled(&self) -> bool {
         matches!(self.phase, Phase::Settled | Phase::Doubting)
     }
@@ -339,7 +340,7 @@ impl Bully {
         matches!(self.phase, Phase::Retired { .. })
     }
 
-    fn believes_in(&self, process: ProcessId) -> bool {
+    fn follows(&self, process: ProcessId) -> bool {
         self.leader.is_some_and(|term| term.leader == process)
     }
 

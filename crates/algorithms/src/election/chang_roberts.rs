@@ -1,4 +1,4 @@
-//! Chang–Roberts: on a ring, only the largest rank comes all the way round.
+//! Chang–Roberts: on a ring, only the largest rank travels all the way around.
 //!
 //! E. Chang, R. Roberts, *An improved algorithm for decentralized extrema-finding in circular
 //! configurations of processes*, CACM 22(5), 1979; with the announcement that textbooks add.
@@ -10,13 +10,13 @@
 //! | | 2N to 3N − 1 if one starts |
 //! | time | 2N hops if all start at once, at most 3N − 1 if one starts |
 //!
-//! **Why it is right.** A rank is passed on by smaller processes only, so the largest is stopped
-//! by nobody and every other is stopped by the largest at the latest: exactly one comes back to
-//! its owner. Whoever has sent anything is a participant, and a participant passes on nothing
-//! smaller than itself, which it has sent already; the announcement makes everybody a
-//! non-participant again. It overtakes nothing, so nobody starts afresh between the two.
+//! **Why it is right.** Only smaller processes forward a rank, so the largest is never stopped, and
+//! every other is stopped by the largest at the latest: exactly one returns to its owner. A process
+//! that has sent anything is a participant. A participant forwards nothing smaller than its own
+//! rank, which it has already sent; the announcement makes every process a non-participant again.
+//! It overtakes no message, so no process starts again between the two.
 //!
-//! Whoever starts when the announcement has passed starts a second election, which the same
+//! A process that starts after the announcement has passed starts a second election, which the same
 //! process wins.
 
 use alloc::sync::Arc;
@@ -24,7 +24,7 @@ use alloc::vec::Vec;
 use core::cmp::Ordering;
 
 use tenure_core::service::election::{Command, Event};
-use tenure_core::theory::{Expected, Precision, Scene, Theory};
+use tenure_core::theory::{Precision, Prediction, Theory, WorkloadKind};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Faults, Group, Knowledge, Never, Order, ProcessId, ProcessSet,
     Protocol, Rank, Term, Topology, Variant, labelled,
@@ -32,7 +32,8 @@ use tenure_core::{
 
 use super::ring::{self, Ring};
 use crate::Variants;
-use crate::catalogue::{Configured, Parameters, Unknown};
+use crate::catalogue_error::CatalogueError;
+use crate::parameters::{Configured, Parameters};
 use crate::variants::switches;
 
 /// One process on the ring.
@@ -40,14 +41,14 @@ use crate::variants::switches;
 pub struct ChangRoberts {
     ring: Ring,
     variants: Variants<Switch>,
-    /// *i*: what decides.
+    /// *i*: rank, which decides the election.
     rank: Rank,
     phase: Phase,
-    /// `elected_i`, `⊥` when `None`; of the last election while the next is under way.
+    /// `elected_i`, `⊥` when `None`; of the last election while the next is in progress.
     elected: Option<ProcessId>,
 }
 
-/// `participant_i`.
+/// `participant_i` of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     NonParticipant,
@@ -55,51 +56,51 @@ enum Phase {
     Participant,
 }
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "This is the largest rank that I have seen."
+    /// Forwards the largest rank seen so far.
     Election {
-        /// The rank.
+        /// The forwarded rank.
         rank: Rank,
     },
-    /// "This one has come all the way round: it leads."
+    /// Announces the leader, whose rank has travelled around the ring.
     Elected {
-        /// The rank.
+        /// The forwarded rank.
         rank: Rank,
-        /// Whose rank it is.
+        /// Owner of the rank.
         leader: ProcessId,
     },
 }
 
 labelled!(Message, Election, Election => "election", Elected => "elected");
 
-/// What is fixed for life.
+/// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// By place on the ring, clockwise, the direction of messages. All different.
+    /// Distinct ranks in the order of the ring, clockwise, the direction of messages.
     pub ranks: Arc<[Rank]>,
-    /// Who had failed before the ring was formed: it is a ring of the others.
+    /// Processes that failed before the ring was formed and are not on it.
     pub absent: ProcessSet,
-    /// Which variants are switched on.
+    /// Variants that are switched on.
     pub variants: Variants<Switch>,
 }
 
 impl Config {
-    /// Plain ids as ranks, in the order of the ring.
+    /// Returns plain ids as ranks, in the order of the ring.
     pub fn plain(size: u32) -> Self {
         Config::of(ring::plain(size), Variants::none())
     }
 
-    /// These ranks and variants, and nobody has failed.
+    /// Returns a configuration with these ranks and variants, and no failed process.
     pub fn of(ranks: Arc<[Rank]>, variants: Variants<Switch>) -> Self {
         Config { ranks, absent: ProcessSet::new(), variants }
     }
 }
 
 impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
+    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let (ranks, absent) = (parameters.ranks.clone(), parameters.absent.clone());
         Ok(Config { ranks, absent, variants: parameters.variants()? })
     }
@@ -107,9 +108,9 @@ impl Configured for Config {
 
 switches! {
     UnmarkedForward = "unmarked-forward", sound,
-        "passing on a larger rank does not make a participant: late starters start in vain";
+        "forwarding a larger rank does not make a participant: late starters start in vain";
     StartsAgain = "starts-again", unsound,
-        "whoever takes part already starts again for every smaller rank: right, and dear"
+        "a participant starts again for every smaller rank: correct but expensive"
         => "", "-n 3 --property cost";
 }
 
@@ -136,7 +137,7 @@ impl Protocol for ChangRoberts {
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
         match command {
             Command::Elect if self.phase == Phase::NonParticipant => self.participate(fx),
-            // The largest rank leads by definition: it cannot step down and stay.
+            // The largest rank leads by definition, so it cannot resign while it is up.
             Command::Elect | Command::Resign => {}
         }
     }
@@ -148,22 +149,22 @@ impl Protocol for ChangRoberts {
                     if !self.variants.has(Switch::UnmarkedForward) {
                         self.phase = Phase::Participant;
                     }
-                    self.pass_on(message, fx);
+                    self.forward(message, fx);
                 }
-                Ordering::Less if self.is_called() => self.participate(fx),
+                Ordering::Less if self.should_start() => self.participate(fx),
                 Ordering::Less => {}
                 Ordering::Equal => {
                     let (rank, leader) = (self.rank, self.ring.me());
-                    self.believe_in(leader, fx);
-                    self.pass_on(Message::Elected { rank, leader }, fx);
+                    self.accept_leader(leader, fx);
+                    self.forward(Message::Elected { rank, leader }, fx);
                 }
             },
             Message::Elected { rank, .. } if rank == self.rank => {
                 self.phase = Phase::NonParticipant;
             }
             Message::Elected { leader, .. } => {
-                self.believe_in(leader, fx);
-                self.pass_on(message, fx);
+                self.accept_leader(leader, fx);
+                self.forward(message, fx);
             }
         }
     }
@@ -172,22 +173,22 @@ impl Protocol for ChangRoberts {
 impl ChangRoberts {
     fn participate(&mut self, fx: &mut impl Effects<Self>) {
         self.phase = Phase::Participant;
-        self.pass_on(Message::Election { rank: self.rank }, fx);
+        self.forward(Message::Election { rank: self.rank }, fx);
     }
 
-    /// Whether a smaller rank makes this process start: once.
-    fn is_called(&self) -> bool {
+    /// Returns true if a smaller rank makes this process start: once per election.
+    fn should_start(&self) -> bool {
         self.phase == Phase::NonParticipant || self.variants.has(Switch::StartsAgain)
     }
 
-    fn believe_in(&mut self, leader: ProcessId, fx: &mut impl Effects<Self>) {
+    fn accept_leader(&mut self, leader: ProcessId, fx: &mut impl Effects<Self>) {
         self.phase = Phase::NonParticipant;
         self.elected = Some(leader);
         fx.emit(Event::Elected { leader, term: Term { number: 0, leader } });
     }
 
-    /// Sends clockwise; who is alone on the ring is its own neighbour.
-    fn pass_on(&mut self, message: Message, fx: &mut impl Effects<Self>) {
+    /// Sends clockwise. A process alone on the ring is its own neighbour.
+    fn forward(&mut self, message: Message, fx: &mut impl Effects<Self>) {
         let next = self.ring.successor();
         if next == self.ring.me() {
             self.on_message(next, message, fx);
@@ -197,17 +198,16 @@ impl ChangRoberts {
     }
 }
 
-/// The messages when everybody starts at once on this ring, in the direction of messages: each
-/// rank travels to the next larger one, the largest all the way round, and so does the
-/// announcement.
+/// Returns the number of messages if all processes of this ring start at once, given in the
+/// direction of messages: each rank travels to the next larger one, the largest all the way around,
+/// and so does the announcement.
 pub fn messages<R: Ord>(ring: &[R]) -> u64 {
     let n = ring.len();
-    // A lone process sends only to itself, which is not counted.
+    // A process alone sends only to itself, which is not counted.
     if n == 1 {
         return 0;
     }
-    // Walking backwards twice round the ring, the next larger rank is on top of a stack of ranks
-    // that grow downwards.
+    // Walks backwards twice around the ring; the next larger rank is on top of a decreasing stack.
     let mut larger: Vec<usize> = Vec::new();
     let mut messages = 0;
     for place in (0..2 * n).rev() {
@@ -223,10 +223,10 @@ pub fn messages<R: Ord>(ring: &[R]) -> u64 {
     messages + n as u64
 }
 
-/// The variant that is an algorithm of its own.
+/// The variant that selects another algorithm.
 const FAULT_TOLERANT: Variant = Variant {
     name: "fault-tolerant",
-    says: "repaired-chang-roberts: the suspected are skipped, and elections are numbered",
+    description: "repaired-chang-roberts: suspected processes are skipped, elections are numbered",
     sound: true,
     verdict: "",
     shown_by: "",
@@ -242,39 +242,39 @@ impl Algorithm for ChangRoberts {
                 "a crash breaks the ring, and a lost message ends the election undecided; \
                  repaired-chang-roberts survives crashes",
             )
-            .and_absence(),
+            .with_initial_crashes(),
             knows: Knowledge::UNIFORM,
             topology: Topology::UnidirectionalRing,
             messages: Cost::per_election("2N … N(N+1)/2 + N", 2 * n, Some(n * (n + 1) / 2 + n))
-                .none_alone(size),
+                .zero_if_alone(size),
             theory: Some(Theory::election(2 * size - 1)),
             variants: Variants::<Switch>::declared().into_iter().chain([FAULT_TOLERANT]).collect(),
             ..Card::election(
                 "chang-roberts",
-                "on a ring, only the largest rank comes all the way round",
+                "on a ring, only the largest rank travels all the way around",
                 "Chang & Roberts, CACM 22(5), 1979",
             )
         }
     }
 
-    fn expected(config: &Config, size: u32, scene: Scene) -> Option<Expected> {
+    fn expected(config: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
         let Config { ranks, absent, .. } = config;
         let size = ring::length(absent, size);
         let n = u64::from(size);
         match scene {
-            _ if size == 1 => Some(Expected::new(Precision::Exact, 0)),
-            Scene::AllStart => {
-                let ring = ring::living(ranks, absent, ProcessId(0));
-                Some(Expected::new(Precision::Exact, messages(&ring)))
+            _ if size == 1 => Some(Prediction::new(Precision::Exact, 0)),
+            WorkloadKind::AllStart => {
+                let ring = ring::live_ranks(ranks, absent, ProcessId(0));
+                Some(Prediction::new(Precision::Exact, messages(&ring)))
             }
-            Scene::AllStartDrawn => Some(Expected::harmonic(n, size, n)),
-            Scene::OneStarts(start) if absent.contains(start) => None,
-            Scene::OneStarts(start) => {
-                let ring = ring::living(ranks, absent, start);
+            WorkloadKind::AllStartRandomRanks => Some(Prediction::harmonic(n, size, n)),
+            WorkloadKind::OneStarts(start) if absent.contains(start) => None,
+            WorkloadKind::OneStarts(start) => {
+                let ring = ring::live_ranks(ranks, absent, start);
                 let hops = (0..ring.len() as u64).max_by_key(|place| ring[*place as usize])?;
-                Some(Expected::new(Precision::Exact, hops + 2 * n))
+                Some(Prediction::new(Precision::Exact, hops + 2 * n))
             }
-            Scene::OneAtATime | Scene::Alike | Scene::Other => None,
+            WorkloadKind::OneAtATime | WorkloadKind::Alike | WorkloadKind::Other => None,
         }
     }
 
@@ -297,15 +297,15 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_and_the_best_ring_of_five() {
+    fn counts_worst_and_best_ring_of_five() {
         assert_eq!(messages(&[5, 4, 3, 2, 1]), 20);
         assert_eq!(messages(&[1, 2, 3, 4, 5]), 9 + 5);
         assert_eq!(messages(&[7]), 0);
     }
 
-    /// The mean of all is N·H(N) + N.
+    /// The mean over all rings is N·H(N) + N.
     #[test]
-    fn on_every_ring_of_six_the_stack_counts_as_walking_does() {
+    fn stack_count_equals_walk_on_all_rings_of_six() {
         fn all(ring: &mut [u32; 6], from: usize, total: &mut u64) {
             if from == ring.len() {
                 assert_eq!(messages(ring), by_walking(ring), "{ring:?}");

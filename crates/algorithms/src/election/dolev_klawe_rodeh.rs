@@ -1,4 +1,4 @@
-//! Dolev–Klawe–Rodeh: in each phase at most every second candidate survives, in one direction.
+//! Dolev–Klawe–Rodeh: at most every second candidate survives each phase, on a unidirectional ring.
 //!
 //! D. Dolev, M. Klawe, M. Rodeh, *An O(n log n) unidirectional distributed algorithm for extrema
 //! finding in a circle*, Journal of Algorithms 3(3), 1982; found by G. L. Peterson (TOPLAS 4(4),
@@ -10,21 +10,21 @@
 //! | messages | N(2(p − 1) + 1) in p phases, and N to announce |
 //! | phases | at most ⌊log₂ N⌋ + 1 |
 //!
-//! **Why it is right.** An active process speaks for a candidate. It learns those of the two
-//! active processes before it, and goes on, for the nearer one's candidate, if that is the
-//! largest of the three; otherwise it only passes messages on. So it judges its predecessor's
-//! candidate as if it stood where its predecessor does: the local maxima survive, each in a new
-//! place. The largest of all always does, and no two neighbours do, so their number halves. The
-//! last of the active gets its own candidate back, which is the largest.
+//! **Why it is right.** An active process represents a candidate. It learns the candidates of the
+//! two active processes before it. It stays active, for the nearer one's candidate, if that is the
+//! largest of the three; otherwise it only forwards messages. So it judges its predecessor's
+//! candidate from its predecessor's position: the local maxima survive, each in a new position. The
+//! largest candidate always survives, and no two neighbours do, so their number at least halves.
+//! The last active process receives its own candidate, which is the largest.
 //!
-//! Whoever finds the largest is not the one whose rank it is: the candidate moves on by one
-//! active process in each phase. So the result is announced, and its owner learns that it leads.
-//! Messages name their election and phase, beyond the paper, so that copies are recognised.
+//! The process that finds the largest rank is not its owner: the candidate moves by one active
+//! process in each phase. So the result is announced, and the owner learns that it leads. Beyond
+//! the paper, messages carry their election and phase, so that copies are recognised.
 
 use alloc::sync::Arc;
 
 use tenure_core::service::election::{Command, Event};
-use tenure_core::theory::{Expected, Precision, Scene};
+use tenure_core::theory::{Precision, Prediction, WorkloadKind};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Faults, Group, Knowledge, Never, Order, ProcessId, Protocol,
     Rank, Term, Topology, labelled,
@@ -37,61 +37,61 @@ use super::ring::{self, Candidate, Ring};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DolevKlaweRodeh {
     ring: Ring,
-    /// What decides.
+    /// Rank, which decides the election.
     rank: Rank,
-    /// The latest election that this process has heard of, 0 before the first.
+    /// Number of the latest known election, 0 before the first.
     election: u32,
-    /// Where it stands in `election`.
+    /// State of this process in that election.
     phase: Phase,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
-    /// No election is under way here.
+    /// No election is in progress.
     Settled,
-    /// *Active*: speaks for a candidate.
+    /// *Active*: represents a candidate.
     Active {
-        /// Counted from 1.
+        /// Sequence number, from 1.
         phase: u32,
-        /// `max`: for whom it speaks.
+        /// `max`: the candidate that it represents.
         candidate: Candidate,
-        /// `left`: for whom the active process before it speaks, once it has said so.
+        /// `left`: candidate of the active process before it, once known.
         before: Option<Candidate>,
     },
-    /// *Passive*: only passes on.
+    /// *Passive*: only forwards messages.
     Passive {
-        /// The phase in which it was beaten.
+        /// Phase in which it became passive.
         since: u32,
     },
 }
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "I speak for this one."
+    /// Candidate of the sender.
     First {
-        /// Which election this belongs to.
+        /// Number of the election.
         election: u32,
-        /// The sender's phase.
+        /// Phase of the sender.
         phase: u32,
-        /// For whom it speaks.
+        /// The represented candidate.
         candidate: Candidate,
     },
-    /// "The one before me speaks for this one."
+    /// Candidate of the active process before the sender.
     Second {
-        /// Which election this belongs to.
+        /// Number of the election.
         election: u32,
-        /// The sender's phase.
+        /// Phase of the sender.
         phase: u32,
-        /// For whom the active process before the sender speaks.
+        /// The represented candidate.
         candidate: Candidate,
     },
-    /// "This one leads."
+    /// Announces the leader.
     Elected {
-        /// Which election this belongs to.
+        /// Number of the election.
         election: u32,
-        /// Who won.
+        /// The elected leader.
         leader: ProcessId,
     },
 }
@@ -120,7 +120,7 @@ impl Protocol for DolevKlaweRodeh {
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
         match command {
             Command::Elect if self.phase == Phase::Settled => self.start(self.election + 1, fx),
-            // The largest rank leads by definition: it cannot step down and stay.
+            // The largest rank leads by definition, so it cannot resign while it is up.
             Command::Elect | Command::Resign => {}
         }
     }
@@ -131,21 +131,21 @@ impl Protocol for DolevKlaweRodeh {
                 if election > self.election {
                     self.start(election, fx);
                 }
-                match self.standing(election, phase) {
+                match self.candidates_in(election, phase) {
                     Some((own, None)) if candidate == own => self.announce(own.process, fx),
                     Some((own, None)) => {
                         let before = Some(candidate);
                         self.phase = Phase::Active { phase, candidate: own, before };
-                        self.pass_on(Message::Second { election, phase, candidate }, fx);
+                        self.forward(Message::Second { election, phase, candidate }, fx);
                     }
                     Some((_, Some(_))) => {}
                     None => self.relay(election, phase, message, fx),
                 }
             }
             Message::Second { election, phase, candidate } => {
-                match self.standing(election, phase) {
+                match self.candidates_in(election, phase) {
                     Some((own, Some(before))) if before > own.max(candidate) => {
-                        self.speak_for(before, phase + 1, fx);
+                        self.start_phase(before, phase + 1, fx);
                     }
                     Some((_, Some(_))) => self.phase = Phase::Passive { since: phase },
                     Some((_, None)) => {}
@@ -156,7 +156,7 @@ impl Protocol for DolevKlaweRodeh {
                 let known = election == self.election && self.phase == Phase::Settled;
                 if election >= self.election && !known {
                     self.settle(election, leader, fx);
-                    self.pass_on(message, fx);
+                    self.forward(message, fx);
                 }
             }
         }
@@ -164,24 +164,25 @@ impl Protocol for DolevKlaweRodeh {
 }
 
 impl DolevKlaweRodeh {
-    /// Wakes up, in the first phase.
+    /// Joins an election, in its first phase.
     fn start(&mut self, election: u32, fx: &mut impl Effects<Self>) {
         self.election = election;
         let own = Candidate { rank: self.rank, process: self.ring.me() };
         if self.ring.is_alone() {
             return self.settle(election, own.process, fx);
         }
-        self.speak_for(own, 1, fx);
+        self.start_phase(own, 1, fx);
     }
 
-    /// Begins a phase.
-    fn speak_for(&mut self, candidate: Candidate, phase: u32, fx: &mut impl Effects<Self>) {
+    /// Starts a phase.
+    fn start_phase(&mut self, candidate: Candidate, phase: u32, fx: &mut impl Effects<Self>) {
         self.phase = Phase::Active { phase, candidate, before: None };
-        self.pass_on(Message::First { election: self.election, phase, candidate }, fx);
+        self.forward(Message::First { election: self.election, phase, candidate }, fx);
     }
 
-    /// For whom we and the active process before us speak, if we are active in this phase.
-    fn standing(&self, election: u32, of: u32) -> Option<(Candidate, Option<Candidate>)> {
+    /// Returns the candidates of this process and of the active one before it, if it is active in
+    /// this phase.
+    fn candidates_in(&self, election: u32, of: u32) -> Option<(Candidate, Option<Candidate>)> {
         match self.phase {
             Phase::Active { phase, candidate, before } => {
                 ((election, of) == (self.election, phase)).then_some((candidate, before))
@@ -190,18 +191,18 @@ impl DolevKlaweRodeh {
         }
     }
 
-    /// Passes on what is not for us, unless it is a copy of something that we have had.
+    /// Forwards a message for another process, unless it is a duplicate.
     fn relay(&self, election: u32, phase: u32, message: Message, fx: &mut impl Effects<Self>) {
-        let passes = matches!(self.phase, Phase::Passive { since } if phase > since);
-        if passes && election == self.election {
-            self.pass_on(message, fx);
+        let should_forward = matches!(self.phase, Phase::Passive { since } if phase > since);
+        if should_forward && election == self.election {
+            self.forward(message, fx);
         }
     }
 
-    /// Our candidate has come back: everybody else has given up.
+    /// Announces the leader: its own candidate has returned, and all others are passive.
     fn announce(&mut self, leader: ProcessId, fx: &mut impl Effects<Self>) {
         self.settle(self.election, leader, fx);
-        self.pass_on(Message::Elected { election: self.election, leader }, fx);
+        self.forward(Message::Elected { election: self.election, leader }, fx);
     }
 
     fn settle(&mut self, election: u32, leader: ProcessId, fx: &mut impl Effects<Self>) {
@@ -210,22 +211,23 @@ impl DolevKlaweRodeh {
         fx.emit(Event::Elected { leader, term: Term { number: 0, leader } });
     }
 
-    fn pass_on(&self, message: Message, fx: &mut impl Effects<Self>) {
+    fn forward(&self, message: Message, fx: &mut impl Effects<Self>) {
         fx.send(self.ring.successor(), message);
     }
 }
 
-/// How many phases there are on this ring, in the direction of messages, whoever starts: whoever
-/// hears of an election takes part. An active process goes on, for the candidate before it, when
-/// that is larger than its own and than the one before that.
+/// Returns the number of phases on this ring, given in the direction of messages, regardless of
+/// which processes start: every process that learns of an election takes part. An active process
+/// survives, for the candidate before it, if that is larger than its own and than the one before
+/// that.
 fn phases<R: Ord + Copy>(ring: &[R]) -> u64 {
     let mut active = ring.to_vec();
     let mut phases = 1;
     while active.len() > 1 {
         let n = active.len();
         let before = |place: usize, by: usize| active[(place + 2 * n - by) % n];
-        let goes_on = |place: &usize| before(*place, 1) > active[*place].max(before(*place, 2));
-        active = (0..n).filter(goes_on).map(|place| before(place, 1)).collect();
+        let survives = |place: &usize| before(*place, 1) > active[*place].max(before(*place, 2));
+        active = (0..n).filter(survives).map(|place| before(place, 1)).collect();
         phases += 1;
     }
     phases
@@ -241,7 +243,7 @@ impl Algorithm for DolevKlaweRodeh {
                 "a crash breaks the ring, and a lost message ends the election undecided; \
                  repaired-chang-roberts survives crashes",
             )
-            .and_absence(),
+            .with_initial_crashes(),
             knows: Knowledge::UNIFORM,
             topology: Topology::UnidirectionalRing,
             messages: Cost::per_election(
@@ -249,7 +251,7 @@ impl Algorithm for DolevKlaweRodeh {
                 4 * n,
                 Some(2 * n * u64::from(size.ilog2()) + 2 * n),
             )
-            .none_alone(size),
+            .zero_if_alone(size),
             ..Card::election(
                 "dolev-klawe-rodeh",
                 "in each phase at most every second candidate survives",
@@ -258,17 +260,18 @@ impl Algorithm for DolevKlaweRodeh {
         }
     }
 
-    fn expected(config: &Config, size: u32, scene: Scene) -> Option<Expected> {
+    fn expected(config: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
         let size = ring::length(&config.absent, size);
-        let ring = ring::living(&config.ranks, &config.absent, ProcessId(0));
+        let ring = ring::live_ranks(&config.ranks, &config.absent, ProcessId(0));
         let n = u64::from(size);
-        // 2N a phase, but N in the last, of at most ⌊log₂ N⌋ + 1; and N to announce.
+        // 2N messages per phase but N in the last, of at most ⌊log₂ N⌋ + 1 phases; and N for the
+        // announcement.
         Some(match scene {
-            Scene::AllStartDrawn => {
-                Expected::new(Precision::Most, 2 * n * u64::from(size.ilog2()) + 2 * n)
+            WorkloadKind::AllStartRandomRanks => {
+                Prediction::new(Precision::Most, 2 * n * u64::from(size.ilog2()) + 2 * n)
             }
-            _ if size == 1 => Expected::new(Precision::Exact, 0),
-            _ => Expected::new(Precision::Exact, 2 * n * phases(&ring)),
+            _ if size == 1 => Prediction::new(Precision::Exact, 0),
+            _ => Prediction::new(Precision::Exact, 2 * n * phases(&ring)),
         })
     }
 

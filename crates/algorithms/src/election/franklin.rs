@@ -1,4 +1,4 @@
-//! Franklin: a candidate that is larger than both its neighbours goes on to the next phase.
+//! Franklin: a candidate larger than both its neighbours survives to the next phase.
 //!
 //! W. R. Franklin, *On an improved algorithm for decentralized extrema finding in circular
 //! configurations of processors*, CACM 25(5), 1982; with an announcement.
@@ -9,20 +9,20 @@
 //! | messages | 2N in each phase, and N to announce |
 //! | phases | at most ⌊log₂ N⌋ + 1 |
 //!
-//! **Why it is right.** In each phase an active process tells the nearest active process on
-//! either side its rank, and stays active only if it is larger than both. The largest of all
-//! always stays, and no two neighbours do, so at most every second one is left. Whoever is alone
-//! gets its own rank back, and is the largest. Every link carries one message in each direction
-//! in each phase: those between two active processes are passed on by all in between.
+//! **Why it is right.** In each phase an active process sends its rank to the nearest active
+//! process on either side, and stays active only if it is larger than both. The largest always
+//! stays, and no two neighbours do, so at most every second one remains. The last one receives its
+//! own rank, and is the largest. Every link carries one message in each direction in each phase:
+//! passive processes forward messages between active ones.
 //!
-//! A neighbour may be one phase ahead, since it waits only for what we have sent already; its
-//! message is kept until we are there, or passed on if we are beaten. Messages name their
-//! election and phase, beyond the paper, so that copies are recognised.
+//! A neighbour may be one phase ahead, since it waits only for messages that were already sent. Its
+//! message is kept for the next phase, or forwarded if this process becomes passive. Beyond the
+//! paper, messages carry their election and phase, so that copies are recognised.
 
 use alloc::sync::Arc;
 
 use tenure_core::service::election::{Command, Event};
-use tenure_core::theory::{Expected, Precision, Scene};
+use tenure_core::theory::{Precision, Prediction, WorkloadKind};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Faults, Group, Knowledge, Never, ProcessId, Protocol, Rank,
     Term, Topology, labelled,
@@ -35,35 +35,35 @@ use super::ring::{self, Direction, Ring};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Franklin {
     ring: Ring,
-    /// What decides.
+    /// Rank, which decides the election.
     rank: Rank,
-    /// The latest election that this process has heard of, 0 before the first.
+    /// Number of the latest known election, 0 before the first.
     election: u32,
-    /// Where it stands in `election`.
+    /// State of this process in that election.
     phase: Phase,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
-    /// No election is under way here.
+    /// No election is in progress.
     Settled,
-    /// Larger than all it has heard of so far.
+    /// Larger than all ranks received so far.
     Active {
-        /// Counted from 1.
+        /// Sequence number, from 1.
         phase: u32,
-        /// The ranks of both neighbours in this phase.
+        /// Ranks of both neighbours in this phase.
         now: Sides,
-        /// The same in the next phase, where they are ahead of us.
+        /// Ranks of neighbours that are already in the next phase.
         next: Sides,
     },
-    /// Beaten: only passes on.
+    /// Beaten; only forwards messages.
     Passive {
-        /// The phase in which it was beaten.
+        /// Phase in which it became passive.
         since: u32,
     },
 }
 
-/// What has come in each direction.
+/// Ranks received from each direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Sides {
     clockwise: Option<Rank>,
@@ -79,26 +79,26 @@ impl Sides {
     }
 }
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "I am still in: are you larger?"
+    /// Rank of an active process.
     Bid {
-        /// Which election this belongs to.
+        /// Number of the election.
         election: u32,
-        /// The sender's phase.
+        /// Phase of the sender.
         phase: u32,
-        /// The sender's rank.
+        /// Rank of the sender.
         rank: Rank,
-        /// Where it travels.
+        /// Direction of travel.
         direction: Direction,
     },
-    /// "This one is left: it leads."
+    /// Announces the leader, the only active process left.
     Elected {
-        /// Which election this belongs to.
+        /// Number of the election.
         election: u32,
-        /// Who won.
+        /// The elected leader.
         leader: ProcessId,
     },
 }
@@ -124,7 +124,7 @@ impl Protocol for Franklin {
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
         match command {
             Command::Elect if self.phase == Phase::Settled => self.start(self.election + 1, fx),
-            // The largest rank leads by definition: it cannot step down and stay.
+            // The largest rank leads by definition, so it cannot resign while it is up.
             Command::Elect | Command::Resign => {}
         }
     }
@@ -147,7 +147,7 @@ impl Protocol for Franklin {
                             next.of(direction).get_or_insert(rank);
                         }
                     }
-                    // A copy of one that we have had.
+                    // A duplicate.
                     Phase::Passive { since } if election == self.election && phase <= *since => {}
                     _ => fx.send(direction.neighbour(self.ring), message),
                 }
@@ -164,17 +164,17 @@ impl Protocol for Franklin {
 }
 
 impl Franklin {
-    /// Wakes up, in the first phase.
+    /// Joins an election, in its first phase.
     fn start(&mut self, election: u32, fx: &mut impl Effects<Self>) {
         self.election = election;
         if self.ring.is_alone() {
             return self.settle(election, self.ring.me(), fx);
         }
-        self.bid(1, Sides::default(), fx);
+        self.start_phase(1, Sides::default(), fx);
     }
 
-    /// Begins a phase, in which some may have spoken already.
-    fn bid(&mut self, phase: u32, now: Sides, fx: &mut impl Effects<Self>) {
+    /// Starts a phase, for which some ranks may have arrived already.
+    fn start_phase(&mut self, phase: u32, now: Sides, fx: &mut impl Effects<Self>) {
         self.phase = Phase::Active { phase, now, next: Sides::default() };
         for direction in Direction::BOTH {
             self.send_bid(phase, self.rank, direction, fx);
@@ -186,13 +186,13 @@ impl Franklin {
         fx.send(direction.neighbour(self.ring), bid);
     }
 
-    /// Once both neighbours have spoken: goes on, or is beaten.
+    /// Survives or becomes passive, once both neighbours' ranks are known.
     fn compare(&mut self, fx: &mut impl Effects<Self>) {
         while let Phase::Active { phase, now, mut next } = self.phase
             && let (Some(one), Some(other)) = (now.clockwise, now.counterclockwise)
         {
             if self.rank > one.max(other) {
-                self.bid(phase + 1, next, fx);
+                self.start_phase(phase + 1, next, fx);
                 continue;
             }
             self.phase = Phase::Passive { since: phase };
@@ -204,7 +204,7 @@ impl Franklin {
         }
     }
 
-    /// Our own rank has come round; it will from the other side as well, and changes nothing.
+    /// Wins: its own rank has returned. It returns from the other side as well, without effect.
     fn win(&mut self, election: u32, of: u32, fx: &mut impl Effects<Self>) {
         if let Phase::Active { phase, .. } = self.phase
             && (election, of) == (self.election, phase)
@@ -222,17 +222,18 @@ impl Franklin {
     }
 }
 
-/// How many phases there are on this ring, whoever starts: whoever hears of an election takes part.
-/// Who is larger than both its neighbours goes on, until one is left, whose bids come round.
+/// Returns the number of phases on this ring, regardless of which processes start: every process
+/// that learns of an election takes part. A process larger than both neighbours survives, until one
+/// is left, whose bids return.
 fn phases<R: Ord + Copy>(ring: &[R]) -> u64 {
     let mut active = ring.to_vec();
     let mut phases = 1;
     while active.len() > 1 {
         let n = active.len();
-        let goes_on = |place: &usize| {
+        let survives = |place: &usize| {
             active[*place] > active[(place + 1) % n].max(active[(place + n - 1) % n])
         };
-        active = (0..n).filter(goes_on).map(|place| active[place]).collect();
+        active = (0..n).filter(survives).map(|place| active[place]).collect();
         phases += 1;
     }
     phases
@@ -248,7 +249,7 @@ impl Algorithm for Franklin {
                 "a crash breaks the ring, and a lost message ends the election undecided; \
                  repaired-chang-roberts survives crashes",
             )
-            .and_absence(),
+            .with_initial_crashes(),
             knows: Knowledge::UNIFORM,
             topology: Topology::BidirectionalRing,
             messages: Cost::per_election(
@@ -256,25 +257,25 @@ impl Algorithm for Franklin {
                 5 * n,
                 Some(2 * n * phases + n),
             )
-            .none_alone(size),
+            .zero_if_alone(size),
             ..Card::election(
                 "franklin",
-                "whoever is larger than both its neighbours goes on",
+                "a process larger than both its neighbours survives to the next phase",
                 "Franklin, CACM 25(5), 1982",
             )
         }
     }
 
-    fn expected(config: &Config, size: u32, scene: Scene) -> Option<Expected> {
+    fn expected(config: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
         let size = ring::length(&config.absent, size);
-        let ring = ring::living(&config.ranks, &config.absent, ProcessId(0));
+        let ring = ring::live_ranks(&config.ranks, &config.absent, ProcessId(0));
         let n = u64::from(size);
         Some(match scene {
-            Scene::AllStartDrawn => {
-                Expected::new(Precision::Most, 2 * n * (u64::from(size.ilog2()) + 1) + n)
+            WorkloadKind::AllStartRandomRanks => {
+                Prediction::new(Precision::Most, 2 * n * (u64::from(size.ilog2()) + 1) + n)
             }
-            _ if size == 1 => Expected::new(Precision::Exact, 0),
-            _ => Expected::new(Precision::Exact, 2 * n * phases(&ring) + n),
+            _ if size == 1 => Prediction::new(Precision::Exact, 0),
+            _ => Prediction::new(Precision::Exact, 2 * n * phases(&ring) + n),
         })
     }
 

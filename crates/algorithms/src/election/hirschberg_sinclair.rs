@@ -1,4 +1,4 @@
-//! Hirschberg–Sinclair: candidates on a ring conquer neighbourhoods that double.
+//! Hirschberg–Sinclair: candidates on a ring probe neighbourhoods that double in size.
 //!
 //! D. S. Hirschberg, J. B. Sinclair, *Decentralized extrema-finding in circular configurations of
 //! processors*, CACM 23(11), 1980; with an announcement.
@@ -9,22 +9,22 @@
 //! | messages | O(N log N): 3N in phase 0, 2N in the last phase, N to announce |
 //! | phases | 0 … ⌈log₂ N⌉ |
 //!
-//! **Why it is right.** A probe is swallowed by the first larger process, so only the largest
-//! rank comes back to its owner from the other side: nobody else wins. It does win, since its
-//! probes are swallowed by nobody, and either come back or are replied to. Whoever swallows a
-//! probe has started too, so once anybody has started, the largest does in the end. It is cheap
-//! because a candidate of phase *k* is the largest within 2^(k − 1) on both sides: there are at
-//! most N/(2^(k − 1) + 1) of them.
+//! **Why it is right.** The first larger process swallows a probe, so only the largest rank returns
+//! to its owner from the other side: no other process wins. It does win, since its probes are never
+//! swallowed, and either return or are replied to. A process that swallows a probe starts as well,
+//! so once any process has started, the largest eventually does. It is cheap because a candidate of
+//! phase *k* is the largest within 2^(k − 1) on both sides: there are at most N/(2^(k − 1) + 1) of
+//! them.
 //!
-//! A probe's own rank is recognised before its hops are counted: with N = 2^k both happen at
-//! once. Two things go beyond the paper, which elects once: messages name the election that they
-//! belong to, so that what is left of the last one does not start the next; and a probe says in
-//! which direction it travels, which on a ring of two its sender does not tell.
+//! A process recognises its own rank before the hops are counted: with N = 2^k both happen at once.
+//! Two things go beyond the paper, which elects once. Messages carry their election, so that
+//! leftovers of the last one do not start the next. And a probe carries its direction, which the
+//! sender does not reveal on a ring of two.
 
 use alloc::sync::Arc;
 
 use tenure_core::service::election::{Command, Event};
-use tenure_core::theory::{Expected, Precision, Scene};
+use tenure_core::theory::{Precision, Prediction, WorkloadKind};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Faults, Group, Knowledge, Never, ProcessId, Protocol, Rank,
     Term, Topology, labelled,
@@ -37,62 +37,62 @@ use super::ring::{self, Direction, Ring};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HirschbergSinclair {
     ring: Ring,
-    /// What decides.
+    /// Rank, which decides the election.
     rank: Rank,
-    /// The latest election that this process has heard of, 0 before the first.
+    /// Number of the latest known election, 0 before the first.
     election: u32,
-    /// The latest election whose leader it knows.
+    /// The latest election whose leader is known.
     settled: u32,
-    /// Where it stands in `election`.
+    /// State of this process in that election.
     phase: Phase,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
-    /// Has not started, and passes on the probes of others.
+    /// Has not started, and forwards the probes of others.
     Asleep,
-    /// Has started: *candidate*, or beaten, which it does not notice.
+    /// Has started: *candidate*, or beaten without noticing.
     Candidate {
-        /// *k*: how far its probes go is 2^k.
+        /// *k*: its probes travel 2^k hops.
         phase: u8,
-        /// In which direction the one reply that has come was travelling.
+        /// Direction of the one reply that has arrived.
         replied: Option<Direction>,
     },
 }
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "Is anybody larger than this within 2^phase hops?"
+    /// Searches for a larger rank within 2^phase hops.
     Probe {
-        /// Which election this belongs to.
+        /// Number of the election.
         election: u32,
-        /// The candidate's rank.
+        /// Rank of the candidate.
         rank: Rank,
-        /// The candidate's phase.
+        /// Phase of the candidate.
         phase: u8,
-        /// *d*: how many hops this is from the candidate.
+        /// *d*: number of hops from the candidate.
         hops: u32,
-        /// Where it travels.
+        /// Direction of travel.
         direction: Direction,
     },
-    /// "On this side of you, nobody is."
+    /// There is no larger rank on this side.
     Reply {
-        /// Which election this belongs to.
+        /// Number of the election.
         election: u32,
-        /// The candidate's rank.
+        /// Rank of the candidate.
         rank: Rank,
-        /// The candidate's phase.
+        /// Phase of the candidate.
         phase: u8,
-        /// Where it travels.
+        /// Direction of travel.
         direction: Direction,
     },
-    /// "This one has come all the way round: it leads."
+    /// Announces the leader, whose rank has travelled around the ring.
     Elected {
-        /// Which election this belongs to.
+        /// Number of the election.
         election: u32,
-        /// Who won.
+        /// The elected leader.
         leader: ProcessId,
     },
 }
@@ -122,7 +122,7 @@ impl Protocol for HirschbergSinclair {
                 self.start(fx);
             }
             Command::Elect if self.phase == Phase::Asleep => self.start(fx),
-            // The largest rank leads by definition: it cannot step down and stay.
+            // The largest rank leads by definition, so it cannot resign while it is up.
             Command::Elect | Command::Resign => {}
         }
     }
@@ -130,11 +130,11 @@ impl Protocol for HirschbergSinclair {
     fn on_message(&mut self, _: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         match message {
             Message::Probe { election, rank, phase, hops, direction } => {
-                self.notice(election);
+                self.update_election(election);
                 if rank == self.rank {
                     self.win(election, fx);
                 } else if rank < self.rank {
-                    if self.is_called_to(election) {
+                    if self.should_start(election) {
                         self.start(fx);
                     }
                 } else if u64::from(hops) < reach(phase) {
@@ -142,7 +142,7 @@ impl Protocol for HirschbergSinclair {
                     let probe = Message::Probe { election, rank, phase, hops, direction };
                     fx.send(self.neighbour(direction), probe);
                 } else {
-                    let direction = direction.back();
+                    let direction = direction.opposite();
                     let reply = Message::Reply { election, rank, phase, direction };
                     fx.send(self.neighbour(direction), reply);
                 }
@@ -157,7 +157,7 @@ impl Protocol for HirschbergSinclair {
             }
             Message::Elected { leader, .. } if leader == self.ring.me() => {}
             Message::Elected { election, leader } => {
-                self.notice(election);
+                self.update_election(election);
                 self.settle(election, leader, fx);
                 fx.send(self.neighbour(Direction::Clockwise), message);
             }
@@ -173,7 +173,7 @@ impl HirschbergSinclair {
         self.probe(0, fx);
     }
 
-    /// Begins a phase: probes both ways.
+    /// Starts a phase: probes in both directions.
     fn probe(&mut self, phase: u8, fx: &mut impl Effects<Self>) {
         self.phase = Phase::Candidate { phase, replied: None };
         for direction in Direction::BOTH {
@@ -183,7 +183,8 @@ impl HirschbergSinclair {
         }
     }
 
-    /// Our probe has come all the way round; the other one will as well, and changes nothing.
+    /// Wins: its probe has travelled all the way around. The other one does as well, without
+    /// effect.
     fn win(&mut self, election: u32, fx: &mut impl Effects<Self>) {
         if election == self.election && !self.is_settled() {
             let leader = self.ring.me();
@@ -199,15 +200,15 @@ impl HirschbergSinclair {
         }
     }
 
-    /// Takes note of a later election than we knew of.
-    fn notice(&mut self, election: u32) {
+    /// Moves to a later election, if it is one.
+    fn update_election(&mut self, election: u32) {
         if election > self.election {
             self.election = election;
             self.phase = Phase::Asleep;
         }
     }
 
-    /// Counts a reply; tells whether both sides have replied.
+    /// Records a reply. Returns true if both sides have replied.
     fn receive_reply(&mut self, election: u32, of_phase: u8, direction: Direction) -> bool {
         let Phase::Candidate { phase, replied } = &mut self.phase else { return false };
         if election != self.election || of_phase != *phase {
@@ -216,8 +217,8 @@ impl HirschbergSinclair {
         *replied.get_or_insert(direction) != direction
     }
 
-    /// Whether this process must start, because somebody smaller has.
-    fn is_called_to(&self, election: u32) -> bool {
+    /// Returns true if this process must start, because a smaller one has.
+    fn should_start(&self, election: u32) -> bool {
         election == self.election && !self.is_settled() && self.phase == Phase::Asleep
     }
 
@@ -230,29 +231,30 @@ impl HirschbergSinclair {
     }
 }
 
-/// How far the probes of a phase go.
+/// Returns how far the probes of a phase travel.
 fn reach(phase: u8) -> u64 {
     1 << phase.min(63)
 }
 
-/// ⌈log₂ N⌉: the last phase.
+/// Returns ⌈log₂ N⌉: the last phase.
 fn last_phase(size: u64) -> u32 {
     u64::BITS - (size - 1).leading_zeros()
 }
 
-/// The paper's bound, with whole candidates and the exact first and last phase.
-fn most_messages(size: u64) -> u64 {
+/// Returns the paper's bound, with whole candidates and the exact first and last phase.
+fn max_messages(size: u64) -> u64 {
     3 * size + probes(size, last_phase(size)) + 2 * size + size
 }
 
-/// What the phases from 1 cost at most, this one not included.
+/// Returns an upper bound on the messages of the phases from 1 to `end`, exclusive.
 fn probes(size: u64, end: u32) -> u64 {
     (1..end).map(|k| 4 * (1 << k) * (size / ((1 << (k - 1)) + 1))).sum()
 }
 
-/// The messages when everybody starts at once on this ring: in each phase a candidate's probe goes
-/// on both sides to the next larger rank or, if that is further away, as far as the phase reaches,
-/// and is replied to; in the last it goes all the way round, and so does the announcement.
+/// Returns the number of messages if all processes of this ring start at once. In each phase a
+/// candidate's probe travels on both sides to the next larger rank or, if that is further away, the
+/// reach of the phase, and is replied to. In the last phase it travels all the way around, and so
+/// does the announcement.
 pub fn messages<R: Ord>(ring: &[R]) -> u64 {
     let n = ring.len();
     if n == 1 {
@@ -287,34 +289,37 @@ impl Algorithm for HirschbergSinclair {
                 "a crash breaks the ring, and a lost message may leave it undecided; \
                  repaired-chang-roberts survives crashes",
             )
-            .and_absence(),
+            .with_initial_crashes(),
             knows: Knowledge::UNIFORM,
             topology: Topology::BidirectionalRing,
             messages: Cost::per_election(
                 "4·2^⌈log₂N⌉ + 3N − 4 … O(N log N)",
                 least,
-                Some(most_messages(n)),
+                Some(max_messages(n)),
             )
-            .none_alone(size),
+            .zero_if_alone(size),
             ..Card::election(
                 "hirschberg-sinclair",
-                "candidates on a ring conquer neighbourhoods that double",
+                "candidates on a ring probe neighbourhoods that double in size",
                 "Hirschberg & Sinclair, CACM 23(11), 1980",
             )
         }
     }
 
-    fn expected(config: &Config, size: u32, scene: Scene) -> Option<Expected> {
+    fn expected(config: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
         let size = ring::length(&config.absent, size);
-        let ring = ring::living(&config.ranks, &config.absent, ProcessId(0));
+        let ring = ring::live_ranks(&config.ranks, &config.absent, ProcessId(0));
         let n = u64::from(size);
         match scene {
-            _ if size == 1 => Some(Expected::new(Precision::Exact, 0)),
-            Scene::AllStart => Some(Expected::new(Precision::Exact, messages(&ring))),
-            Scene::AllStartDrawn => {
-                Some(Expected::new(Precision::Most, 5 * n + probes(n, last_phase(n) + 1)))
+            _ if size == 1 => Some(Prediction::new(Precision::Exact, 0)),
+            WorkloadKind::AllStart => Some(Prediction::new(Precision::Exact, messages(&ring))),
+            WorkloadKind::AllStartRandomRanks => {
+                Some(Prediction::new(Precision::Most, 5 * n + probes(n, last_phase(n) + 1)))
             }
-            Scene::OneAtATime | Scene::Alike | Scene::OneStarts(_) | Scene::Other => None,
+            WorkloadKind::OneAtATime
+            | WorkloadKind::Alike
+            | WorkloadKind::OneStarts(_)
+            | WorkloadKind::Other => None,
         }
     }
 

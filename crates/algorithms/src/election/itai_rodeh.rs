@@ -1,4 +1,4 @@
-//! Itai–Rodeh: processes without names elect by lot, again and again until one lot is unique.
+//! Itai–Rodeh: anonymous processes elect by lot, repeatedly until one lot is unique.
 //!
 //! A. Itai, M. Rodeh, *Symmetry breaking in distributed networks*, Information and Computation
 //! 88(1), 1990 (FOCS 1981); with an announcement.
@@ -9,18 +9,18 @@
 //! | messages | 2N if one starts; N + 2N − 1 or more if all do; no bound, O(N log N) on average |
 //! | rounds | no bound; finitely many with probability 1 |
 //!
-//! **Why it is right.** An active process draws a lot of 1 … N and sends a token with it round
-//! the ring. A token is taken off by an active process with a later round or, in the same round,
-//! a higher lot; whoever is passed by a token that is ahead of it gives up. A token that has
-//! gone N hops is back at its owner, which needs no name to know it. It has marked on its way
-//! whether anybody active has the same lot. If not, its owner is the only one left and leads;
-//! else all who have that lot draw again, in the next round. Nobody ahead of all others is ever
-//! beaten, so somebody is always left.
+//! **Why it is right.** An active process draws a lot of 1 … N and sends a token with it around the
+//! ring. An active process with a later round or, in the same round, a higher lot removes the
+//! token. A process passed by a token ahead of its own becomes passive. A token that has travelled
+//! N hops is back at its owner, which needs no id to recognise it. On its way the token records
+//! whether another active process has the same lot. If not, its owner is the only one left and
+//! leads; otherwise all with that lot draw again in the next round. The process ahead of all others
+//! is never beaten, so some process remains.
 //!
-//! Nothing tells equal processes apart but chance, and no process can know when it is done
-//! unless it knows N. There is no name either by which to announce the leader: others learn how
-//! far behind them on the ring it is. Tokens name their election, beyond the paper, so that what
-//! is left of the last one does not disturb the next.
+//! Only chance distinguishes identical processes, and a process can know that it is done only if it
+//! knows N. There is no id with which to announce the leader: others learn how far behind them on
+//! the ring it is. Beyond the paper, tokens carry their election, so that leftovers of the last one
+//! do not disturb the next.
 
 use core::cmp::Ordering;
 
@@ -30,56 +30,56 @@ use tenure_core::{
     Term, Topology, labelled,
 };
 
-/// One process on the ring, which is like all others.
+/// One process on the ring, identical to all others.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ItaiRodeh {
     group: Group,
-    /// The latest election that this process has heard of, 0 before the first.
+    /// Number of the latest known election, 0 before the first.
     election: u32,
-    /// Where it stands in `election`.
+    /// State of this process in that election.
     phase: Phase,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
-    /// No election is under way here.
+    /// No election is in progress.
     Settled,
     /// May still win.
     Active { lot: Lot },
-    /// Did not start, or is beaten: only passes on.
+    /// Did not start, or is beaten; only forwards messages.
     Passive,
 }
 
-/// What a process has drawn: compared by round, then by number.
+/// The lot of a process: compared by round, then by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Lot {
-    /// Counted from 1.
+    /// Sequence number, from 1.
     pub round: u32,
-    /// 1 … N.
+    /// The lot, 1 … N.
     pub number: u32,
 }
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "Somebody has drawn this."
+    /// A lot of some process.
     Token {
-        /// Which election this belongs to.
+        /// Number of the election.
         election: u32,
-        /// What was drawn.
+        /// The lot of its owner.
         lot: Lot,
-        /// How many hops this is from its owner.
+        /// Number of hops from its owner.
         hops: u32,
-        /// Whether nobody on the way has drawn the same.
+        /// True if no process on the way has the same lot.
         unique: bool,
     },
-    /// "Whoever is so many hops behind you leads."
+    /// Announces the leader by its distance.
     Elected {
-        /// Which election this belongs to.
+        /// Number of the election.
         election: u32,
-        /// How many hops.
+        /// Number of hops behind the receiver.
         distance: u32,
     },
 }
@@ -106,7 +106,7 @@ impl Protocol for ItaiRodeh {
                 self.election += 1;
                 self.draw(1, fx);
             }
-            // Whoever leads has no name that others could avoid the next time.
+            // The leader has no id that others could avoid the next time.
             Command::Elect | Command::Resign => {}
         }
     }
@@ -122,18 +122,18 @@ impl Protocol for ItaiRodeh {
                     return;
                 }
                 if hops >= self.group.size() {
-                    return self.take_back(lot, unique, fx);
+                    return self.on_own_token(lot, unique, fx);
                 }
                 let passed = |unique| Message::Token { election, lot, hops: hops + 1, unique };
                 match self.phase {
                     Phase::Settled => {}
-                    Phase::Passive => self.pass_on(passed(unique), fx),
+                    Phase::Passive => self.forward(passed(unique), fx),
                     Phase::Active { lot: own } => match lot.cmp(&own) {
                         Ordering::Greater => {
                             self.phase = Phase::Passive;
-                            self.pass_on(passed(unique), fx);
+                            self.forward(passed(unique), fx);
                         }
-                        Ordering::Equal => self.pass_on(passed(false), fx),
+                        Ordering::Equal => self.forward(passed(false), fx),
                         Ordering::Less => {}
                     },
                 }
@@ -142,7 +142,7 @@ impl Protocol for ItaiRodeh {
                 let known = election == self.election && self.phase == Phase::Settled;
                 if election >= self.election && !known {
                     self.settle(election, distance, fx);
-                    self.pass_on(Message::Elected { election, distance: distance + 1 }, fx);
+                    self.forward(Message::Elected { election, distance: distance + 1 }, fx);
                 }
             }
         }
@@ -150,7 +150,7 @@ impl Protocol for ItaiRodeh {
 }
 
 impl ItaiRodeh {
-    /// Begins a round.
+    /// Starts a round.
     fn draw(&mut self, round: u32, fx: &mut impl Effects<Self>) {
         let size = self.group.size();
         if size == 1 {
@@ -159,24 +159,24 @@ impl ItaiRodeh {
         let lot = Lot { round, number: 1 + fx.choose(size) };
         self.phase = Phase::Active { lot };
         let election = self.election;
-        self.pass_on(Message::Token { election, lot, hops: 1, unique: true }, fx);
+        self.forward(Message::Token { election, lot, hops: 1, unique: true }, fx);
     }
 
-    /// Our own token has come round.
-    fn take_back(&mut self, lot: Lot, unique: bool, fx: &mut impl Effects<Self>) {
+    /// Handles its own token, which has travelled all the way around.
+    fn on_own_token(&mut self, lot: Lot, unique: bool, fx: &mut impl Effects<Self>) {
         if self.phase != (Phase::Active { lot }) {
             return;
         }
         if unique {
             self.settle(self.election, 0, fx);
-            self.pass_on(Message::Elected { election: self.election, distance: 1 }, fx);
+            self.forward(Message::Elected { election: self.election, distance: 1 }, fx);
         } else {
             self.draw(lot.round + 1, fx);
         }
     }
 
-    /// Takes the process so far behind us for the leader. The number by which the user knows it
-    /// is counted from our own: it did not travel.
+    /// Accepts the process this far behind as the leader. The id for the user is counted from this
+    /// process's own; it is not part of any message.
     fn settle(&mut self, election: u32, distance: u32, fx: &mut impl Effects<Self>) {
         self.election = election;
         self.phase = Phase::Settled;
@@ -185,7 +185,7 @@ impl ItaiRodeh {
         fx.emit(Event::Elected { leader, term: Term { number: u64::from(election), leader } });
     }
 
-    fn pass_on(&self, message: Message, fx: &mut impl Effects<Self>) {
+    fn forward(&self, message: Message, fx: &mut impl Effects<Self>) {
         fx.send(self.group.successor(), message);
     }
 }
@@ -196,22 +196,22 @@ impl Algorithm for ItaiRodeh {
         Card {
             faults: Faults::duplication(
                 "a crash breaks the ring, and a lost message ends the election undecided; \
-                 processes with names elect by repaired-chang-roberts",
+                 processes with ids elect by repaired-chang-roberts",
             ),
             topology: Topology::UnidirectionalRing,
             knows: Knowledge::ANONYMOUS,
             messages: Cost::per_election("2N … no bound; O(N log N) on average", 2 * n, None)
-                .none_alone(size),
+                .zero_if_alone(size),
             promises: [Property::Agreement, Property::Progress].into(),
             ..Card::election(
                 "itai-rodeh",
-                "processes without names elect by lot",
+                "anonymous processes elect by lot",
                 "Itai & Rodeh, Information and Computation 88(1), 1990",
             )
         }
     }
 
-    /// The rounds are what grows without end.
+    /// Returns the round, which grows without bound.
     fn highest_term(&self) -> u64 {
         match self.phase {
             Phase::Active { lot } => u64::from(lot.round),

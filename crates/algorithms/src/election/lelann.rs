@@ -1,29 +1,29 @@
-//! LeLann: on a ring, everybody hears of everybody, and all decide on the largest.
+//! LeLann: on a ring, every process receives all ranks and chooses the largest.
 //!
 //! G. Le Lann, *Distributed systems: towards a formal approach*, IFIP Congress, 1977.
 //!
 //! | | |
 //! |---|---|
 //! | assumes | a ring, first-in-first-out, distinct ranks, no crash during an election |
-//! | messages | N², whoever starts; no announcement |
-//! | | N more for a process that comes back and asks who leads |
+//! | messages | N², for any initiators; no announcement |
+//! | | N more for a restarted process that asks for the leader |
 //! | time | N hops if all start at once, at most 2N − 1 if one starts |
 //!
-//! **Why it is right.** A process sends its own rank before it passes on the first rank of
-//! another. Channels keep that order, so on its lap a rank drives everybody else's before it:
-//! when it comes back to its owner, the ranks of all others have come by. All who decide have
-//! therefore compared the same ranks. Each rank travels N hops and is taken off by its owner.
-//! To pass on first and send one's own rank second breaks the first step of this argument.
+//! **Why it is right.** A process sends its own rank before it forwards the first rank of another.
+//! Channels keep that order, so a rank drives all other ranks before it around the ring: when it
+//! returns to its owner, the ranks of all others have passed. So all processes that decide have
+//! compared the same ranks. Each rank travels N hops and is removed by its owner. Forwarding first
+//! and sending the own rank second breaks the first step of this argument.
 //!
-//! Of the paper's list of active processes only the largest is kept, since nothing else is
-//! asked of it. Two things go beyond the paper: messages name the election that they belong to,
-//! so that a copy of an old one starts nothing; and the number of the last election is saved,
-//! so that a process that comes back does not start one that is over for the others.
+//! Only the largest entry of the paper's list of active processes is kept, since nothing else is
+//! needed. Two things go beyond the paper. Messages carry their election, so that an old copy
+//! starts nothing. And the number of the last election is saved, so that a restarted process does
+//! not start one that has ended for the others.
 
 use alloc::sync::Arc;
 
 use tenure_core::service::election::{Command, Event};
-use tenure_core::theory::{Expected, Precision, Scene, Theory};
+use tenure_core::theory::{Precision, Prediction, Theory, WorkloadKind};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Faults, Group, Knowledge, Never, Order, ProcessId, ProcessSet,
     Protocol, Rank, Term, Topology, labelled,
@@ -31,7 +31,8 @@ use tenure_core::{
 
 use super::ring::{self, Candidate, Ring};
 use crate::Variants;
-use crate::catalogue::{Configured, Parameters, Unknown};
+use crate::catalogue_error::CatalogueError;
+use crate::parameters::{Configured, Parameters};
 use crate::variants::switches;
 
 /// One process on the ring.
@@ -39,84 +40,84 @@ use crate::variants::switches;
 pub struct LeLann {
     ring: Ring,
     variants: Variants<Switch>,
-    /// What decides.
+    /// Rank, which decides the election.
     rank: Rank,
-    /// The latest election that this process has heard of, 0 before the first.
+    /// Number of the latest known election, 0 before the first.
     election: u32,
-    /// Where it stands in `election`.
+    /// State of this process in that election.
     phase: Phase,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
-    /// Knows of no leader: nobody has started yet, or it has just come back.
+    /// Knows no leader: no process has started, or it has just restarted.
     Unaware,
-    /// Has sent its own rank, which is still on its lap.
+    /// Has sent its own rank, which is still travelling.
     Participant {
-        /// The largest of the *list*.
+        /// The largest entry of the *list*.
         largest: Candidate,
     },
-    /// Its own rank has come back.
+    /// Its own rank has returned.
     Decided { leader: ProcessId },
 }
 
-/// How an election ended.
+/// Result of an election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Outcome {
-    /// Which election it was.
+    /// Number of the election.
     pub election: u32,
-    /// Who won.
+    /// The elected leader.
     pub leader: ProcessId,
 }
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "This one takes part."
+    /// Rank of a participant, travelling around.
     Elect {
-        /// Which election this belongs to.
+        /// Number of the election.
         election: u32,
-        /// Who takes part.
+        /// The participating process.
         candidate: Candidate,
     },
-    /// "I have come back: who leads?"
+    /// Sent after a restart: asks for the leader.
     Query {
-        /// Who asks.
+        /// The process that asks.
         asker: ProcessId,
-        /// The answer of the first on the way who knew.
+        /// Result known to the first process on the way.
         known: Option<Outcome>,
     },
 }
 
 labelled!(Message, Election, Elect => "elect", Query => "query");
 
-/// What is fixed for life.
+/// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// By place on the ring, clockwise, the direction of messages. All different.
+    /// Distinct ranks in the order of the ring, clockwise, the direction of messages.
     pub ranks: Arc<[Rank]>,
-    /// Who had failed before the ring was formed: it is a ring of the others.
+    /// Processes that failed before the ring was formed and are not on it.
     pub absent: ProcessSet,
-    /// Which variants are switched on.
+    /// Variants that are switched on.
     pub variants: Variants<Switch>,
 }
 
 impl Config {
-    /// Plain ids as ranks, in the order of the ring.
+    /// Returns plain ids as ranks, in the order of the ring.
     pub fn plain(size: u32) -> Self {
         Config::of(ring::plain(size), Variants::none())
     }
 
-    /// These ranks and variants, and nobody has failed.
+    /// Returns a configuration with these ranks and variants, and no failed process.
     pub fn of(ranks: Arc<[Rank]>, variants: Variants<Switch>) -> Self {
         Config { ranks, absent: ProcessSet::new(), variants }
     }
 }
 
 impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
+    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let (ranks, absent) = (parameters.ranks.clone(), parameters.absent.clone());
         Ok(Config { ranks, absent, variants: parameters.variants()? })
     }
@@ -124,7 +125,7 @@ impl Configured for Config {
 
 switches! {
     ForwardFirst = "forward-first", unsound,
-        "the first rank of another is passed on before the own one is sent, not after"
+        "the first rank of another is forwarded before the own one is sent, not after"
         => "7-LL", "-n 3 --initiators 1";
 }
 
@@ -134,7 +135,7 @@ impl Protocol for LeLann {
     type Event = Event;
     type Message = Message;
     type Timer = Never;
-    /// The latest election that this process has heard of.
+    /// Persists the latest known election.
     type Stable = u32;
 
     fn boot(
@@ -148,7 +149,7 @@ impl Protocol for LeLann {
         let election = stable.unwrap_or(0);
         let mut lelann = LeLann { ring, variants, rank, election, phase: Phase::Unaware };
         if stable.is_some() {
-            lelann.pass_on(Message::Query { asker: group.me(), known: None }, fx);
+            lelann.forward(Message::Query { asker: group.me(), known: None }, fx);
         }
         lelann
     }
@@ -163,7 +164,7 @@ impl Protocol for LeLann {
                 self.join(self.election + 1);
                 self.send_own(fx);
             }
-            // The largest rank leads by definition: it cannot step down and stay.
+            // The largest rank leads by definition, so it cannot resign while it is up.
             Command::Elect | Command::Resign => {}
         }
     }
@@ -182,33 +183,35 @@ impl Protocol for LeLann {
                 if joins && !forwards_first {
                     self.send_own(fx);
                 }
-                self.list(election, candidate);
-                self.pass_on(message, fx);
+                self.add_to_list(election, candidate);
+                self.forward(message, fx);
                 if joins && forwards_first {
                     self.send_own(fx);
                 }
             }
-            Message::Query { asker, known } if asker == self.ring.me() => self.learn(known, fx),
+            Message::Query { asker, known } if asker == self.ring.me() => {
+                self.on_own_query(known, fx)
+            }
             Message::Query { asker, known } => {
-                self.pass_on(Message::Query { asker, known: known.or(self.outcome()) }, fx);
+                self.forward(Message::Query { asker, known: known.or(self.outcome()) }, fx);
             }
         }
     }
 }
 
 impl LeLann {
-    /// Takes part in an election, with a list of nobody but itself.
+    /// Joins an election, with only itself on the list.
     fn join(&mut self, election: u32) {
         self.election = election;
         self.phase = Phase::Participant { largest: self.own() };
     }
 
     fn send_own(&mut self, fx: &mut impl Effects<Self>) {
-        self.pass_on(Message::Elect { election: self.election, candidate: self.own() }, fx);
+        self.forward(Message::Elect { election: self.election, candidate: self.own() }, fx);
     }
 
-    /// Puts somebody on the list.
-    fn list(&mut self, of: u32, candidate: Candidate) {
+    /// Adds a candidate to the list.
+    fn add_to_list(&mut self, of: u32, candidate: Candidate) {
         if let Phase::Participant { largest } = &mut self.phase
             && of == self.election
         {
@@ -216,27 +219,28 @@ impl LeLann {
         }
     }
 
-    /// Our own rank has come back.
+    /// Decides: its own rank has returned.
     fn decide(&mut self, election: u32, fx: &mut impl Effects<Self>) {
         if let Phase::Participant { largest } = self.phase
             && election == self.election
         {
-            self.believe_in(largest.process, fx);
+            self.accept_leader(largest.process, fx);
         }
     }
 
-    /// Our query has come back. Whoever has joined an election meanwhile will decide itself.
-    fn learn(&mut self, known: Option<Outcome>, fx: &mut impl Effects<Self>) {
+    /// Handles the return of its query. A process that has joined an election meanwhile decides by
+    /// itself.
+    fn on_own_query(&mut self, known: Option<Outcome>, fx: &mut impl Effects<Self>) {
         if let Some(Outcome { election, leader }) = known
             && self.phase == Phase::Unaware
             && election >= self.election
         {
             self.election = election;
-            self.believe_in(leader, fx);
+            self.accept_leader(leader, fx);
         }
     }
 
-    fn believe_in(&mut self, leader: ProcessId, fx: &mut impl Effects<Self>) {
+    fn accept_leader(&mut self, leader: ProcessId, fx: &mut impl Effects<Self>) {
         self.phase = Phase::Decided { leader };
         fx.emit(Event::Elected { leader, term: Term { number: 0, leader } });
     }
@@ -245,7 +249,7 @@ impl LeLann {
         Candidate { rank: self.rank, process: self.ring.me() }
     }
 
-    /// What this process can tell who asks.
+    /// Returns the known result, for a query.
     fn outcome(&self) -> Option<Outcome> {
         match self.phase {
             Phase::Decided { leader } => Some(Outcome { election: self.election, leader }),
@@ -253,8 +257,8 @@ impl LeLann {
         }
     }
 
-    /// Sends clockwise; who is alone on the ring is its own neighbour.
-    fn pass_on(&mut self, message: Message, fx: &mut impl Effects<Self>) {
+    /// Sends clockwise. A process alone on the ring is its own neighbour.
+    fn forward(&mut self, message: Message, fx: &mut impl Effects<Self>) {
         let next = self.ring.successor();
         if next == self.ring.me() {
             self.on_message(next, message, fx);
@@ -274,23 +278,23 @@ impl Algorithm for LeLann {
                 "a crash breaks the ring, and a lost message hides a candidate from some; \
                  repaired-chang-roberts survives crashes",
             )
-            .and_absence(),
+            .with_initial_crashes(),
             knows: Knowledge::UNIFORM,
             topology: Topology::UnidirectionalRing,
-            messages: Cost::per_election("N²", n * n, Some(n * n)).none_alone(size),
+            messages: Cost::per_election("N²", n * n, Some(n * n)).zero_if_alone(size),
             theory: Some(Theory::election(size)),
             variants: Variants::<Switch>::declared(),
             ..Card::election(
                 "lelann",
-                "on a ring, everybody hears of everybody and decides on the largest",
+                "on a ring, every process receives all ranks and chooses the largest",
                 "Le Lann, IFIP Congress, 1977",
             )
         }
     }
 
-    fn expected(config: &Config, size: u32, _: Scene) -> Option<Expected> {
+    fn expected(config: &Config, size: u32, _: WorkloadKind) -> Option<Prediction> {
         let size = ring::length(&config.absent, size);
-        let all = Expected::new(Precision::Exact, u64::from(size).pow(2));
+        let all = Prediction::new(Precision::Exact, u64::from(size).pow(2));
         (size > 1).then_some(all)
     }
 

@@ -1,4 +1,4 @@
-//! Leader election: the list of its algorithms, each with its name, and a file for each.
+//! Leader election algorithms, one module each, and the list that maps names to types.
 
 pub mod bully;
 pub mod chang_roberts;

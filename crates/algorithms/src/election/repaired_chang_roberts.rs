@@ -1,35 +1,36 @@
-//! Chang–Roberts on a ring that mends itself: the largest rank of those who are left leads.
+//! Chang–Roberts on a ring that repairs itself: the largest live rank leads.
 //!
 //! E. Chang, R. Roberts, *An improved algorithm for decentralized extrema-finding in circular
-//! configurations of processes*, CACM 22(5), 1979, assume that nobody fails. Here the suspected
-//! are skipped, and elections are numbered.
+//! configurations of processes*, CACM 22(5), 1979, assume that no process fails. Here suspected
+//! processes are skipped, and elections are numbered.
 //!
 //! | | |
 //! |---|---|
 //! | assumes | asynchronous, reliable channels in any order, distinct ranks, a detector that is |
 //! | | wrong only finitely often |
 //! | messages | without a crash those of Chang–Roberts: N(N + 1)/2 + N at worst |
-//! | | 1 more for a crash that matters to nobody, else one more election |
-//! | | one more election for whoever comes back, and up to 2(N − 1) questions and answers |
+//! | | 1 more for a crash without effect on the result, else one more election |
+//! | | one more election per restart, and up to 2(N − 1) queries and answers |
 //! | time | as Chang–Roberts; after the last suspicion at most 3N − 1 hops |
 //!
-//! **Why it is right.** What a process has last sent is the largest candidate of the newest term
-//! that it knows of, or the leader. It passes on what is larger or newer, and nothing else; and
-//! whenever its successor changes, it sends that again, so nothing is lost with whoever died on
-//! the way. So on a ring that stays as it is, all come to know the same term and the same
-//! candidate. If that one is alive, its rank has come all the way round: nobody larger is left,
-//! and it leads. If it has crashed, its rank is an *orphan*. Either somebody suspects it after
-//! having passed it on, or it comes by for a second time at somebody who suspects it already:
-//! that one removes it and begins a new term, in which all can take part again. Messages of
-//! older terms are dropped. There are finitely many suspicions, so some term is the last.
+//! **Why it is right.** The last message of a process contains the largest candidate of the newest
+//! term that it knows, or the leader. It forwards only larger or newer ones. Whenever its successor
+//! changes it sends its last message again, so nothing is lost with a crashed process. So on a
+//! stable ring, all learn the same term and the same candidate. If that candidate is alive, its
+//! rank has travelled all the way around: no larger one is left, and it leads. If it has crashed,
+//! its rank is an *orphan*. Either a process suspects it after having forwarded it, or it passes
+//! for a second time a process that already suspects it. That process removes it and starts a new
+//! term, in which all can take part again. Messages of older terms are dropped. Suspicions are
+//! finitely many, so some term is the last.
 //!
-//! Whoever comes back has lost what it was sent meanwhile, also by whoever never noticed. It
-//! begins a term, and asks everybody whether there have been newer ones; if so, it begins a newer
-//! one still. So nobody leads twice in one term, and what was lost is void.
+//! A restarted process has lost the messages sent to it meanwhile, including those of processes
+//! that did not notice the crash. It starts a term, and asks all whether there were newer ones; if
+//! so, it starts a still newer one. So no process leads twice in one term, and lost messages are
+//! void.
 //!
-//! A leader that is suspected is not believed in until it is trusted. While a suspicion is wrong,
-//! two may lead: in different terms, or in one term in which one of them was skipped. A process
-//! that learns of both begins a newer one.
+//! A suspected leader is not accepted until it is trusted. While a suspicion is wrong, two may
+//! lead: in different terms, or in one term in which one of them was skipped. A process that learns
+//! of both starts a newer term.
 
 use alloc::sync::Arc;
 
@@ -46,62 +47,62 @@ use super::ring::{self, Candidate};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RepairedChangRoberts {
     group: Group,
-    /// *i*: what decides.
+    /// *i*: rank, which decides the election.
     own: Candidate,
-    /// The number of the newest term that this process has heard of, 0 before the first.
+    /// Number of the newest known term, 0 before the first.
     number: u64,
-    /// Where it stands in that term.
+    /// State of this process in that term.
     phase: Phase,
-    /// `elected_i`, `⊥` when `None`; of an older term while the next is under way.
+    /// `elected_i`, `⊥` when `None`; of an older term while the next is in progress.
     elected: Option<Term>,
-    /// Whom the failure detector suspects.
+    /// Processes that the failure detector suspects.
     suspected: ProcessSet,
 }
 
-/// `participant_i`, and what was sent last.
+/// `participant_i`, and the last message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
-    /// Has heard of nobody.
+    /// Has not received a candidate.
     NonParticipant,
     Participant {
-        /// The largest that it has sent, itself included.
+        /// The largest candidate that it has sent, including itself.
         largest: Candidate,
     },
     Decided {
-        /// Whose rank has come all the way round.
+        /// The leader, whose rank has travelled all the way around.
         leader: Candidate,
     },
 }
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "This is the largest rank that I have seen."
+    /// Forwards the largest rank seen so far.
     Election {
-        /// The number of the term.
+        /// Number of the term.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         number: u64,
-        /// Whose rank it is.
+        /// Owner of the rank.
         candidate: Candidate,
     },
-    /// "This one has come all the way round: it leads."
+    /// Announces the leader, whose rank has travelled around the ring.
     Elected {
-        /// The number of the term.
+        /// Number of the term.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         number: u64,
-        /// Who leads.
+        /// The elected leader.
         leader: Candidate,
     },
-    /// "I have come back and begin this term: has there been one since, or this one?"
+    /// Sent after a restart with a new term: asks for terms that are as new or newer.
     Query {
-        /// The number of the term.
+        /// Number of the term.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         number: u64,
     },
-    /// "There has."
+    /// There was such a term.
     Answer {
-        /// The number of the newest term that the sender has heard of.
+        /// Number of the newest term known to the sender.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         number: u64,
     },
@@ -110,7 +111,7 @@ pub enum Message {
 labelled!(Message, Election,
     Election => "election", Elected => "elected", Query => "query", Answer => "answer");
 
-/// What survives a crash.
+/// State that survives a crash.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stable {
@@ -124,7 +125,7 @@ impl Protocol for RepairedChangRoberts {
     type Event = Event;
     type Message = Message;
     type Timer = Never;
-    /// The number of the newest term: nobody takes part in one twice, not even across a crash.
+    /// Persists the newest term, so that no process takes part in one twice, even across a crash.
     type Stable = Stable;
 
     fn boot(
@@ -144,7 +145,7 @@ impl Protocol for RepairedChangRoberts {
         };
         if stable.is_some() {
             fx.broadcast(&group.peers(), Message::Query { number: ring.number + 1 });
-            ring.begin(fx);
+            ring.start_term(fx);
         }
         ring
     }
@@ -155,15 +156,17 @@ impl Protocol for RepairedChangRoberts {
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
         match command {
-            Command::Elect if !matches!(self.phase, Phase::Participant { .. }) => self.begin(fx),
-            // The largest live rank leads by definition: it cannot step down and stay.
+            Command::Elect if !matches!(self.phase, Phase::Participant { .. }) => {
+                self.start_term(fx)
+            }
+            // The largest live rank leads by definition, so it cannot resign while it is up.
             Command::Elect | Command::Resign => {}
         }
     }
 
     fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         match message {
-            // Of a term that is over, or will never be.
+            // A message of an older term is dropped.
             Message::Election { number, .. } | Message::Elected { number, .. }
                 if number < self.number => {}
             Message::Election { number, candidate } => {
@@ -182,7 +185,7 @@ impl Protocol for RepairedChangRoberts {
             Message::Answer { number } => {
                 if number >= self.number {
                     self.number = number;
-                    self.begin(fx);
+                    self.start_term(fx);
                 }
             }
         }
@@ -195,31 +198,31 @@ impl Protocol for RepairedChangRoberts {
                 self.suspected.insert(peer);
                 self.depose(peer, fx);
                 if self.relies_on(peer) {
-                    self.begin(fx);
+                    self.start_term(fx);
                 } else if was_successor {
-                    self.pass_on(fx);
+                    self.send_on(fx);
                 }
             }
             Verdict::Trust => {
                 self.suspected.remove(peer);
-                self.believe(fx);
+                self.report_leader(fx);
                 if self.successor() == Some(peer) {
-                    self.pass_on(fx);
+                    self.send_on(fx);
                 }
             }
         }
     }
 }
 
-/// The election.
+/// Course of the election.
 impl RepairedChangRoberts {
-    /// Starts a term that is newer than all that we know of.
-    fn begin(&mut self, fx: &mut impl Effects<Self>) {
+    /// Starts a term that is newer than all known ones.
+    fn start_term(&mut self, fx: &mut impl Effects<Self>) {
         self.number += 1;
         self.participate(self.own, fx);
     }
 
-    /// Takes note of a newer term: whatever we said in older ones is void.
+    /// Moves to a newer term; older messages of this process are void.
     fn join(&mut self, number: u64) {
         if number > self.number {
             self.number = number;
@@ -237,10 +240,10 @@ impl RepairedChangRoberts {
                 if candidate == self.own {
                     self.decide(candidate, fx);
                 } else if self.suspects(candidate) {
-                    self.begin(fx);
+                    self.start_term(fx);
                 }
             }
-            Phase::Decided { leader } if candidate > leader => self.begin(fx),
+            Phase::Decided { leader } if candidate > leader => self.start_term(fx),
             Phase::Participant { .. } | Phase::Decided { .. } => {}
         }
     }
@@ -248,11 +251,11 @@ impl RepairedChangRoberts {
     fn on_elected(&mut self, leader: Candidate, fx: &mut impl Effects<Self>) {
         match self.phase {
             Phase::NonParticipant if leader > self.own => self.decide(leader, fx),
-            Phase::NonParticipant => self.begin(fx),
+            Phase::NonParticipant => self.start_term(fx),
             Phase::Participant { largest } if leader >= largest => self.decide(leader, fx),
             Phase::Decided { leader: known } => {
                 if leader > known || leader == known && self.suspects(leader) {
-                    self.begin(fx);
+                    self.start_term(fx);
                 }
             }
             Phase::Participant { .. } => {}
@@ -261,17 +264,17 @@ impl RepairedChangRoberts {
 
     fn participate(&mut self, largest: Candidate, fx: &mut impl Effects<Self>) {
         self.phase = Phase::Participant { largest };
-        self.pass_on(fx);
+        self.send_on(fx);
     }
 
     fn decide(&mut self, leader: Candidate, fx: &mut impl Effects<Self>) {
         self.phase = Phase::Decided { leader };
-        self.believe(fx);
-        self.pass_on(fx);
+        self.report_leader(fx);
+        self.send_on(fx);
     }
 
-    /// Tells the user of the leader of this term, unless it is known or suspected.
-    fn believe(&mut self, fx: &mut impl Effects<Self>) {
+    /// Reports the leader of this term to the user, unless it is already reported or suspected.
+    fn report_leader(&mut self, fx: &mut impl Effects<Self>) {
         let Phase::Decided { leader } = self.phase else { return };
         let term = Term { number: self.number, leader: leader.process };
         if self.elected != Some(term) && !self.suspects(leader) {
@@ -286,7 +289,7 @@ impl RepairedChangRoberts {
         }
     }
 
-    /// Whether this process is the largest that we have sent, or leads in this term.
+    /// Returns true if this process is the largest candidate sent, or leads in this term.
     fn relies_on(&self, process: ProcessId) -> bool {
         match self.phase {
             Phase::Participant { largest: it } | Phase::Decided { leader: it } => {
@@ -297,10 +300,10 @@ impl RepairedChangRoberts {
     }
 }
 
-/// The ring.
+/// Sending along the ring.
 impl RepairedChangRoberts {
-    /// Sends what we know clockwise; who is alone on the ring is its own neighbour.
-    fn pass_on(&mut self, fx: &mut impl Effects<Self>) {
+    /// Sends the last message clockwise. A process alone on the ring is its own neighbour.
+    fn send_on(&mut self, fx: &mut impl Effects<Self>) {
         let Some(message) = self.last_sent() else { return };
         match self.successor() {
             Some(next) => fx.send(next, message),
@@ -308,7 +311,7 @@ impl RepairedChangRoberts {
         }
     }
 
-    /// What this process has sent last, if it has sent anything in this term.
+    /// Returns the last message sent in this term, if any.
     fn last_sent(&self) -> Option<Message> {
         let number = self.number;
         match self.phase {
@@ -320,7 +323,7 @@ impl RepairedChangRoberts {
         }
     }
 
-    /// The next clockwise who is not suspected.
+    /// Returns the next unsuspected process clockwise.
     fn successor(&self) -> Option<ProcessId> {
         let (me, size) = (self.group.me().0, self.group.size());
         let clockwise = (1..size).map(|step| ProcessId((me + step) % size));
@@ -344,10 +347,11 @@ impl Algorithm for RepairedChangRoberts {
             },
             detection: Detection::EventuallyPerfect,
             messages: Cost::per_election("2N … N(N+1)/2 + N", 2 * n, Some(n * (n + 1) / 2 + n))
-                .none_alone(size),
+                .zero_if_alone(size),
             ..Card::election(
                 "repaired-chang-roberts",
-                "on a ring that skips the suspected, only the largest live rank comes round",
+                "on a ring that skips suspected processes, only the largest live rank travels \
+                 around",
                 "after Chang & Roberts, CACM 22(5), 1979",
             )
         }
@@ -357,7 +361,7 @@ impl Algorithm for RepairedChangRoberts {
         Config { ranks, ..config.clone() }
     }
 
-    /// The number of the newest term.
+    /// Returns the number of the newest known term.
     fn highest_term(&self) -> u64 {
         self.number
     }

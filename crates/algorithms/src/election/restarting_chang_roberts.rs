@@ -1,34 +1,34 @@
-//! Chang–Roberts whose initiator waits, and starts again: lost messages cost an attempt each.
+//! Chang–Roberts with retries: the initiator restarts the election after lost messages.
 //!
 //! E. Chang, R. Roberts, *An improved algorithm for decentralized extrema-finding in circular
-//! configurations of processes*, CACM 22(5), 1979, assume that no message is lost. Here whoever
-//! started an election starts it again when nothing comes of it, as textbooks propose.
+//! configurations of processes*, CACM 22(5), 1979, assume that no message is lost. Here the
+//! initiator starts the election again when it brings no result, as textbooks propose.
 //!
 //! | | |
 //! |---|---|
-//! | assumes | a ring, distinct ranks, a lap that takes less than the patience in the end |
+//! | assumes | a ring, distinct ranks, a lap shorter than the restart timeout in the end |
 //! | messages | those of Chang–Roberts if nothing is lost, as many again for each attempt |
-//! | time | as Chang–Roberts; after a loss at most the patience longer for each attempt |
+//! | time | as Chang–Roberts; after a loss one restart timeout more for each attempt |
 //!
-//! **Why it is right.** Attempts are numbered, and whoever hears of a newer one forgets what it has
-//! said in older ones: without a number, the participants of the first attempt would swallow the
-//! second. Within one attempt it is Chang–Roberts, so the largest rank alone can come all the way
-//! round, whatever is lost, repeated or overtaken; and whoever knows the end of an attempt takes no
-//! part in it any more. As long as somebody on the ring does not know the end, somebody waits:
-//! whoever started the newest attempt, until it knows who leads, and then the leader, until its
-//! announcement has come back. Who waits in vain begins a new attempt, or announces again. If some
-//! attempt loses nothing and is not cut short, it is the last.
+//! **Why it is right.** Attempts are numbered, and a process that learns of a newer one forgets
+//! older ones: without numbers, the participants of the first attempt would swallow the second.
+//! Within one attempt it is Chang–Roberts, so only the largest rank can travel all the way around,
+//! despite losses, duplicates and reordering. A process that knows the result of an attempt takes
+//! no further part in it. As long as a process on the ring does not know the result, another one
+//! waits: the initiator of the newest attempt until it knows the leader, and then the leader until
+//! its announcement returns. When its timeout fires, it starts a new attempt or announces again. If
+//! some attempt loses no message and is not cut short, it is the last.
 //!
-//! A process that crashes and comes back has lost what it was to pass on, like any lost message:
-//! it begins an attempt of its own, newer than all that it had saved. One that stays away leaves a
-//! gap which no attempt crosses: for that, see the repaired ring.
+//! A restarted process has lost the messages that it should have forwarded, like any lost message:
+//! it starts a new attempt, newer than all that it had saved. A process that stays down leaves a
+//! gap which no attempt crosses; see the repaired ring.
 
 use alloc::sync::Arc;
 use alloc::vec;
 use core::cmp::Ordering;
 
 use tenure_core::service::election::{Command, Event};
-use tenure_core::theory::{Expected, Scene};
+use tenure_core::theory::{Prediction, WorkloadKind};
 use tenure_core::{
     Algorithm, Card, Cost, Delay, Effects, Faults, Group, ProcessId, ProcessSet, Protocol, Rank,
     Term, Timeout, Timing, Topology, labelled,
@@ -37,7 +37,8 @@ use tenure_core::{
 use super::chang_roberts;
 use super::ring::{self, Candidate, Ring};
 use crate::Variants;
-use crate::catalogue::{Configured, Parameters, Unknown};
+use crate::catalogue_error::CatalogueError;
+use crate::parameters::{Configured, Parameters};
 use crate::variants::switches;
 
 /// One process on the ring.
@@ -45,62 +46,62 @@ use crate::variants::switches;
 pub struct RestartingChangRoberts {
     ring: Ring,
     variants: Variants<Switch>,
-    /// *i*: what decides.
+    /// *i*: rank, which decides the election.
     rank: Rank,
-    /// How long who waits is patient.
-    patience: Delay,
-    /// The newest attempt that this process has heard of, 0 before the first.
+    /// Time to wait for a result.
+    restart_timeout: Delay,
+    /// Number of the newest known attempt, 0 before the first.
     number: u64,
-    /// Where it stands in that attempt.
+    /// State of this process in that attempt.
     phase: Phase,
 }
 
-/// `participant_i`, and who waits.
+/// `participant_i`, and whether it waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     NonParticipant,
     Participant {
-        /// Whether its user has started an election, and it waits for the end.
-        waits: bool,
+        /// True if its user has started an election and it waits for the result.
+        is_waiting: bool,
     },
-    /// Leads, and waits for its announcement to come back.
+    /// Leads, and waits for its announcement to return.
     Announcing,
-    /// Knows who leads.
+    /// Knows the leader.
     Decided,
 }
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "This is the largest rank that I have seen."
+    /// Forwards the largest rank seen so far.
     Election {
-        /// The attempt.
+        /// Number of the attempt.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         number: u64,
-        /// The rank.
+        /// The forwarded rank.
         rank: Rank,
     },
-    /// "This one has come all the way round: it leads."
+    /// Announces the leader, whose rank has travelled around the ring.
     Elected {
-        /// The attempt.
+        /// Number of the attempt.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         number: u64,
-        /// Who leads.
+        /// The elected leader.
         leader: Candidate,
     },
 }
 
 labelled!(Message, Election, Election => "election", Elected => "elected");
 
-/// The only timer.
+/// Timer of this algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
     /// The ring has had time for an election.
-    Patience,
+    Restart,
 }
 
-/// What survives a crash.
+/// State that survives a crash.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stable {
@@ -108,37 +109,38 @@ pub struct Stable {
     number: u64,
 }
 
-/// What is fixed for life.
+/// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// By place on the ring, clockwise, the direction of messages. All different.
+    /// Distinct ranks in the order of the ring, clockwise, the direction of messages.
     pub ranks: Arc<[Rank]>,
-    /// Who had failed before the ring was formed: it is a ring of the others.
+    /// Processes that failed before the ring was formed and are not on it.
     pub absent: ProcessSet,
-    /// How long who waits is patient: longer than 3N messages take.
-    pub patience: Delay,
-    /// Which variants are switched on.
+    /// Time to wait for a result: longer than 3N messages take.
+    pub restart_timeout: Delay,
+    /// Variants that are switched on.
     pub variants: Variants<Switch>,
 }
 
 impl Config {
-    /// These ranks where a message takes at most `delay` ticks; nobody has failed.
+    /// Returns a configuration with these ranks, for messages that take at most `delay` ticks, and
+    /// no failed process.
     pub fn of(ranks: Arc<[Rank]>, delay: u64) -> Self {
-        let patience = Delay::ticks((3 * ranks.len() as u64 + 1) * delay);
-        Config { ranks, absent: ProcessSet::new(), patience, variants: Variants::none() }
+        let restart_timeout = Delay::ticks((3 * ranks.len() as u64 + 1) * delay);
+        Config { ranks, absent: ProcessSet::new(), restart_timeout, variants: Variants::none() }
     }
 }
 
-/// The name of the timeout on the command line.
+/// Name of the timeout on the command line.
 const RESTART: &str = "restart";
 
 impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
+    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let config = Config::of(parameters.ranks.clone(), parameters.delay);
         Ok(Config {
             absent: parameters.absent.clone(),
             variants: parameters.variants()?,
-            patience: parameters.timeout(RESTART, config.patience),
+            restart_timeout: parameters.timeout(RESTART, config.restart_timeout),
             ..config
         })
     }
@@ -146,7 +148,7 @@ impl Configured for Config {
 
 switches! {
     Unnumbered = "unnumbered", unsound,
-        "all attempts have the same number: whoever took part in the first swallows the second"
+        "all attempts have the same number: participants of the first swallow the second"
         => "", "-n 3 --initiators 1 --lose 1";
 }
 
@@ -156,7 +158,8 @@ impl Protocol for RestartingChangRoberts {
     type Event = Event;
     type Message = Message;
     type Timer = Timer;
-    /// The number of the newest attempt: nobody takes part in one twice, not even across a crash.
+    /// Persists the newest attempt, so that no process takes part in one twice, even across a
+    /// crash.
     type Stable = Stable;
 
     fn boot(
@@ -169,12 +172,12 @@ impl Protocol for RestartingChangRoberts {
             ring: Ring::without(&config.absent, group),
             variants: config.variants,
             rank: ring::rank(&config.ranks, group),
-            patience: config.patience,
+            restart_timeout: config.restart_timeout,
             number: stable.as_ref().map_or(0, |stable| stable.number),
             phase: Phase::NonParticipant,
         };
         if stable.is_some() {
-            process.begin(fx);
+            process.start_attempt(fx);
         }
         process
     }
@@ -186,9 +189,9 @@ impl Protocol for RestartingChangRoberts {
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
         match (command, self.phase) {
             (Command::Elect, Phase::Participant { .. }) => self.wait(fx),
-            // Whoever leads was told so before it was asked, and is told again.
-            (Command::Elect, _) => self.begin(fx),
-            // The largest rank leads by definition: it cannot step down and stay.
+            // The leader was reported before the command, and is reported again.
+            (Command::Elect, _) => self.start_attempt(fx),
+            // The largest rank leads by definition, so it cannot resign while it is up.
             (Command::Resign, _) => {}
         }
     }
@@ -196,7 +199,7 @@ impl Protocol for RestartingChangRoberts {
     fn on_message(&mut self, _: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         let (Message::Election { number, .. } | Message::Elected { number, .. }) = message;
         if number < self.number {
-            // Of an attempt that was given up.
+            // A message of an abandoned attempt.
             return;
         }
         if number > self.number {
@@ -207,23 +210,23 @@ impl Protocol for RestartingChangRoberts {
             Message::Elected { leader, .. } if leader == self.own() => {
                 if self.phase == Phase::Announcing {
                     self.phase = Phase::Decided;
-                    fx.cancel_timer(Timer::Patience);
+                    fx.cancel_timer(Timer::Restart);
                 }
             }
             Message::Elected { leader, .. } => {
                 if self.phase != Phase::Decided {
-                    fx.cancel_timer(Timer::Patience);
+                    fx.cancel_timer(Timer::Restart);
                     self.phase = Phase::Decided;
-                    self.believe_in(leader, fx);
+                    self.report_leader(leader, fx);
                 }
-                self.pass_on(message, fx);
+                self.forward(message, fx);
             }
         }
     }
 
-    fn on_timer(&mut self, Timer::Patience: Timer, fx: &mut impl Effects<Self>) {
+    fn on_timer(&mut self, Timer::Restart: Timer, fx: &mut impl Effects<Self>) {
         match self.phase {
-            Phase::Participant { .. } => self.begin(fx),
+            Phase::Participant { .. } => self.start_attempt(fx),
             Phase::Announcing => self.announce(fx),
             Phase::NonParticipant | Phase::Decided => {}
         }
@@ -231,8 +234,8 @@ impl Protocol for RestartingChangRoberts {
 }
 
 impl RestartingChangRoberts {
-    /// Starts an attempt that is newer than all that we know of.
-    fn begin(&mut self, fx: &mut impl Effects<Self>) {
+    /// Starts an attempt that is newer than all known ones.
+    fn start_attempt(&mut self, fx: &mut impl Effects<Self>) {
         if !self.variants.has(Switch::Unnumbered) || self.number == 0 {
             self.number += 1;
         }
@@ -240,17 +243,17 @@ impl RestartingChangRoberts {
         self.send_own(fx);
     }
 
-    /// Takes part, and waits for the end.
+    /// Takes part, and waits for the result.
     fn wait(&mut self, fx: &mut impl Effects<Self>) {
-        self.phase = Phase::Participant { waits: true };
-        fx.set_timer(Timer::Patience, self.patience);
+        self.phase = Phase::Participant { is_waiting: true };
+        fx.set_timer(Timer::Restart, self.restart_timeout);
     }
 
-    /// Takes note of a newer attempt, for whose end whoever began it waits.
+    /// Moves to a newer attempt, whose initiator waits for its result.
     fn join(&mut self, number: u64, fx: &mut impl Effects<Self>) {
         self.number = number;
         self.phase = Phase::NonParticipant;
-        fx.cancel_timer(Timer::Patience);
+        fx.cancel_timer(Timer::Restart);
     }
 
     fn on_election(&mut self, rank: Rank, message: Message, fx: &mut impl Effects<Self>) {
@@ -259,17 +262,17 @@ impl RestartingChangRoberts {
             (_, Phase::Announcing | Phase::Decided) => {}
             (Ordering::Greater, _) => {
                 if !takes_part {
-                    self.phase = Phase::Participant { waits: false };
+                    self.phase = Phase::Participant { is_waiting: false };
                 }
-                self.pass_on(message, fx);
+                self.forward(message, fx);
             }
             (Ordering::Less, Phase::NonParticipant) => {
-                self.phase = Phase::Participant { waits: false };
+                self.phase = Phase::Participant { is_waiting: false };
                 self.send_own(fx);
             }
             (Ordering::Equal, _) => {
                 self.phase = Phase::Announcing;
-                self.believe_in(self.own(), fx);
+                self.report_leader(self.own(), fx);
                 self.announce(fx);
             }
             (Ordering::Less, Phase::Participant { .. }) => {}
@@ -277,15 +280,15 @@ impl RestartingChangRoberts {
     }
 
     fn send_own(&mut self, fx: &mut impl Effects<Self>) {
-        self.pass_on(Message::Election { number: self.number, rank: self.rank }, fx);
+        self.forward(Message::Election { number: self.number, rank: self.rank }, fx);
     }
 
     fn announce(&mut self, fx: &mut impl Effects<Self>) {
-        fx.set_timer(Timer::Patience, self.patience);
-        self.pass_on(Message::Elected { number: self.number, leader: self.own() }, fx);
+        fx.set_timer(Timer::Restart, self.restart_timeout);
+        self.forward(Message::Elected { number: self.number, leader: self.own() }, fx);
     }
 
-    fn believe_in(&self, leader: Candidate, fx: &mut impl Effects<Self>) {
+    fn report_leader(&self, leader: Candidate, fx: &mut impl Effects<Self>) {
         let leader = leader.process;
         fx.emit(Event::Elected { leader, term: Term { number: self.number, leader } });
     }
@@ -294,8 +297,8 @@ impl RestartingChangRoberts {
         Candidate { rank: self.rank, process: self.ring.me() }
     }
 
-    /// Sends clockwise; who is alone on the ring is its own neighbour.
-    fn pass_on(&mut self, message: Message, fx: &mut impl Effects<Self>) {
+    /// Sends clockwise. A process alone on the ring is its own neighbour.
+    fn forward(&mut self, message: Message, fx: &mut impl Effects<Self>) {
         let next = self.ring.successor();
         if self.ring.is_alone() {
             self.on_message(next, message, fx);
@@ -317,25 +320,25 @@ impl Algorithm for RestartingChangRoberts {
                     "a crash breaks the ring; repaired-chang-roberts survives crashes",
                 )
             }
-            .and_absence(),
+            .with_initial_crashes(),
             topology: Topology::UnidirectionalRing,
             messages: Cost::per_election("2N … N(N+1)/2 + N, more when restarted", 2 * n, None)
-                .none_alone(size),
+                .zero_if_alone(size),
             timeouts: vec![Timeout::new(
                 RESTART,
-                "without a leader for so long, a process that waits starts again",
-                config.patience,
+                "time without a leader after which a waiting process starts again",
+                config.restart_timeout,
             )],
             variants: Variants::<Switch>::declared(),
             ..Card::election(
                 "restarting-chang-roberts",
-                "on a ring that loses messages, whoever started an election starts it again",
+                "on a ring that loses messages, the initiator starts the election again",
                 "after Chang & Roberts, CACM 22(5), 1979",
             )
         }
     }
 
-    fn expected(config: &Config, size: u32, scene: Scene) -> Option<Expected> {
+    fn expected(config: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
         let plain = chang_roberts::Config {
             absent: config.absent.clone(),
             ..chang_roberts::Config::of(config.ranks.clone(), Variants::none())
@@ -347,7 +350,7 @@ impl Algorithm for RestartingChangRoberts {
         Config { ranks, ..config.clone() }
     }
 
-    /// The number of the newest attempt.
+    /// Returns the number of the newest known attempt.
     fn highest_term(&self) -> u64 {
         self.number
     }

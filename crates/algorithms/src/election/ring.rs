@@ -1,41 +1,42 @@
-//! What elections on rings have in common.
+//! Shared parts of elections on rings.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use tenure_core::{Group, ProcessId, ProcessSet, Rank};
 
-use crate::catalogue::{Configured, Parameters, Unknown};
+use crate::catalogue_error::CatalogueError;
+use crate::parameters::{Configured, Parameters};
 
-/// What is fixed for life, where that is the ranks.
+/// Configuration of one process, for algorithms configured by ranks only.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// By place on the ring, clockwise. All different.
+    /// Distinct ranks in the order of the ring, clockwise.
     pub ranks: Arc<[Rank]>,
-    /// Who had failed before the ring was formed: it is a ring of the others.
+    /// Processes that failed before the ring was formed and are not on it.
     pub absent: ProcessSet,
 }
 
 impl Config {
-    /// Plain ids as ranks, in the order of the ring.
+    /// Returns plain ids as ranks, in the order of the ring.
     pub fn plain(size: u32) -> Self {
         Config::of(plain(size))
     }
 
-    /// These ranks, and nobody has failed.
+    /// Returns a configuration with these ranks, and no failed process.
     pub fn of(ranks: Arc<[Rank]>) -> Self {
         Config { ranks, absent: ProcessSet::new() }
     }
 }
 
 impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
+    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
         parameters.no_variants()?;
         Ok(Config { ranks: parameters.ranks.clone(), absent: parameters.absent.clone() })
     }
 }
 
-/// The ring as a process on it sees it: its neighbours, and not how many there are.
+/// The ring as seen by one process: its neighbours, without its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Ring {
     me: ProcessId,
@@ -44,69 +45,70 @@ pub(super) struct Ring {
 }
 
 impl Ring {
-    /// The ring of those who had not failed before it was formed.
+    /// Returns the ring of the processes that had not failed before it was formed.
     pub(super) fn without(absent: &ProcessSet, group: Group) -> Self {
         let (me, size) = (group.me(), group.size());
         let is_on_it = |place: &ProcessId| *place == me || !absent.contains(*place);
         let mut clockwise = (1..=size).map(|step| ProcessId((me.0 + step) % size));
-        let mut back = (1..=size).map(|step| ProcessId((me.0 + size - step) % size));
+        let mut opposite = (1..=size).map(|step| ProcessId((me.0 + size - step) % size));
         Ring {
             me,
             next: clockwise.find(is_on_it).unwrap_or(me),
-            previous: back.find(is_on_it).unwrap_or(me),
+            previous: opposite.find(is_on_it).unwrap_or(me),
         }
     }
 
-    /// The process whose view this is.
+    /// Returns the process whose view this is.
     pub(super) const fn me(self) -> ProcessId {
         self.me
     }
 
-    /// The next process clockwise: this one itself, if it is alone.
+    /// Returns the next process clockwise, or this one if it is alone.
     pub(super) const fn successor(self) -> ProcessId {
         self.next
     }
 
-    /// Whether nobody else is on it.
+    /// Returns true if this process is alone.
     pub(super) fn is_alone(self) -> bool {
         self.next == self.me
     }
 }
 
-/// How many are on the ring of a group.
+/// Returns the number of processes on the ring of a group.
 pub(super) fn length(absent: &ProcessSet, size: u32) -> u32 {
     size.saturating_sub(absent.len()).max(1)
 }
 
-/// The ranks of those who are on the ring, from this place on, in the direction of messages.
-pub(super) fn living(ranks: &[Rank], absent: &ProcessSet, from: ProcessId) -> Vec<Rank> {
+/// Returns the ranks of the processes on the ring, starting at `from`, in the direction of
+/// messages.
+pub(super) fn live_ranks(ranks: &[Rank], absent: &ProcessSet, from: ProcessId) -> Vec<Rank> {
     let size = ranks.len();
     let places = (0..size).map(|step| (from.index() + step) % size);
     places.filter(|place| !absent.contains(ProcessId::at(*place))).map(|it| ranks[it]).collect()
 }
 
-/// Plain ids as ranks, in the order of the ring.
+/// Returns plain ids as ranks, in the order of the ring.
 pub(super) fn plain(size: u32) -> Arc<[Rank]> {
     (1..=size).map(Rank::of_id).collect()
 }
 
-/// The rank of this process.
+/// Returns the rank of this process.
 pub(super) fn rank(ranks: &[Rank], group: Group) -> Rank {
     assert!(ranks.len() == group.size() as usize, "every process needs a rank");
     ranks[group.me().index()]
 }
 
-/// Who might lead: compared by rank.
+/// A possible leader: compared by rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Candidate {
-    /// What decides.
+    /// Rank, which decides the election.
     pub rank: Rank,
-    /// Whose rank it is.
+    /// Owner of the rank.
     pub process: ProcessId,
 }
 
-/// In which direction a message travels round the ring.
+/// Direction in which a message travels around the ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Direction {
@@ -117,18 +119,18 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Clockwise first.
+    /// Both directions, clockwise first.
     pub(super) const BOTH: [Self; 2] = [Direction::Clockwise, Direction::Counterclockwise];
 
-    /// The other one.
-    pub(super) fn back(self) -> Self {
+    /// Returns the opposite direction.
+    pub(super) fn opposite(self) -> Self {
         match self {
             Direction::Clockwise => Direction::Counterclockwise,
             Direction::Counterclockwise => Direction::Clockwise,
         }
     }
 
-    /// The neighbour to whom this leads.
+    /// Returns the neighbour in this direction.
     pub(super) fn neighbour(self, ring: Ring) -> ProcessId {
         match self {
             Direction::Clockwise => ring.next,

@@ -1,91 +1,88 @@
-//! One process's request: where it stands at each of its voters.
+//! A request and its state at each voter.
 
 use alloc::vec::Vec;
 
-use tenure_core::{ProcessId, ProcessSet, Stamp};
+use tenure_core::{ProcessId, ProcessSet, Timestamp};
 
 use super::voter::Ballot;
 
 /// A request that waits for the votes of a quorum.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Candidate {
-    pub(super) request: Stamp,
+    pub(super) request: Timestamp,
     answers: Vec<Answer>,
 }
 
-/// Where the request stands at one voter.
+/// State of the request at one voter.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Answer {
     voter: ProcessId,
-    standing: Standing,
-    /// The number of the vote that we have, or get next.
+    state: VoteState,
+    /// Number of the vote that this process has or will get next.
     number: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Standing {
+enum VoteState {
     Awaited,
-    /// The voter has, or may have, a smaller request.
+    /// The voter may have voted for a smaller request.
     Failed,
     Locked,
-    /// Locked, and the voter has asked to have its vote back.
+    /// Locked, and the voter has asked for its vote back.
     Inquired,
 }
 
 impl Candidate {
-    pub(super) fn new(request: Stamp, quorum: &ProcessSet) -> Self {
-        let answer = |voter| Answer { voter, standing: Standing::Awaited, number: 1 };
+    pub(super) fn new(request: Timestamp, quorum: &ProcessSet) -> Self {
+        let answer = |voter| Answer { voter, state: VoteState::Awaited, number: 1 };
         Candidate { request, answers: quorum.iter().map(answer).collect() }
     }
 
-    /// The vote of this number arrives.
+    /// Records the vote with this number.
     pub(super) fn lock(&mut self, voter: ProcessId, number: u32) {
         if let Some(answer) = self.answer(voter)
             && answer.number == number
-            && !answer.standing.is_locked()
+            && !answer.state.is_locked()
         {
-            answer.standing = Standing::Locked;
+            answer.state = VoteState::Locked;
         }
     }
 
     pub(super) fn fail(&mut self, voter: ProcessId) {
         if let Some(answer) = self.answer(voter)
-            && answer.standing == Standing::Awaited
+            && answer.state == VoteState::Awaited
         {
-            answer.standing = Standing::Failed;
+            answer.state = VoteState::Failed;
         }
     }
 
-    /// The voter asks for the vote of this number.
+    /// Records that the voter asked for the vote with this number.
     pub(super) fn inquire(&mut self, voter: ProcessId, number: u32) {
         if let Some(answer) = self.answer(voter)
-            && (answer.standing, answer.number) == (Standing::Locked, number)
+            && (answer.state, answer.number) == (VoteState::Locked, number)
         {
-            answer.standing = Standing::Inquired;
+            answer.state = VoteState::Inquired;
         }
     }
 
-    /// Gives back the votes that were inquired after, if we have failed somewhere.
-    pub(super) fn give_way(&mut self) -> Vec<(ProcessId, Ballot)> {
+    /// Returns the votes that voters asked back, if the request failed at some voter.
+    pub(super) fn relinquish(&mut self) -> Vec<(ProcessId, Ballot)> {
         let mut given = Vec::new();
-        if self.answers.iter().all(|answer| answer.standing != Standing::Failed) {
+        if self.answers.iter().all(|answer| answer.state != VoteState::Failed) {
             return given;
         }
-        for answer in self.answers.iter_mut().filter(|it| it.standing == Standing::Inquired) {
+        for answer in self.answers.iter_mut().filter(|it| it.state == VoteState::Inquired) {
             given.push((answer.voter, Ballot { request: self.request, number: answer.number }));
-            answer.standing = Standing::Failed;
+            answer.state = VoteState::Failed;
             answer.number += 1;
         }
         given
     }
 
-    /// All the votes, when they are all here.
-    pub(super) fn elected(&self) -> Option<Vec<(ProcessId, Ballot)>> {
+    /// Returns all votes of the quorum, if complete.
+    pub(super) fn all_votes(&self) -> Option<Vec<(ProcessId, Ballot)>> {
         let ballot = |it: &Answer| Ballot { request: self.request, number: it.number };
-        self.answers
-            .iter()
-            .map(|it| it.standing.is_locked().then(|| (it.voter, ballot(it))))
-            .collect()
+        self.answers.iter().map(|it| it.state.is_locked().then(|| (it.voter, ballot(it)))).collect()
     }
 
     fn answer(&mut self, voter: ProcessId) -> Option<&mut Answer> {
@@ -93,8 +90,8 @@ impl Candidate {
     }
 }
 
-impl Standing {
+impl VoteState {
     fn is_locked(self) -> bool {
-        matches!(self, Standing::Locked | Standing::Inquired)
+        matches!(self, VoteState::Locked | VoteState::Inquired)
     }
 }

@@ -1,4 +1,5 @@
-//! Carvalho–Roucairol mutual exclusion: a permission is yours until it is asked back.
+//! Carvalho–Roucairol mutual exclusion: a process keeps a permission until its peer requests it
+//! back.
 //!
 //! O. S. F. Carvalho, G. Roucairol, *On mutual exclusion in computer networks*, technical
 //! correspondence, CACM 26(2), 1983: an improvement of Ricart and Agrawala's algorithm.
@@ -10,29 +11,31 @@
 //! | delay to enter, uncontended | 0 or 2 messages |
 //! | delay from exit to the next entry | 1 message |
 //!
-//! **Why it is right.** Each pair of processes shares one permission: one of the two has it, or
-//! it is under way in a reply. Whoever is inside has all of its own and gives none away, so no
-//! two are inside. Who waits keeps those that it has against larger stamps and gives them up to
-//! smaller ones, and at once asks for them back: the peer that got one knows of no request of
-//! ours yet. The peer serves that request after its own, and whatever it asks for later has a
-//! larger stamp. So each waits for smaller stamps only, and the smallest for nobody.
+//! **Why it is right.** Each pair of processes shares one permission: one of them has it, or it is
+//! in flight in a reply. A process inside has all its permissions and gives none away, so no two
+//! processes are inside. A waiting process keeps its permissions against requests with larger
+//! timestamps and yields them to smaller ones. When it yields one it requests it again at once,
+//! since the peer knows of no pending request of it. The peer serves that request after its own,
+//! and its later requests have larger timestamps. So each process waits only for smaller
+//! timestamps, and the smallest waits for none.
 //!
-//! Whoever has all its permissions enters again without a word, and nobody waits in the order of
-//! asking. The variant `no-rerequest` gives up a permission and does not ask for it again.
+//! A process with all its permissions enters again without any message, so entries are not in the
+//! order of requests. The variant `no-rerequest` yields a permission and does not request it again.
 //!
-//! Two things differ from the paper's text. A permission is at the smaller number at first,
-//! where the paper begins without any: there both of a pair give what neither has. And a clock
-//! counts entries too, and replies carry it: it is the fence.
+//! Two differences from the paper. Initially the process with the smaller number holds a
+//! permission; in the paper neither does, and both grant it. And the clock also counts entries and
+//! is carried by replies; it is the fence.
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{Expected, Hops, Precision, Scene, Theory};
+use tenure_core::theory::{Hops, Precision, Prediction, Theory, WorkloadKind};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Faults, Fence, Group, LamportClock, Never, ProcessId,
-    ProcessSet, Protocol, Stamp, labelled,
+    ProcessSet, Protocol, Timestamp, labelled,
 };
 
 use crate::Variants;
-use crate::catalogue::{Configured, Parameters, Unknown};
+use crate::catalogue_error::CatalogueError;
+use crate::parameters::{Configured, Parameters};
 use crate::variants::switches;
 
 /// One process of the algorithm.
@@ -40,61 +43,61 @@ use crate::variants::switches;
 pub struct CarvalhoRoucairol {
     group: Group,
     variants: Variants<Switch>,
-    /// `HSN`: the highest clock of any request or entry, sent or seen.
+    /// `HSN`: highest clock of any request or entry, sent or received.
     clock: LamportClock,
     phase: Phase,
-    /// `A`: the peers whose permission is here.
+    /// `A`: peers whose shared permission this process holds.
     permissions: ProcessSet,
-    /// `Reply_Deferred`: the peers to whom we owe a permission.
+    /// `Reply_Deferred`: peers whose requests are deferred.
     deferred: ProcessSet,
 }
 
-/// Where this process stands.
+/// State of this process's own request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
-    /// Every permission that is not here has been asked for.
+    /// Every missing permission has been requested.
     Waiting {
-        /// `OSN`, with our name.
-        request: Stamp,
+        /// `OSN`, with this process's id.
+        request: Timestamp,
     },
     Inside,
 }
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "I want to enter, this is my place in the order, and you have our permission."
+    /// Requests entry, and the permission that the receiver holds.
     Request {
-        /// The place.
-        stamp: Stamp,
+        /// Timestamp that orders the request.
+        stamp: Timestamp,
     },
-    /// "Our permission is yours until I ask for it."
+    /// Gives the permission to the receiver.
     Reply {
-        /// The replier's clock, no lower than the fence of any entry of its own.
+        /// Clock of the sender, at least the fence of each of its entries.
         clock: u64,
     },
 }
 
 labelled!(Message, Mutex, Request => "request", Reply => "reply");
 
-/// What is fixed for life.
+/// Configuration of one process.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
-    /// Which variants are switched on.
+    /// Variants that are switched on.
     pub variants: Variants<Switch>,
 }
 
 impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
+    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
         Ok(Config { variants: parameters.variants()? })
     }
 }
 
 switches! {
     NoRerequest = "no-rerequest", unsound,
-        "who gives up a permission while it waits does not ask for it again"
+        "a waiting process that yields a permission does not request it again"
         => "7-CR1", "-n 3";
 }
 
@@ -106,7 +109,7 @@ impl Protocol for CarvalhoRoucairol {
     type Timer = Never;
     type Stable = ();
 
-    /// One that recovers cannot know what it gave away, and begins with no permission.
+    /// A restarted process cannot know which permissions it gave away, and starts with none.
     fn boot(group: Group, config: &Config, stable: Option<()>, _: &mut impl Effects<Self>) -> Self {
         let is_first_boot = stable.is_none();
         let larger = |peer: &ProcessId| is_first_boot && *peer > group.me();
@@ -136,7 +139,7 @@ impl Protocol for CarvalhoRoucairol {
                 if self.precedes(stamp) {
                     self.deferred.insert(from);
                 } else {
-                    self.give_up(from, fx);
+                    self.yield_permission(from, fx);
                 }
             }
             Message::Reply { clock } => {
@@ -150,8 +153,8 @@ impl Protocol for CarvalhoRoucairol {
 
 impl CarvalhoRoucairol {
     fn request(&mut self, fx: &mut impl Effects<Self>) {
-        assert!(self.phase == Phase::Idle, "a process asks only when it neither waits nor is in");
-        let stamp = Stamp { clock: self.clock.tick(), process: self.group.me() };
+        assert!(self.phase == Phase::Idle, "a process may request only when idle");
+        let stamp = Timestamp { clock: self.clock.tick(), process: self.group.me() };
         self.phase = Phase::Waiting { request: stamp };
         for peer in &self.group.peers() {
             if !self.permissions.contains(peer) {
@@ -171,16 +174,16 @@ impl CarvalhoRoucairol {
     }
 
     fn exit(&mut self, fx: &mut impl Effects<Self>) {
-        assert!(self.phase == Phase::Inside, "only a process that is inside can leave");
+        assert!(self.phase == Phase::Inside, "only a process inside may exit");
         self.phase = Phase::Idle;
         for peer in &core::mem::take(&mut self.deferred) {
-            self.give_up(peer, fx);
+            self.yield_permission(peer, fx);
         }
         fx.emit(Event::Exited);
     }
 
-    /// Gives the permission to a peer who goes first; if we wait, we need it back.
-    fn give_up(&mut self, peer: ProcessId, fx: &mut impl Effects<Self>) {
+    /// Gives the permission to a peer with precedence. A waiting process requests it again.
+    fn yield_permission(&mut self, peer: ProcessId, fx: &mut impl Effects<Self>) {
         let was_here = self.permissions.remove(peer);
         fx.send(peer, Message::Reply { clock: self.clock.now() });
         if let Phase::Waiting { request: stamp } = self.phase
@@ -191,8 +194,8 @@ impl CarvalhoRoucairol {
         }
     }
 
-    /// Whether our own claim, if we have one, comes before `request`.
-    fn precedes(&self, request: Stamp) -> bool {
+    /// Returns true if this process has a claim that precedes `request`.
+    fn precedes(&self, request: Timestamp) -> bool {
         match self.phase {
             Phase::Idle => false,
             Phase::Waiting { request: ours } => ours < request,
@@ -212,24 +215,25 @@ impl Algorithm for CarvalhoRoucairol {
             variants: Variants::<Switch>::declared(),
             ..Card::mutex(
                 "carvalho-roucairol",
-                "a permission is yours until it is asked back",
+                "a process keeps a permission until it is requested back",
                 "Carvalho & Roucairol, CACM 26(2), 1983",
             )
         }
     }
 
-    fn expected(_: &Config, size: u32, scene: Scene) -> Option<Expected> {
-        // Of each pair, whoever entered last has the permission: the other's turn half the time.
-        let mean = Expected::new(Precision::Mean, u64::from(size - 1));
-        (scene == Scene::OneAtATime).then_some(mean)
+    fn expected(_: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
+        // In each pair, the process that entered last holds the permission: the other one, half of
+        // the time.
+        let mean = Prediction::new(Precision::Mean, u64::from(size - 1));
+        (scene == WorkloadKind::OneAtATime).then_some(mean)
     }
 
-    /// Clocks are compared with clocks only, so all may be shifted alike.
-    fn rebases(_: &Config) -> bool {
+    /// Clocks are compared only with each other, so all can be shifted by the same amount.
+    fn can_shift_timestamps(_: &Config) -> bool {
         true
     }
 
-    fn smallest_stamp(&self) -> Option<u64> {
+    fn smallest_timestamp(&self) -> Option<u64> {
         let request = match self.phase {
             Phase::Waiting { request } => Some(request.clock),
             Phase::Idle | Phase::Inside => None,
@@ -237,7 +241,7 @@ impl Algorithm for CarvalhoRoucairol {
         request.into_iter().chain([self.clock.now()]).min()
     }
 
-    fn shift_stamps(&mut self, by: u64) {
+    fn shift_timestamps(&mut self, by: u64) {
         self.clock.0 -= by;
         if let Phase::Waiting { request } = &mut self.phase {
             request.clock -= by;

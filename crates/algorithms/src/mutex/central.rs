@@ -1,7 +1,7 @@
-//! Centralised mutual exclusion: ask the coordinator.
+//! Centralised mutual exclusion: a coordinator grants entries.
 //!
-//! The textbook's first answer. It has no paper of its own; Garcia-Molina (*Elections in a
-//! distributed computing system*, IEEE ToC 1982) takes it as the reason to elect.
+//! The textbook's first solution. It has no paper of its own; Garcia-Molina (*Elections in a
+//! distributed computing system*, IEEE ToC 1982) mentions it as the reason to elect.
 //!
 //! | | |
 //! |---|---|
@@ -12,35 +12,36 @@
 //!
 //! **Why it is right.** Only the coordinator grants, and it grants again only after the holder
 //! released that very grant. Requests are numbered by their process, so a late duplicate of a
-//! request, grant or release names something that is over and is recognised. The queue is
-//! first come, first served, so a request that arrived has finitely many before it.
+//! request, grant or release names an ended request and is recognised. The queue is first come,
+//! first served, so finitely many requests precede any that has arrived.
 //!
-//! A grant that its process no longer wants (a duplicate of an old request was granted) is
-//! given back at once; else everybody would wait for it.
+//! A grant that its process no longer wants (of a duplicate request) is released at once. Otherwise
+//! all others would wait for it.
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{Expected, Hops, Precision, Scene, Theory};
+use tenure_core::theory::{Hops, Precision, Prediction, Theory, WorkloadKind};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Faults, Fence, Group, Knowledge, Never, ProcessId, Property,
     Protocol, Strategy, Topology, labelled,
 };
 
-use super::{Claim, Desk, Ticket};
+use super::{Claim, GrantQueue, Ticket};
 use crate::Variants;
-use crate::catalogue::{Configured, Parameters, Unknown};
+use crate::catalogue_error::CatalogueError;
+use crate::parameters::{Configured, Parameters};
 use crate::variants::switches;
 
-/// One process: a client, and at one of them the coordinator as well.
+/// One process: a client, and at the coordinator also the server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Central {
     me: ProcessId,
     coordinator: ProcessId,
     variants: Variants<Switch>,
-    /// How many requests this process has made.
+    /// Number of requests made by this process.
     requests: u64,
     phase: Phase,
-    /// Empty for ever, except at the coordinator.
-    desk: Desk,
+    /// Grants and waiting requests; used only at the coordinator.
+    grants: GrantQueue,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -50,37 +51,37 @@ enum Phase {
     Inside,
 }
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "I want to enter."
+    /// Requests entry to the critical section.
     Request {
-        /// Which of my requests this is.
+        /// Sequence number of the request.
         number: u64,
     },
-    /// "You may."
+    /// Grants entry to the critical section.
     Grant {
         /// Which request this answers.
         number: u64,
-        /// The fence of the entry.
+        /// Fence of the entry.
         fence: Fence,
     },
-    /// "I have left."
+    /// The sender has left the critical section.
     Release {
-        /// Which request is over.
+        /// The request that ended.
         number: u64,
     },
 }
 
 labelled!(Message, Mutex, Request => "request", Grant => "grant", Release => "release");
 
-/// What is fixed for life.
+/// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Who coordinates.
+    /// The coordinating process.
     pub coordinator: ProcessId,
-    /// Which variants are switched on.
+    /// Variants that are switched on.
     pub variants: Variants<Switch>,
 }
 
@@ -91,7 +92,7 @@ impl Default for Config {
 }
 
 impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
+    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
         Ok(Config { coordinator: parameters.coordinator, variants: parameters.variants()? })
     }
 }
@@ -111,14 +112,14 @@ impl Protocol for Central {
     type Stable = ();
 
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
-        assert!(group.contains(config.coordinator), "the coordinator is one of the group");
+        assert!(group.contains(config.coordinator), "the coordinator must be in the group");
         Central {
             me: group.me(),
             coordinator: config.coordinator,
             variants: config.variants,
             requests: 0,
             phase: Phase::Idle,
-            desk: Desk::default(),
+            grants: GrantQueue::default(),
         }
     }
 
@@ -127,16 +128,16 @@ impl Protocol for Central {
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
         match command {
             Command::Enter => {
-                assert!(self.phase == Phase::Idle, "a process asks only when idle");
+                assert!(self.phase == Phase::Idle, "a process may request only when idle");
                 self.requests += 1;
                 self.phase = Phase::Waiting;
-                self.tell_coordinator(Message::Request { number: self.requests }, fx);
+                self.send_to_coordinator(Message::Request { number: self.requests }, fx);
             }
             Command::Exit => {
-                assert!(self.phase == Phase::Inside, "only a process that is inside can leave");
+                assert!(self.phase == Phase::Inside, "only a process inside may exit");
                 self.phase = Phase::Idle;
                 fx.emit(Event::Exited);
-                self.tell_coordinator(Message::Release { number: self.requests }, fx);
+                self.send_to_coordinator(Message::Release { number: self.requests }, fx);
             }
         }
     }
@@ -144,11 +145,11 @@ impl Protocol for Central {
     fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         match message {
             Message::Request { number } => {
-                self.desk.ask(claim(from, number));
+                self.grants.enqueue(claim(from, number));
                 self.grant_next(fx);
             }
             Message::Release { number } => {
-                self.desk.release(claim(from, number));
+                self.grants.release(claim(from, number));
                 self.grant_next(fx);
             }
             Message::Grant { number, fence } => {
@@ -156,7 +157,7 @@ impl Protocol for Central {
                     self.phase = Phase::Inside;
                     fx.emit(Event::Entered { fence });
                 } else if number != self.requests || self.phase == Phase::Idle {
-                    self.tell_coordinator(Message::Release { number }, fx);
+                    self.send_to_coordinator(Message::Release { number }, fx);
                 }
             }
         }
@@ -164,8 +165,9 @@ impl Protocol for Central {
 }
 
 impl Central {
-    /// A message to the coordinator; a local call where we are it.
-    fn tell_coordinator(&mut self, message: Message, fx: &mut impl Effects<Self>) {
+    /// Sends a message to the coordinator, or handles it directly if this process is the
+    /// coordinator.
+    fn send_to_coordinator(&mut self, message: Message, fx: &mut impl Effects<Self>) {
         if self.coordinator == self.me {
             self.on_message(self.me, message, fx);
         } else {
@@ -174,7 +176,7 @@ impl Central {
     }
 
     fn grant_next(&mut self, fx: &mut impl Effects<Self>) {
-        let Some((claim, count)) = self.desk.grant() else { return };
+        let Some((claim, count)) = self.grants.grant() else { return };
         let grant = Message::Grant { number: claim.ticket.number, fence: Fence(0, count) };
         if claim.process == self.me {
             self.on_message(self.me, grant, fx);
@@ -202,9 +204,9 @@ impl Algorithm for Central {
             ),
             topology: Topology::Star,
             knows: Knowledge::UNIFORM,
-            messages: Cost::per_entry("3 (0 at the coordinator)", 0, Some(3)).none_alone(size),
+            messages: Cost::per_entry("3 (0 at the coordinator)", 0, Some(3)).zero_if_alone(size),
             theory: Some(Theory::lock(
-                ["2 (0 at the coordinator)", "no bound", "but for what users say"],
+                ["2 (0 at the coordinator)", "no bound", "except for communication between users"],
                 Hops::TWO,
             )),
             variants: Variants::<Switch>::declared(),
@@ -217,12 +219,12 @@ impl Algorithm for Central {
         }
     }
 
-    fn expected(_: &Config, size: u32, scene: Scene) -> Option<Expected> {
+    fn expected(_: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
         let precision = match scene {
-            Scene::OneAtATime => Precision::Mean,
-            Scene::Alike => Precision::Exact,
+            WorkloadKind::OneAtATime => Precision::Mean,
+            WorkloadKind::Alike => Precision::Exact,
             _ => return None,
         };
-        Some(Expected::shared(precision, 3 * u64::from(size - 1), size.into()))
+        Some(Prediction::shared(precision, 3 * u64::from(size - 1), size.into()))
     }
 }

@@ -1,29 +1,31 @@
-//! Dijkstra's ring of K states: wherever it starts, in the end one at a time is privileged.
+//! Dijkstra's self-stabilizing ring of K states: from any initial states, it converges to exactly
+//! one privileged process at a time.
 //!
 //! E. W. Dijkstra, *Self-stabilizing systems in spite of distributed control*, CACM 17(11), 1974,
-//! with messages in place of reading a neighbour's state: everybody sends its state to its
-//! successor, again and again.
+//! with messages instead of reading a neighbour's state: every process repeatedly sends its state
+//! to its successor.
 //!
 //! | | |
 //! |---|---|
 //! | assumes | asynchronous, channels first in, first out; any states at the start |
-//! | messages per entry | 1 when everybody wants to enter, without bound when nobody does |
+//! | messages per entry | 1 when all want to enter, without bound when none does |
 //! | delay to enter, uncontended | 0 to N messages, once converged |
 //! | delay from exit to the next entry | 1 to N messages |
 //!
-//! **Why it is right.** A process has a state `x` below K and what it last heard of its
-//! predecessor's. The first process is privileged while the two are equal, and moves by going to
-//! the next state; every other while they differ, and moves by taking its predecessor's. Who is
-//! privileged may enter, and moves when it leaves. Only the first process makes new states; all
-//! others copy. With K of 2N or more it comes, step by step, to a state that is nowhere else on
-//! the ring, and then waits until this very state has come round; by then everybody has it. From
-//! there on the ring has one place where states change, and who is there is privileged. With
-//! messages under way at the start, K has to be larger by their number.
+//! **Why it is right.** A process has a state `x` below K and the last known state of its
+//! predecessor. The first process is privileged while the two are equal, and moves by advancing its
+//! state. Every other process is privileged while they differ, and moves by copying its
+//! predecessor's state. A privileged process may enter, and moves when it leaves. Only the first
+//! process creates new states; all others copy. With K of at least 2N it eventually reaches a state
+//! that exists nowhere else on the ring, and then waits until this state has come round; by then
+//! every process has it. From then on the ring has one place where states change, and the process
+//! there is privileged. With messages in flight at the start, K has to be larger by their number.
 //!
-//! **What it does not promise.** Mutual exclusion holds once the ring has converged, not before:
-//! started in other states than those of [`Config::default`], or after a process came back with a
-//! state of its own, several may be inside at first, and nobody can tell. States come round, so
-//! an entry has no fence. A lost or repeated message does no harm: the next one says the same.
+//! **What it does not promise.** Mutual exclusion holds only after the ring has converged. If it
+//! starts in other states than those of [`Config::default`], or after a process restarted in a
+//! different state, several processes may be inside at first, and none can detect it. States
+//! repeat, so an entry has no fence. Lost or duplicated messages do no harm: the next one carries
+//! the same state.
 
 use alloc::sync::Arc;
 
@@ -34,31 +36,32 @@ use tenure_core::{
     Protocol, Strategy, Topology, labelled,
 };
 
-use crate::catalogue::{Configured, Parameters, Unknown};
+use crate::catalogue_error::CatalogueError;
+use crate::parameters::{Configured, Parameters};
 
 /// One process on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DijkstraRing {
     group: Group,
-    /// *K*.
+    /// *K*: number of states.
     states: u32,
     pass_after: u64,
     repeat: Delay,
-    /// Our state, and what we last heard of our predecessor's.
+    /// State of this process and the last known state of its predecessor.
     state: State,
     phase: Phase,
 }
 
-/// A process's state in the sense of the paper.
+/// State of a process in the sense of the paper.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct State {
-    /// *S*: our own.
+    /// *S*: its own state.
     pub own: u32,
-    /// *L*: that of our predecessor, as we last heard.
+    /// *L*: last known state of its predecessor.
     pub left: u32,
 }
 
-/// Where the local user stands.
+/// State of the local user's request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
@@ -66,44 +69,44 @@ enum Phase {
     Inside,
 }
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "This is my state."
+    /// Sends the state to the successor.
     State {
-        /// The sender's.
+        /// State of the sender.
         own: u32,
     },
 }
 
 labelled!(Message, Mutex, State => "state");
 
-/// The timers of this algorithm.
+/// Timers of this algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// Nobody here wanted the privilege: move.
+    /// The privilege was not used: move.
     Pass,
-    /// Say the state again.
+    /// Send the state again.
     Repeat,
 }
 
-/// What is fixed for life.
+/// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// *K*, at least 2; `None`: 2N, which is enough for every start.
+    /// *K*, at least 2; `None` for 2N, which suffices for every start.
     pub states: Option<u32>,
-    /// By process, the state to start in; whoever is not listed starts with zeros.
+    /// Initial states by process; zeros for processes without an entry.
     pub start: Arc<[State]>,
-    /// The longest that a privileged process waits before it moves on, in ticks: one hop.
+    /// Upper bound on keeping the privilege unused, in ticks: one hop.
     pub pass_after: u64,
-    /// When to say the state again.
+    /// Interval between repetitions of the state.
     pub repeat: Delay,
 }
 
 impl Config {
-    /// For messages that take at most `delay` ticks. Everybody starts with zeros: that is
-    /// converged, and the first process is privileged.
+    /// Returns a configuration for messages that take at most `delay` ticks. All states start as
+    /// zero: the ring has converged, and the first process is privileged.
     pub fn of(delay: u64) -> Self {
         let repeat = Delay::ticks(3 * delay);
         Config { states: None, start: Arc::new([]), pass_after: delay, repeat }
@@ -117,7 +120,7 @@ impl Default for Config {
 }
 
 impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
+    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
         parameters.no_variants()?;
         Ok(Config::of(parameters.delay))
     }
@@ -134,7 +137,7 @@ impl Protocol for DijkstraRing {
     fn boot(group: Group, config: &Config, _: Option<()>, fx: &mut impl Effects<Self>) -> Self {
         let states = config.states.unwrap_or(2 * group.size());
         let State { own, left } = config.start.get(group.me().index()).copied().unwrap_or_default();
-        assert!(states > 1, "a ring needs two states, to tell a change from none");
+        assert!(states > 1, "a ring needs at least two states");
         let mut ring = DijkstraRing {
             group,
             states,
@@ -164,8 +167,8 @@ impl Protocol for DijkstraRing {
                 fx.emit(Event::Exited);
                 self.pass(fx);
             }
-            (Command::Enter, _) => panic!("a process asks only when it neither waits nor is in"),
-            (Command::Exit, _) => panic!("only a process that is inside can leave"),
+            (Command::Enter, _) => panic!("a process may request only when idle"),
+            (Command::Exit, _) => panic!("only a process inside may exit"),
         }
     }
 
@@ -188,20 +191,20 @@ impl Protocol for DijkstraRing {
             Timer::Pass => self.pass(fx),
             Timer::Repeat => {
                 fx.set_timer(Timer::Repeat, self.repeat);
-                self.tell(fx);
+                self.send_state(fx);
             }
         }
     }
 }
 
 impl DijkstraRing {
-    /// Whether this process has the privilege, as far as it knows.
+    /// Returns true if this process is privileged, as far as it knows.
     pub fn is_privileged(&self) -> bool {
         let State { own, left } = self.state;
         self.is_alone() || (own == left) == self.is_first()
     }
 
-    /// Its state, and what it last heard.
+    /// Returns the state of this process and of its predecessor as last known.
     pub fn state(&self) -> State {
         self.state
     }
@@ -213,7 +216,7 @@ impl DijkstraRing {
         }
     }
 
-    /// Nobody here wants to enter: a privilege is kept for a moment.
+    /// Keeps an unused privilege for a moment.
     fn wait_to_pass(&mut self, fx: &mut impl Effects<Self>) {
         if self.is_privileged() {
             fx.set_timer(Timer::Pass, Delay { min: 0, max: self.pass_after });
@@ -222,17 +225,17 @@ impl DijkstraRing {
         }
     }
 
-    /// Moves, unless the privilege has gone meanwhile.
+    /// Moves, unless the privilege is gone.
     fn pass(&mut self, fx: &mut impl Effects<Self>) {
         if self.is_alone() || !self.is_privileged() {
             return;
         }
         let State { own, left } = self.state;
         self.state.own = if self.is_first() { (own + 1) % self.states } else { left };
-        self.tell(fx);
+        self.send_state(fx);
     }
 
-    fn tell(&mut self, fx: &mut impl Effects<Self>) {
+    fn send_state(&mut self, fx: &mut impl Effects<Self>) {
         fx.send(self.group.successor(), Message::State { own: self.state.own });
     }
 
@@ -253,12 +256,12 @@ impl Algorithm for DijkstraRing {
             faults: Faults {
                 loss: true,
                 ..Faults::duplication(
-                    "converges from any states; until then several may be inside, so what is \
-                       promised holds for a start that is converged",
+                    "converges from any states; until then several may be inside, so the promises \
+                     hold for a converged start",
                 )
             },
             topology: Topology::UnidirectionalRing,
-            messages: Cost::per_entry("1 … ∞", 1, None).none_alone(size),
+            messages: Cost::per_entry("1 … ∞", 1, None).zero_if_alone(size),
             theory: Some(Theory::lock(["0…N", "1", "no"], Hops::ring(size))),
             promises: [
                 Property::MutualExclusion,

@@ -1,7 +1,7 @@
-//! Locks taken one after the other, and deadlocks found by chasing edges.
+//! Locks acquired one after the other, with deadlock detection by edge chasing.
 //!
-//! K. M. Chandy, J. Misra, L. M. Haas, *Distributed deadlock detection*, ACM TOCS 1(2), 1983:
-//! the algorithm for resources, where a process needs all that it waits for.
+//! K. M. Chandy, J. Misra, L. M. Haas, *Distributed deadlock detection*, ACM TOCS 1(2), 1983: the
+//! algorithm for the resource model, in which a process needs all resources that it waits for.
 //!
 //! | | |
 //! |---|---|
@@ -10,26 +10,27 @@
 //! | delay to enter, uncontended | 4 messages, 2 for a manager |
 //! | delay from exit to the next entry | 2 to 4 messages; more after a deadlock |
 //!
-//! There are three locks, one at each of the first three processes, its manager; two processes
-//! have two, and one has one. Who is inside holds two of them. Everybody begins at another lock
-//! and goes on to the next, in a circle, so all may hold one and wait for the next one's. Whoever
-//! waits for its second lock is told who holds that: an edge of the wait-for graph. Along each new
-//! edge goes a probe, and who waits too passes it on. One that comes back to its initiator has
-//! found a cycle. It names the victim: who has entered most often in the cycle, the largest of
-//! equals. The victim gives back what it holds and tries again.
+//! There are three locks, each managed by one of the first three processes (two with two processes,
+//! one with one). A process inside holds two of them. Each process starts at another lock and
+//! continues with the next in a cycle, so all may hold one and wait for the next. A process that
+//! waits for its second lock is informed of its holder: an edge of the wait-for graph. Along each
+//! new edge a probe is sent, and a process that waits as well forwards it. A probe that returns to
+//! its initiator has found a cycle. It names the victim: the process with the most entries in the
+//! cycle, or the largest id among equals. The victim releases its locks and tries again.
 //!
-//! **Why it is right.** Any two processes need a lock in common, which is granted to one at a
-//! time, and counted on from the largest count that its askers have seen. Who learns of its
-//! edge of a cycle last starts a probe when the others know theirs, and that one returns. An edge
-//! lasts until the attempt to enter to which it leads is over, so one that returns has found a
-//! cycle that is there, or whose victim has given up. All probes round a cycle name one attempt of
-//! one victim: it gives up once, and nobody gives up in vain.
+//! **Why it is right.** Any two processes need a common lock, which is granted to one at a time.
+//! Its grants are numbered above the largest count that its requesters have seen. The process that
+//! learns last of its edge of a cycle starts a probe when the others know theirs, and that probe
+//! returns. An edge lasts until its attempt to enter ends, so a probe that returns has found an
+//! existing cycle, or one whose victim has already given up. All probes around a cycle name one
+//! attempt of one victim: it gives up once, and never without a cycle.
 //!
-//! **Why nobody retries for ever.** The order of victims is fixed while they wait, and its least
-//! is never a victim. Who gives a lock back asks again behind all who wait for it. So the queue
-//! before the least only becomes shorter, first for one lock, which it then keeps, then for the
-//! other. Who enters becomes larger: everybody is the least after finitely many entries of others.
-//! The variant `ordered` prevents the cycles that are else detected.
+//! **Why no process retries for ever.** The order of victims is fixed while they wait, and its
+//! least process is never a victim. A process that releases a lock queues behind all that wait for
+//! it. So the queue before the least process only gets shorter, first for one lock, which it then
+//! keeps, then for the other. A process that enters moves up in the order, so every process is the
+//! least after finitely many entries of others. The variant `ordered` prevents cycles instead of
+//! detecting them.
 
 mod message;
 
@@ -44,9 +45,10 @@ use tenure_core::{
 };
 
 pub use self::message::{Attempt, Candidate, Initiator, Message};
-use super::{Claim, Desk, Ticket};
+use super::{Claim, GrantQueue, Ticket};
 use crate::Variants;
-use crate::catalogue::{Configured, Parameters, Unknown};
+use crate::catalogue_error::CatalogueError;
+use crate::parameters::{Configured, Parameters};
 use crate::variants::switches;
 
 /// One process: a client, and the manager of a lock if it is one of the first three.
@@ -55,24 +57,24 @@ pub struct EdgeChasing {
     group: Group,
     variants: Variants<Switch>,
     phase: Phase,
-    /// How many attempts to enter this process has made.
+    /// Number of attempts to enter made by this process.
     attempts: u64,
     entries: u64,
-    /// How many probes it has started.
+    /// Number of probes started.
     probes: u64,
-    /// The largest count of a grant that was ever here: the fence of an entry.
+    /// Largest grant count seen: the fence of an entry.
     fence: u64,
-    /// Who holds and awaits the lock that this process manages.
-    desk: Desk,
+    /// Grants and waiting requests of the lock that this process manages.
+    grants: GrantQueue,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
     Waiting {
-        /// How many locks are here.
+        /// Number of locks held.
         held: usize,
-        /// For whom we wait, once we are told.
+        /// Edge to the process waited for, once known.
         edge: Option<Edge>,
     },
     Inside,
@@ -81,41 +83,42 @@ enum Phase {
 /// An edge of the wait-for graph, from this process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Edge {
-    /// Who holds the lock.
+    /// Attempt that holds the lock.
     to: Attempt,
-    /// The number of its grant.
+    /// Number of its grant.
     count: u64,
-    /// `dependent`: whose probes went along this edge.
+    /// `dependent`: initiators whose probes were sent along this edge.
     dependents: BTreeSet<Initiator>,
 }
 
-/// What is fixed for life.
+/// Configuration of one process.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
-    /// Which variants are switched on.
+    /// Variants that are switched on.
     pub variants: Variants<Switch>,
 }
 
 impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
+    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
         Ok(Config { variants: parameters.variants()? })
     }
 }
 
 switches! {
     NoDetection = "no-detection", unsound,
-        "nobody is told for whom it waits, and a deadlock stays"
+        "waiters are not informed of the holder, and a deadlock persists"
         => "I-31", "-n 2";
     Ordered = "ordered", sound,
-        "everybody takes the lower lock first: there are no cycles, and nobody looks for one";
+        "every process acquires the lower lock first: there are no cycles, and none are searched \
+         for";
     UnnumberedAbort = "unnumbered-abort", sound,
         "a late abort hits the next attempt: a phantom deadlock costs another retry";
     CountsAlone = "counts-alone", unsound,
-        "a manager counts its own grants, and not on from what its askers have seen of others'"
+        "a manager counts only its own grants, regardless of larger counts seen by its requesters"
         => "", "-n 3 --entries 2,1,1 --property fencing";
     Talkative = "talkative", unsound,
-        "with `ordered`: whoever waits is told for whom, though nobody looks for cycles: right, \
-         and dear"
+        "with `ordered`: waiters are informed of the holder although no cycle is searched for: \
+         correct but expensive"
         => "", "-n 5 --variant ordered,talkative --entries 0,0,0,1,1 --property cost";
 }
 
@@ -128,9 +131,18 @@ impl Protocol for EdgeChasing {
     type Stable = ();
 
     fn boot(group: Group, config: &Config, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
-        let (variants, desk) = (config.variants, Desk::default());
+        let (variants, grants) = (config.variants, GrantQueue::default());
         let (attempts, entries, probes, fence) = (0, 0, 0, 0);
-        EdgeChasing { group, variants, phase: Phase::Idle, attempts, entries, probes, fence, desk }
+        EdgeChasing {
+            group,
+            variants,
+            phase: Phase::Idle,
+            attempts,
+            entries,
+            probes,
+            fence,
+            grants,
+        }
     }
 
     fn stable(&self) {}
@@ -138,11 +150,11 @@ impl Protocol for EdgeChasing {
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
         match command {
             Command::Enter => {
-                assert!(self.phase == Phase::Idle, "a process asks only when idle");
+                assert!(self.phase == Phase::Idle, "a process may request only when idle");
                 self.attempt(fx);
             }
             Command::Exit => {
-                assert!(self.phase == Phase::Inside, "only a process that is inside can leave");
+                assert!(self.phase == Phase::Inside, "only a process inside may exit");
                 self.phase = Phase::Idle;
                 fx.emit(Event::Exited);
                 self.release_all(fx);
@@ -154,14 +166,14 @@ impl Protocol for EdgeChasing {
         match message {
             Message::Request { number, fence } => {
                 self.count_from(fence);
-                self.desk.ask(claim(from, number));
+                self.grants.enqueue(claim(from, number));
                 if !self.grant_next(fx) {
-                    self.tell(claim(from, number), fx);
+                    self.report_holder(claim(from, number), fx);
                 }
             }
             Message::Release { number, fence } => {
                 self.count_from(fence);
-                self.desk.release(claim(from, number));
+                self.grants.release(claim(from, number));
                 self.grant_next(fx);
             }
             Message::Grant { number, count } => self.on_grant(from, number, count, fx),
@@ -180,9 +192,10 @@ impl Protocol for EdgeChasing {
     }
 }
 
-/// The client: its locks, one after the other.
+/// The client: acquires its locks one after the other.
 impl EdgeChasing {
-    /// Whose locks a process needs, in the order in which it takes them.
+    /// Returns the managers of the locks that a process needs, in the order in which it acquires
+    /// them.
     fn locks(&self, process: ProcessId) -> Vec<ProcessId> {
         let managers = self.group.size().min(3);
         let mut locks = vec![process.0 % managers, (process.0 + 1) % managers];
@@ -193,7 +206,7 @@ impl EdgeChasing {
         locks.into_iter().map(ProcessId).collect()
     }
 
-    /// How many attempts to enter this process has made.
+    /// Returns the number of attempts to enter made by this process.
     pub fn attempts(&self) -> u64 {
         self.attempts
     }
@@ -211,13 +224,13 @@ impl EdgeChasing {
     fn on_grant(&mut self, from: ProcessId, number: u64, count: u64, fx: &mut impl Effects<Self>) {
         self.fence = self.fence.max(count);
         if number != self.attempts || self.phase == Phase::Idle {
-            // Nobody wants it: a duplicate of an old request was granted, or one that we gave up.
+            // The grant answers a duplicate of an old request, or an abandoned attempt.
             return self.send(from, Message::Release { number, fence: self.fence }, fx);
         }
         let locks = self.locks(self.group.me());
         let Phase::Waiting { held, .. } = self.phase else { return };
         if from != locks[held] {
-            // A duplicate.
+            // A duplicate is ignored.
         } else if let Some(next) = locks.get(held + 1) {
             self.phase = Phase::Waiting { held: held + 1, edge: None };
             self.request(*next, fx);
@@ -264,7 +277,7 @@ impl EdgeChasing {
         (self.entries, Attempt { process: self.group.me(), number: self.attempts })
     }
 
-    /// The victim of a cycle lets the others pass and tries again.
+    /// Handles being the victim of a cycle: releases the locks and tries again.
     fn abort(&mut self, fx: &mut impl Effects<Self>) {
         if let Phase::Waiting { held: 1.., .. } = self.phase {
             self.release_all(fx);
@@ -273,30 +286,31 @@ impl EdgeChasing {
     }
 }
 
-/// The manager: whoever waits is told for whom.
+/// The manager: informs waiters of the holder.
 impl EdgeChasing {
-    /// Entries need locks of several managers: whose next count is above all that were seen.
+    /// Entries need locks of several managers, so the next count must exceed all that were seen.
     fn count_from(&mut self, fence: u64) {
         if !self.variants.has(Switch::CountsAlone) {
-            self.desk.count_from(fence);
+            self.grants.count_from(fence);
         }
     }
 
-    /// Whether a grant was given.
+    /// Grants the lock to the next claim. Returns true if there was one.
     fn grant_next(&mut self, fx: &mut impl Effects<Self>) -> bool {
-        let Some((claim, count)) = self.desk.grant() else { return false };
-        for waiting in self.desk.queue().clone() {
-            self.tell(waiting, fx);
+        let Some((claim, count)) = self.grants.grant() else { return false };
+        for waiting in self.grants.queue().clone() {
+            self.report_holder(waiting, fx);
         }
         self.send(claim.process, Message::Grant { number: claim.ticket.number, count }, fx);
         true
     }
 
-    /// Tells one who waits for its second lock who holds it. Nobody waits for one without a lock.
-    fn tell(&mut self, waiting: Claim, fx: &mut impl Effects<Self>) {
-        if self.detects()
+    /// Informs a process that waits for its second lock of the holder. A process without a lock
+    /// blocks no other.
+    fn report_holder(&mut self, waiting: Claim, fx: &mut impl Effects<Self>) {
+        if self.has_detection()
             && self.locks(waiting.process)[0] != self.group.me()
-            && let Some((holder, count)) = self.desk.awaited_by(waiting)
+            && let Some((holder, count)) = self.grants.awaited_by(waiting)
         {
             let holder = Attempt { process: holder.process, number: holder.ticket.number };
             let number = waiting.ticket.number;
@@ -304,13 +318,13 @@ impl EdgeChasing {
         }
     }
 
-    /// Whether there may be cycles, and somebody looks for them.
-    fn detects(&self) -> bool {
+    /// Returns true if cycles are possible and detected.
+    fn has_detection(&self) -> bool {
         let has = |switch| self.variants.has(switch);
         !has(Switch::NoDetection) && (!has(Switch::Ordered) || has(Switch::Talkative))
     }
 
-    /// A message to anybody; a local call where that is us.
+    /// Sends a message, or handles it directly if it is for this process.
     fn send(&mut self, to: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         if to == self.group.me() {
             self.on_message(to, message, fx);
@@ -327,7 +341,7 @@ fn claim(process: ProcessId, number: u64) -> Claim {
 impl Algorithm for EdgeChasing {
     fn card(config: &Config, size: u32) -> Card {
         let messages = Cost::per_entry("6 (3 at a manager), more with retries", 3, None);
-        // Without cycles there is nothing else than three messages with each of two managers.
+        // Without cycles, three messages with each of two managers suffice.
         let ordered = Cost { most: Some(6), ..messages.clone() };
         let is_ordered = config.variants.has(Switch::Ordered);
         let messages = if is_ordered { ordered } else { messages.in_part() };
@@ -335,7 +349,7 @@ impl Algorithm for EdgeChasing {
             faults: Faults::duplication(
                 "stops when a manager or a process that waits or is inside crashes",
             ),
-            messages: messages.none_alone(size),
+            messages: messages.zero_if_alone(size),
             theory: Some(Theory::lock(
                 ["4 (2 at a manager)", "not known", "no"],
                 Hops { words: "2…4 (alone)", least: 2, most: 4, whole: false },

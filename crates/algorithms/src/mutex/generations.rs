@@ -1,41 +1,41 @@
-//! How a token that may be lost is made anew, once: by generations. What the ring and the queue
-//! that survive crashes have in common.
+//! Generations of tokens: creates exactly one replacement for a token that may be lost. Shared by
+//! the ring and the queue that tolerate crashes.
 //!
-//! Whoever suspects a peer may have lost the token to it, and tells the smallest process that it
-//! trusts. That one begins a new generation and inquires of everybody that it trusts. Whoever is
-//! asked accepts no older token from then on and answers when it has none; when all have
-//! answered, the one who asked makes the token of the new generation.
+//! A process that suspects a peer assumes that the token may be lost with it, and notifies the
+//! smallest process that it trusts. That process starts a new generation and inquires of all
+//! processes that it trusts. An inquired process rejects older tokens from then on and responds
+//! once it has none. When all have responded, the inquirer makes the token of the new generation.
 
 use tenure_core::{Group, ProcessId, ProcessSet, Term};
 
-/// What one process knows of generations, and whom it suspects; `A` is made of the answers.
+/// What one process knows of generations and suspicions; `A` accumulates the responses.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Generations<A> {
     group: Group,
-    /// The newest generation that we know of; a token of an older one is worth nothing.
+    /// Newest known generation; tokens of older ones are invalid.
     newest: Term,
     suspected: ProcessSet,
     role: Role<A>,
 }
 
-/// What this process has to do with the beginning of the newest generation.
+/// Role of this process in the start of the newest generation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Role<A> {
-    /// Nothing any more.
+    /// No pending duty.
     None,
-    /// We owe its maker an answer.
-    Owing,
-    /// We make its token, when all of these have answered.
+    /// Must respond to the maker's inquiry.
+    MustRespond,
+    /// Makes the token once all awaited processes have responded.
     Making {
-        /// Who has not answered; perhaps ourselves, while we are inside.
+        /// Processes that have not responded, possibly including this one while it is inside.
         awaited: ProcessSet,
-        /// What the others have answered.
-        answers: A,
+        /// Responses so far.
+        responses: A,
     },
 }
 
 impl<A> Generations<A> {
-    /// The first generation, whose token is the first process's.
+    /// Returns the first generation, whose token starts at the first process.
     pub(crate) fn new(group: Group) -> Self {
         let newest = Term { number: 0, leader: ProcessId(0) };
         Generations { group, newest, suspected: ProcessSet::new(), role: Role::None }
@@ -57,7 +57,7 @@ impl<A> Generations<A> {
         self.suspected.remove(peer);
     }
 
-    /// Who makes tokens: the smallest that we trust, ourselves included.
+    /// Returns the process that makes tokens: the smallest trusted one, possibly this one.
     pub(crate) fn maker(&self) -> ProcessId {
         let trusted = self.group.processes().find(|it| self.trusts(*it));
         trusted.unwrap_or(self.group.me())
@@ -67,25 +67,25 @@ impl<A> Generations<A> {
         matches!(self.role, Role::Making { .. })
     }
 
-    /// Begins a new generation, unless one has begun since the doubt arose, or is beginning here:
-    /// of whom to inquire.
-    pub(crate) fn begin(&mut self, doubted: Term, answers: A) -> Option<ProcessSet> {
+    /// Starts a new generation and returns the processes to inquire of. Returns `None` if a newer
+    /// one than `doubted` exists or one is already starting here.
+    pub(crate) fn start(&mut self, doubted: Term, responses: A) -> Option<ProcessSet> {
         if doubted < self.newest || doubted == self.newest && self.is_making() {
             return None;
         }
         let me = self.group.me();
         self.newest = Term { number: self.newest.number.max(doubted.number) + 1, leader: me };
-        let mut asked = self.group.peers();
+        let mut inquired = self.group.peers();
         for peer in &self.suspected {
-            asked.remove(peer);
+            inquired.remove(peer);
         }
-        let mut awaited = asked.clone();
+        let mut awaited = inquired.clone();
         awaited.insert(me);
-        self.role = Role::Making { awaited, answers };
-        Some(asked)
+        self.role = Role::Making { awaited, responses };
+        Some(inquired)
     }
 
-    /// Takes note of a generation; tells whether it is newer than all that we knew of.
+    /// Records a generation. Returns true if it is newer than all known ones.
     pub(crate) fn follow(&mut self, generation: Term) -> bool {
         let is_newer = generation > self.newest;
         if is_newer {
@@ -94,48 +94,49 @@ impl<A> Generations<A> {
         is_newer
     }
 
-    /// The same where its maker inquires: we owe it an answer.
-    pub(crate) fn owe(&mut self, generation: Term) -> bool {
+    /// Records a generation whose maker inquires and needs a response. Returns true if it is newer
+    /// than all known ones.
+    pub(crate) fn follow_inquiry(&mut self, generation: Term) -> bool {
         let is_newer = self.follow(generation);
         if is_newer {
-            self.role = Role::Owing;
+            self.role = Role::MustRespond;
         }
         is_newer
     }
 
-    /// Whether the maker of a generation has to be told that it was overtaken, by somebody else:
-    /// of its own newer one it knows, and would take this for our answer to it.
+    /// Returns true if the maker of a generation must be informed of a newer one. The maker of the
+    /// newer one knows it, and would mistake the message for a response.
     pub(crate) fn has_overtaken(&self, generation: Term) -> bool {
         generation < self.newest && generation.leader != self.newest.leader
     }
 
-    /// To whom we owe an answer, and no longer do.
-    pub(crate) fn settle(&mut self) -> Option<ProcessId> {
-        if !matches!(self.role, Role::Owing) {
+    /// Returns the maker that awaits a response, and clears the duty.
+    pub(crate) fn take_pending_inquiry(&mut self) -> Option<ProcessId> {
+        if !matches!(self.role, Role::MustRespond) {
             return None;
         }
         self.role = Role::None;
         Some(self.newest.leader)
     }
 
-    /// What has been answered so far, while we make a token.
-    pub(crate) fn answers(&mut self) -> Option<&mut A> {
+    /// Returns the responses so far, while this process makes a token.
+    pub(crate) fn responses(&mut self) -> Option<&mut A> {
         match &mut self.role {
-            Role::Making { answers, .. } => Some(answers),
-            Role::None | Role::Owing => None,
+            Role::Making { responses, .. } => Some(responses),
+            Role::None | Role::MustRespond => None,
         }
     }
 
-    /// Nothing is awaited of this process any more. After the last one there is what all have
-    /// answered, and a token to make.
-    pub(crate) fn count(&mut self, from: ProcessId) -> Option<A> {
+    /// Stops waiting for a process. After the last one, returns all responses; the token can be
+    /// made.
+    pub(crate) fn record_response(&mut self, from: ProcessId) -> Option<A> {
         let Role::Making { awaited, .. } = &mut self.role else { return None };
         if !awaited.remove(from) || !awaited.is_empty() {
             return None;
         }
         match core::mem::replace(&mut self.role, Role::None) {
-            Role::Making { answers, .. } => Some(answers),
-            Role::None | Role::Owing => None,
+            Role::Making { responses, .. } => Some(responses),
+            Role::None | Role::MustRespond => None,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Raymond's k-mutex: ask everyone, and enter when all but k − 1 others have replied.
+//! Raymond's k-mutex: ask all processes, and enter when all but k − 1 of the others have replied.
 //!
 //! K. Raymond, *A distributed algorithm for multiple entries to a critical section*,
 //! Information Processing Letters 30(4), 1989.
@@ -10,18 +10,18 @@
 //! | delay to enter, uncontended | 2 messages |
 //! | delay from exit to the next entry | 1 message |
 //!
-//! **Why it is right.** Suppose that k + 1 are inside, and take the one whose request has the
-//! largest stamp. It has entered without the replies of at most k − 1 others, so one of the other k
-//! inside has replied to it. A process that replies has seen the request, so whatever it asks for
-//! later has a larger stamp; and with a smaller one it would have deferred. Of those who wait, the
-//! one with the smallest stamp is deferred by those inside only: while they are fewer than k, it
-//! gets the N − k replies that it needs.
+//! **Why it is right.** Suppose that k + 1 processes are inside, and take the one whose request has
+//! the largest timestamp. It entered without the replies of at most k − 1 others, so one of the
+//! other k inside has replied to it. That process had seen the request, so its later requests have
+//! larger timestamps, and with a smaller one it would have deferred the reply. Of the waiting
+//! processes, the one with the smallest timestamp is deferred only by those inside. While these are
+//! fewer than k, it gets the N − k replies that it needs.
 //!
-//! Up to k − 1 replies come after the entry, or after the exit. A reply therefore names its
-//! request, and a surplus one is dropped. A process that asks again needs no reply to what it
-//! asked before, so of a peer's requests only the last one is deferred. With k = 1 this is the
-//! algorithm of Ricart and Agrawala. Several may be inside at once, so an entry has no fence. A
-//! process that crashes takes one of the k places with it.
+//! Up to k − 1 replies arrive after the entry, or after the exit. A reply therefore names its
+//! request, and a surplus reply is dropped. A new request of a process supersedes its older ones,
+//! so only the last request of each peer is deferred. With k = 1 this is the algorithm of Ricart
+//! and Agrawala. Several processes may be inside at once, so an entry has no fence. A crashed
+//! process occupies one of the k places for ever.
 
 use core::num::NonZeroU32;
 
@@ -32,75 +32,76 @@ use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{Hops, Theory};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Faults, Fence, Group, LamportClock, Never, ProcessId,
-    ProcessSet, Property, Protocol, Stamp, labelled,
+    ProcessSet, Property, Protocol, Timestamp, labelled,
 };
 
 use crate::Variants;
-use crate::catalogue::{Configured, Parameters, Unknown};
+use crate::catalogue_error::CatalogueError;
+use crate::parameters::{Configured, Parameters};
 use crate::variants::switches;
 
 /// One process of the algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct KMutex {
     group: Group,
-    /// *k*: how many may be inside at once.
+    /// *k*: upper bound on processes inside at once.
     most_inside: u32,
     variants: Variants<Switch>,
     clock: LamportClock,
     phase: Phase,
-    /// The last request of each peer to whom we owe a reply.
-    deferred: Vec<Stamp>,
+    /// Last request of each peer that awaits a reply from this process.
+    deferred: Vec<Timestamp>,
 }
 
-/// Where this process stands.
+/// State of this process's own request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
     Waiting {
-        /// Our place in the order.
-        request: Stamp,
-        /// Who has not replied yet; we need not wait for the last k − 1 of them.
+        /// Timestamp of this process's request.
+        request: Timestamp,
+        /// Processes that have not replied; the last k − 1 need not.
         awaited: ProcessSet,
     },
     Inside,
 }
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "I want to enter, and this is my place in the order."
+    /// Requests entry to the critical section.
     Request {
-        /// The place.
-        stamp: Stamp,
+        /// Timestamp that orders the request.
+        stamp: Timestamp,
     },
-    /// "As far as I am concerned, you may."
+    /// Permits the receiver to enter.
     Reply {
-        /// The clock of the request that this answers.
+        /// Clock of the answered request.
         to: u64,
     },
 }
 
 labelled!(Message, Mutex, Request => "request", Reply => "reply");
 
-/// What is fixed for life.
+/// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// *k*: how many may be inside at once.
+    /// *k*: upper bound on processes inside at once.
     pub most_inside: NonZeroU32,
-    /// Which variants are switched on.
+    /// Variants that are switched on.
     pub variants: Variants<Switch>,
 }
 
 impl Config {
-    /// At most so many at once, without variants.
+    /// Returns a configuration for at most `most_inside` processes inside, without variants.
     pub fn at_most(most_inside: NonZeroU32) -> Self {
         Config { most_inside, variants: Variants::none() }
     }
 }
 
 impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
+    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
         Ok(Config { most_inside: parameters.most_inside, variants: parameters.variants()? })
     }
 }
@@ -163,8 +164,8 @@ impl Protocol for KMutex {
 
 impl KMutex {
     fn request(&mut self, fx: &mut impl Effects<Self>) {
-        assert!(self.phase == Phase::Idle, "a process asks only when it neither waits nor is in");
-        let request = Stamp { clock: self.clock.tick(), process: self.group.me() };
+        assert!(self.phase == Phase::Idle, "a process may request only when idle");
+        let request = Timestamp { clock: self.clock.tick(), process: self.group.me() };
         let awaited = self.group.peers();
         fx.broadcast(&awaited, Message::Request { stamp: request });
         self.phase = Phase::Waiting { request, awaited };
@@ -180,7 +181,7 @@ impl KMutex {
     }
 
     fn exit(&mut self, fx: &mut impl Effects<Self>) {
-        assert!(self.phase == Phase::Inside, "only a process that is inside can leave");
+        assert!(self.phase == Phase::Inside, "only a process inside may exit");
         self.phase = Phase::Idle;
         for request in core::mem::take(&mut self.deferred) {
             fx.send(request.process, self.reply_to(request));
@@ -188,9 +189,9 @@ impl KMutex {
         fx.emit(Event::Exited);
     }
 
-    /// Keeps a request for later, in place of an older one of the same process.
-    fn defer(&mut self, request: Stamp) {
-        let known = |other: &Stamp| other.process == request.process && *other >= request;
+    /// Defers a request, in place of an older one of the same process.
+    fn defer(&mut self, request: Timestamp) {
+        let known = |other: &Timestamp| other.process == request.process && *other >= request;
         if !self.deferred.iter().any(known) {
             self.deferred.retain(|other| other.process != request.process);
             self.deferred.push(request);
@@ -198,13 +199,13 @@ impl KMutex {
         }
     }
 
-    fn reply_to(&self, request: Stamp) -> Message {
+    fn reply_to(&self, request: Timestamp) -> Message {
         let untagged = self.variants.has(Switch::UntaggedReply);
         Message::Reply { to: if untagged { 0 } else { request.clock } }
     }
 
-    /// Whether our own claim, if we have one, comes before `request`.
-    fn precedes(&self, request: Stamp) -> bool {
+    /// Returns true if this process has a claim that precedes `request`.
+    fn precedes(&self, request: Timestamp) -> bool {
         match &self.phase {
             Phase::Idle => false,
             Phase::Inside => true,
@@ -226,7 +227,7 @@ impl Algorithm for KMutex {
             faults: Faults::duplication(
                 "each crash takes one of the k places, so k crashes stop it; no loss",
             )
-            .and_crashes(most_inside - 1),
+            .with_crashes(most_inside - 1),
             messages: Cost::per_entry("2N−k−1 … 2(N−1)", others + needed, Some(2 * others)),
             theory: Some(Theory::lock(["2", "not known", "not known"], Hops::ONE)),
             promises: [safe, Property::StarvationFreedom].into(),

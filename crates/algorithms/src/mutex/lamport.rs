@@ -1,4 +1,4 @@
-//! Lamport's mutual exclusion: everybody keeps everybody's queue.
+//! Lamport's mutual exclusion: every process keeps the queue of all requests.
 //!
 //! L. Lamport, *Time, clocks, and the ordering of events in a distributed system*, CACM 21(7),
 //! 1978.
@@ -10,43 +10,43 @@
 //! | delay to enter, uncontended | 2 messages |
 //! | delay from exit to the next entry | 1 message |
 //!
-//! **Why it is right.** A process enters when it has a reply with a later clock from *every*
-//! peer, and its own request is the smallest that it knows. Channels are first in, first out,
-//! and whoever replied has the request's clock behind it: any request of a peer that is smaller
-//! was sent before that peer's reply, has therefore arrived, and stands in the queue until it
-//! is released. So of two that wait, the one with the larger request knows of the smaller one
-//! and cannot enter before it has left. The smallest waits for nobody but replies, which are
-//! sent at once.
+//! **Why it is right.** A process enters when it has a reply with a later clock from *every* peer,
+//! and its own request is the smallest that it knows. Channels are FIFO, and the clock of a process
+//! that replied is beyond the request's clock. So any smaller request of a peer was sent before
+//! that peer's reply, has therefore arrived, and stays in the queue until it is released. So of two
+//! waiting processes, the one with the larger request knows of the smaller one and cannot enter
+//! before it has left. The smallest waits only for replies, which are sent at once.
 //!
-//! Whether an *equal* clock counted as a later one would make no difference. Each reply to our
-//! request was sent after it was received, with a later clock, and the replies to our earlier ones
-//! had all come before we could leave: a reply that comes while we wait is later. Where any message
-//! counts, one with our request's very clock is a request that was made at the same time; if its
-//! process goes first, we wait for its release in any case, which is later and comes after all
-//! that it sent before.
+//! It makes no difference whether an *equal* clock counts as a later one. Each reply to the current
+//! request was sent after receiving it, with a later clock, and the replies to earlier requests all
+//! arrived before the process could leave. So a reply that arrives during a wait is later. If any
+//! message counts, one with the request's own clock is a concurrent request. If its process goes
+//! first, its release is awaited in any case, which is later and arrives after all that it sent
+//! before.
 //!
-//! The paper takes *any* message with a later clock for a reply; that is the variant
-//! `any-message`, and `suppressed-replies` uses it to save replies. To wait for the reply
-//! itself, as textbooks do, costs nothing and makes what is awaited easier to see. Entries are
-//! in the order of the stamps, hence of happened-before, as far as these messages carry it: what
-//! the application says is in no clock.
+//! The paper accepts *any* message with a later clock as a reply; this is the variant
+//! `any-message`, and `suppressed-replies` uses it to save replies. Waiting for the reply itself,
+//! as textbooks do, costs nothing and is easier to follow. Entries are in the order of the
+//! timestamps, hence of happened-before as far as these messages carry it: communication between
+//! applications carries no clock.
 
 mod rules;
 
 use alloc::vec::Vec;
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{Expected, Hops, Precision, Scene, Theory};
+use tenure_core::theory::{Hops, Precision, Prediction, Theory, WorkloadKind};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Faults, Fence, Group, LamportClock, Never, Order, ProcessId,
-    ProcessSet, Property, Protocol, Stamp, Stamped, labelled,
+    ProcessSet, Property, Protocol, Timestamp, Timestamped, labelled,
 };
 
 use rules::Rules;
 pub use rules::Switch;
 
 use crate::Variants;
-use crate::catalogue::{Configured, Parameters, Unknown};
+use crate::catalogue_error::CatalogueError;
+use crate::parameters::{Configured, Parameters};
 
 /// One process of the algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -56,59 +56,59 @@ pub struct Lamport {
     /// `C_i`: the logical clock, advanced by every message sent or received.
     clock: LamportClock,
     phase: Phase,
-    /// The *request queue* without our own request: the others', the smallest first.
-    requests: Vec<Stamp>,
+    /// The *request queue* without this process's own request, smallest first.
+    requests: Vec<Timestamp>,
 }
 
-/// Where this process stands, and its own request in the queue.
+/// State of this process's request in the queue.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
     Waiting {
         /// `T_m:P_i`.
-        request: Stamp,
-        /// From whom nothing with a later clock has come yet.
+        request: Timestamp,
+        /// Peers from which no message with a later clock has arrived.
         awaited: ProcessSet,
     },
     Inside {
-        request: Stamp,
+        request: Timestamp,
     },
 }
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "I want to enter, and this is my place in the order."
+    /// Requests entry to the critical section.
     Request {
-        /// The place.
-        stamp: Stamp,
+        /// Timestamp that orders the request.
+        stamp: Timestamp,
     },
-    /// "I know of your request, and all that I ask from now on comes later."
+    /// Acknowledges a request; later requests of the sender have later timestamps.
     Reply {
-        /// The sender's clock.
+        /// Clock of the sender.
         clock: u64,
     },
-    /// "I have left."
+    /// The sender has left the critical section.
     Release {
-        /// The sender's clock.
+        /// Clock of the sender.
         clock: u64,
-        /// Which request is over.
-        request: Stamp,
+        /// The request that ended.
+        request: Timestamp,
     },
 }
 
 labelled!(Message, Mutex, Request => "request", Reply => "reply", Release => "release");
 
-/// What is fixed for life.
+/// Configuration of one process.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
-    /// Which variants are switched on.
+    /// Variants that are switched on.
     pub variants: Variants<Switch>,
 }
 
 impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
+    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
         Ok(Config { variants: parameters.variants()? })
     }
 }
@@ -141,11 +141,11 @@ impl Protocol for Lamport {
     }
 
     fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
-        let later = Stamp { clock: message.clock(), process: from };
+        let later = Timestamp { clock: message.clock(), process: from };
         self.clock.observe(later.clock);
         self.clock.tick();
         if self.rules().is_reply(&message) {
-            self.hear(later);
+            self.on_later_clock(later);
         }
         match message {
             Message::Request { stamp } => {
@@ -163,7 +163,7 @@ impl Protocol for Lamport {
 
 impl Lamport {
     fn request(&mut self, fx: &mut impl Effects<Self>) {
-        assert!(self.phase == Phase::Idle, "a process asks only when it neither waits nor is in");
+        assert!(self.phase == Phase::Idle, "a process may request only when idle");
         let request = self.rules().stamp(self.clock.tick(), self.group.me());
         let awaited = self.group.peers();
         fx.broadcast(&awaited, Message::Request { stamp: request });
@@ -186,7 +186,7 @@ impl Lamport {
 
     fn exit(&mut self, fx: &mut impl Effects<Self>) {
         let Phase::Inside { request } = self.phase else {
-            panic!("only a process that is inside can leave");
+            panic!("only a process inside may exit");
         };
         self.phase = Phase::Idle;
         fx.emit(Event::Exited);
@@ -194,8 +194,8 @@ impl Lamport {
         fx.broadcast(&self.group.peers(), Message::Release { clock, request });
     }
 
-    /// Takes note that a peer's clock has come so far.
-    fn hear(&mut self, later: Stamp) {
+    /// Records that a peer's clock has advanced.
+    fn on_later_clock(&mut self, later: Timestamp) {
         if let Phase::Waiting { request, awaited } = &mut self.phase
             && later > *request
         {
@@ -203,15 +203,15 @@ impl Lamport {
         }
     }
 
-    /// Puts a peer's request into the queue; a duplicate changes nothing.
-    fn enqueue(&mut self, request: Stamp) {
+    /// Inserts a peer's request into the queue; a duplicate changes nothing.
+    fn enqueue(&mut self, request: Timestamp) {
         if let Err(place) = self.requests.binary_search(&request) {
             self.requests.insert(place, request);
         }
     }
 
-    /// Our own request, while it waits.
-    fn waiting(&self) -> Option<Stamp> {
+    /// Returns this process's own request, while it waits.
+    fn waiting(&self) -> Option<Timestamp> {
         match self.phase {
             Phase::Waiting { request, .. } => Some(request),
             Phase::Idle | Phase::Inside { .. } => None,
@@ -224,7 +224,7 @@ impl Lamport {
 }
 
 impl Message {
-    /// The sender's clock.
+    /// Returns the clock of the sender.
     fn clock(&self) -> u64 {
         match self {
             Message::Request { stamp } => stamp.clock,
@@ -233,8 +233,8 @@ impl Message {
     }
 }
 
-/// What the application carries besides is this clock, as with any message.
-impl Stamped for Lamport {
+/// Application messages carry this clock, like all messages of the algorithm.
+impl Timestamped for Lamport {
     fn clock(&self) -> u64 {
         self.clock.now()
     }
@@ -258,28 +258,28 @@ impl Algorithm for Lamport {
                 if saves { 2 * peers } else { 3 * peers },
                 Some(3 * peers),
             ),
-            theory: Some(Theory::lock(["2", "2", "if users pass its clock on"], Hops::ONE)),
+            theory: Some(Theory::lock(["2", "2", "if users forward its clock"], Hops::ONE)),
             variants: Variants::<Switch>::declared(),
             ..Card::mutex(
                 "lamport",
-                "everybody keeps everybody's queue",
+                "every process keeps the queue of all requests",
                 "Lamport, CACM 21(7), 1978",
             )
             .promising([Property::Order])
         }
     }
 
-    fn expected(config: &Config, size: u32, _: Scene) -> Option<Expected> {
+    fn expected(config: &Config, size: u32, _: WorkloadKind) -> Option<Prediction> {
         let saves = config.variants.has(Switch::SuppressedReplies);
         let precision = if saves { Precision::Most } else { Precision::Exact };
-        Some(Expected::new(precision, 3 * u64::from(size - 1)))
+        Some(Prediction::new(precision, 3 * u64::from(size - 1)))
     }
 
-    fn rebases(_: &Config) -> bool {
+    fn can_shift_timestamps(_: &Config) -> bool {
         true
     }
 
-    fn smallest_stamp(&self) -> Option<u64> {
+    fn smallest_timestamp(&self) -> Option<u64> {
         if !self.rules().orders_by_clock() {
             return None;
         }
@@ -291,7 +291,7 @@ impl Algorithm for Lamport {
         queued.chain(own).chain([self.clock.now()]).min()
     }
 
-    fn shift_stamps(&mut self, by: u64) {
+    fn shift_timestamps(&mut self, by: u64) {
         self.clock.0 -= by;
         self.requests.iter_mut().for_each(|request| request.clock -= by);
         match &mut self.phase {

@@ -1,60 +1,58 @@
-//! A lease: a lock that ends by itself, at the holder before it does at whoever granted it.
+//! A lease: a lock that expires by itself, at the holder before it does at the grantor.
 //!
 //! C. Gray, D. Cheriton, *Leases: an efficient fault-tolerant mechanism for distributed file cache
-//! consistency*, SOSP 1989. Theirs protect what a cache has read; this one is exclusive, as are the
+//! consistency*, SOSP 1989. Their leases protect cached reads; this one is exclusive, like the
 //! ephemeral locks of lock services. One process grants.
 //!
 //! | | |
 //! |---|---|
-//! | assumes | clock rates within 5 %, and nobody stopped; any delays, losses, crashes |
-//! | messages per entry | 3; none at the grantor; 2 more for who had to wait, and 2 a renewal |
+//! | assumes | clock rates within 5 %, no paused process; any delays, losses, crashes |
+//! | messages per entry | 3; none at the grantor; 2 more for a waiter, and 2 per renewal |
 //! | delay to enter, uncontended | 2 messages |
 //! | delay from exit to the next entry | 4 messages |
-//! | delay from a crash inside to the next entry | what is left of the grant, and 3 messages |
+//! | delay from a crash inside to the next entry | the rest of the grant, and 3 messages |
 //!
-//! **Why it is right.** A grant lasts, at the holder, for a lease from the moment at which it
-//! *asked*; at the grantor, for longer, from the moment at which it *answered*. The answer comes
-//! after the question, whatever messages do, so the holder is out before anybody else is let in, as
-//! long as no clock is so fast or slow that the longer time ends first. No message is needed for
-//! that, and none that is late does harm: a grant names the question that it answers, and the
-//! holder's time runs from there. Whoever is inside asks again before its time is over, which
-//! renews it, and whose questions or answers are lost is out when the last one that was answered is
-//! over: it is told so, unasked. A grantor that comes back grants nothing for as long as a grant of
-//! an earlier life may last. It need not have saved any.
+//! **Why it is right.** At the holder a grant lasts for the lease, measured from the *request*. At
+//! the grantor it lasts longer, measured from the *response*. The response follows the request, so
+//! the holder has left before another process is granted the lock, as long as clock drift does not
+//! exceed the margin. This needs no message, and late messages do no harm: a grant names its
+//! request, and the holder's time runs from there. A process inside renews before its time ends. If
+//! its requests or responses are lost, it leaves when the last answered request expires. A
+//! restarted grantor grants nothing for as long as an earlier grant may last, so it need not save
+//! grants.
 //!
-//! A grant that has waited in a queue would be as old as the question. So whoever waited is told
-//! that it is its turn, and asks again; the lock is kept for it as if it held it. Questions are
-//! repeated while they are not answered, so losses are made good.
+//! A grant that waited in a queue would be as old as its request. So a waiting process is informed
+//! when it is its turn, and requests again; the lock stays reserved for it as if it held it.
+//! Requests are repeated until answered, so losses are tolerated.
 //!
-//! What this cannot do is to wake a process that is stopped. It believes that it is inside until
-//! its timer fires, which is after it has gone on; the fence tells its late writes from those of
-//! others.
+//! A lease cannot stop a suspended process. Such a process believes that it is inside until its
+//! timer fires after it resumes. The fence distinguishes its late writes from those of others.
 
 mod config;
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Effects, Faults, Fence, Fixed, Group, Knowledge, ProcessId,
-    Property, Protocol, Strategy, TimerRole, Timing, Topology, labelled,
+    Algorithm, Card, Cost, Crashes, Effects, Faults, Fence, Group, Knowledge, ProcessId, Property,
+    Protocol, SharedConfig, Strategy, TimerRole, Timing, Topology, labelled,
 };
 
 pub use self::config::{Config, Switch};
-use super::{Claim, Desk, Questions, Side, Ticket};
+use super::{Claim, GrantQueue, RenewalRequests, Side, Ticket};
 use crate::Variants;
 
-/// One process: a client, and at one of them the grantor as well.
+/// One process: a client, and at one of them also the grantor.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Lease {
     me: ProcessId,
-    config: Fixed<Config>,
-    /// The name of our last request.
+    config: SharedConfig<Config>,
+    /// Identifier of the latest request.
     ticket: Ticket,
     phase: Phase,
-    questions: Questions,
-    /// Empty for ever, except at the grantor.
-    desk: Desk,
-    /// Whether grants of an earlier life may still last.
-    closed: bool,
+    renewals: RenewalRequests,
+    /// Grants and waiting requests; used only at the grantor.
+    grants: GrantQueue,
+    /// True if grants made before a restart may still be valid.
+    is_closed: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -64,34 +62,34 @@ enum Phase {
     Inside,
 }
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "I want to enter", or "to stay".
+    /// Requests entry, or a renewal.
     Request {
-        /// The name of what I want.
+        /// Identifier of the entry that is wanted.
         ticket: Ticket,
-        /// Which question this is.
+        /// Number of the request, which distinguishes renewals.
         round: u64,
     },
-    /// "It is your turn: ask again, so that your time begins now."
+    /// Informs the receiver that it is its turn; it must request again so that its time starts now.
     Turn {
-        /// Which request it is the turn of.
+        /// The entry whose turn it is.
         ticket: Ticket,
     },
-    /// "You may, for a lease from when you asked this."
+    /// Grants a lease, measured from the request.
     Grant {
-        /// Which request this grants.
+        /// The entry that is granted.
         ticket: Ticket,
-        /// Which question it answers.
+        /// Number of the answered request.
         round: u64,
-        /// The fence of the entry.
+        /// Fence of the entry.
         fence: Fence,
     },
-    /// "I have left."
+    /// The sender has left the critical section.
     Release {
-        /// Which request is over.
+        /// The entry that ended.
         ticket: Ticket,
     },
 }
@@ -101,22 +99,22 @@ labelled!(
     Request => "request", Turn => "turn", Grant => "grant", Release => "release",
 );
 
-/// The timers of this algorithm.
+/// Timers of this algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// A question was asked so long ago that an answer grants nothing any more.
+    /// The deadline of a request: a response after it grants nothing.
     Deadline(Side),
-    /// The question is to be asked again.
+    /// The next request is due.
     Renewal,
-    /// At the grantor: what was granted is over, wherever it is.
+    /// At the grantor: the current grant has expired.
     Expiry,
 }
 
-/// What survives a crash.
+/// State that survives a crash.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stable {
-    /// How often this process has booted: what tells its requests and fences from earlier ones.
+    /// Number of boots, which distinguishes requests and fences from those before a restart.
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
     boots: u64,
 }
@@ -135,20 +133,20 @@ impl Protocol for Lease {
         stable: Option<Stable>,
         fx: &mut impl Effects<Self>,
     ) -> Self {
-        assert!(group.contains(config.grantor), "the grantor is one of the group");
+        assert!(group.contains(config.grantor), "the grantor must be in the group");
         let boots = stable.map_or(0, |stable| stable.boots) + 1;
         let lease = Lease {
             me: group.me(),
-            config: Fixed::new(config.clone()),
+            config: SharedConfig::new(config.clone()),
             ticket: Ticket { boot: boots, number: 0 },
             phase: Phase::Idle,
-            questions: Questions::default(),
-            desk: Desk::default(),
-            closed: boots > 1
+            renewals: RenewalRequests::default(),
+            grants: GrantQueue::default(),
+            is_closed: boots > 1
                 && config.grantor == group.me()
                 && !config.variants.has(Switch::ForgottenGrants),
         };
-        if lease.closed {
+        if lease.is_closed {
             fx.set_timer(Timer::Expiry, config.times.expiry);
         }
         lease
@@ -163,11 +161,11 @@ impl Protocol for Lease {
             (Command::Enter, Phase::Idle) => {
                 self.ticket.number += 1;
                 self.phase = Phase::Waiting;
-                self.ask(fx);
+                self.send_request(fx);
             }
-            (Command::Enter, _) => panic!("a process asks only when idle"),
+            (Command::Enter, _) => panic!("a process may request only when idle"),
             (Command::Exit, Phase::Inside) => self.leave(fx),
-            // Its time was over while the user made up their mind.
+            // The lease expired before the user's command.
             (Command::Exit, _) => {}
         }
     }
@@ -178,20 +176,20 @@ impl Protocol for Lease {
                 self.on_request(Claim { process: from, ticket }, round, fx);
             }
             Message::Release { ticket } => {
-                self.desk.release(Claim { process: from, ticket });
-                self.call_next(fx);
+                self.grants.release(Claim { process: from, ticket });
+                self.notify_next(fx);
             }
             Message::Turn { ticket } if self.wants(ticket) => {
                 if self.phase == Phase::Waiting {
-                    self.ask(fx);
+                    self.send_request(fx);
                 }
             }
             Message::Grant { ticket, round, fence } if self.wants(ticket) => {
                 self.on_grant(round, fence, fx);
             }
-            // Of a request that is over: the lock is kept for nobody.
+            // The entry has ended: release the lock.
             Message::Turn { ticket } | Message::Grant { ticket, .. } => {
-                self.tell(from, Message::Release { ticket }, fx);
+                self.send(from, Message::Release { ticket }, fx);
             }
         }
     }
@@ -199,17 +197,17 @@ impl Protocol for Lease {
     fn on_timer(&mut self, timer: Timer, fx: &mut impl Effects<Self>) {
         match timer {
             Timer::Deadline(side) => {
-                if self.questions.is_over(side) {
+                if self.renewals.on_deadline(side) {
                     self.leave(fx);
                 }
             }
-            Timer::Renewal => self.ask(fx),
+            Timer::Renewal => self.send_request(fx),
             Timer::Expiry => {
-                self.closed = false;
-                if let Some(holder) = self.desk.holder() {
-                    self.desk.release(holder);
+                self.is_closed = false;
+                if let Some(holder) = self.grants.holder() {
+                    self.grants.release(holder);
                 }
-                self.call_next(fx);
+                self.notify_next(fx);
             }
         }
     }
@@ -222,21 +220,21 @@ impl Protocol for Lease {
     }
 }
 
-/// The client.
+/// Behaviour of a client.
 impl Lease {
-    /// Asks, for the first time or again. Our time runs from now, if this is answered.
-    fn ask(&mut self, fx: &mut impl Effects<Self>) {
+    /// Sends a request, the first or a renewal. The lease runs from now, if it is answered.
+    fn send_request(&mut self, fx: &mut impl Effects<Self>) {
         let times = self.config.times;
-        let (side, round) = self.questions.ask(times.rounds);
-        fx.set_timer(Timer::Deadline(side), self.config.held());
+        let (side, round) = self.renewals.start(times.rounds);
+        fx.set_timer(Timer::Deadline(side), self.config.lease_duration());
         fx.set_timer(Timer::Renewal, times.renewal);
         let request = Message::Request { ticket: self.ticket, round };
-        self.tell(self.config.grantor, request, fx);
+        self.send(self.config.grantor, request, fx);
     }
 
-    /// A question is answered: we are inside by that, if it is the last one and not too old.
+    /// Handles a grant: enters or stays inside, if it answers the latest request in time.
     fn on_grant(&mut self, round: u64, fence: Fence, fx: &mut impl Effects<Self>) {
-        let Some((side, before)) = self.questions.answered(round) else { return };
+        let Some((side, before)) = self.renewals.on_grant(round) else { return };
         if let Some(before) = before {
             fx.cancel_timer(Timer::Deadline(before));
         }
@@ -245,27 +243,27 @@ impl Lease {
             fx.emit(Event::Entered { fence });
         }
         if self.has(Switch::DeadlineFromAnswer) {
-            fx.set_timer(Timer::Deadline(side), self.config.held());
+            fx.set_timer(Timer::Deadline(side), self.config.lease_duration());
         }
     }
 
-    /// Leaves, asked or because our time is over.
+    /// Leaves, on command or because the lease expired.
     fn leave(&mut self, fx: &mut impl Effects<Self>) {
         self.phase = Phase::Idle;
-        self.questions.end();
+        self.renewals.reset();
         for timer in [Timer::Deadline(Side::Left), Timer::Deadline(Side::Right), Timer::Renewal] {
             fx.cancel_timer(timer);
         }
         fx.emit(Event::Exited);
-        self.tell(self.config.grantor, Message::Release { ticket: self.ticket }, fx);
+        self.send(self.config.grantor, Message::Release { ticket: self.ticket }, fx);
     }
 
     fn wants(&self, ticket: Ticket) -> bool {
         ticket == self.ticket && self.phase != Phase::Idle
     }
 
-    /// Sends a message; by a local call where it is to ourselves.
-    fn tell(&mut self, to: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
+    /// Sends a message, or handles it directly if it is for this process.
+    fn send(&mut self, to: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         if to == self.me {
             self.on_message(to, message, fx);
         } else {
@@ -274,45 +272,45 @@ impl Lease {
     }
 }
 
-/// The grantor.
+/// Behaviour of the grantor.
 impl Lease {
-    /// Answers whoever holds, or is the next to; others wait.
+    /// Grants the request of the holder or of the next process; others wait.
     fn on_request(&mut self, claim: Claim, round: u64, fx: &mut impl Effects<Self>) {
-        let renews = self.desk.holder() == Some(claim);
-        self.desk.ask(claim);
-        if self.closed {
+        let is_renewal = self.grants.holder() == Some(claim);
+        self.grants.enqueue(claim);
+        if self.is_closed {
             return;
         }
-        if let Some((next, _)) = self.desk.grant()
+        if let Some((next, _)) = self.grants.grant()
             && next != claim
         {
-            self.call(next, fx);
+            self.notify_turn(next, fx);
         }
-        if self.desk.holder() == Some(claim) {
-            if !renews || !self.has(Switch::RenewalIgnored) {
-                fx.set_timer(Timer::Expiry, self.config.kept());
+        if self.grants.holder() == Some(claim) {
+            if !is_renewal || !self.has(Switch::RenewalIgnored) {
+                fx.set_timer(Timer::Expiry, self.config.grant_duration());
             }
-            let fence = Fence(self.ticket.boot, self.desk.granted());
+            let fence = Fence(self.ticket.boot, self.grants.granted());
             let grant = Message::Grant { ticket: claim.ticket, round, fence };
-            self.tell(claim.process, grant, fx);
+            self.send(claim.process, grant, fx);
         }
     }
 
-    /// The next who waits, once nobody holds.
-    fn call_next(&mut self, fx: &mut impl Effects<Self>) {
-        if self.closed || self.desk.holder().is_some() {
+    /// Informs the next waiting process, once the lock is free.
+    fn notify_next(&mut self, fx: &mut impl Effects<Self>) {
+        if self.is_closed || self.grants.holder().is_some() {
             return;
         }
-        match self.desk.grant() {
-            Some((next, _)) => self.call(next, fx),
+        match self.grants.grant() {
+            Some((next, _)) => self.notify_turn(next, fx),
             None => fx.cancel_timer(Timer::Expiry),
         }
     }
 
-    /// Keeps the lock for somebody who has waited, for as long as if it had been granted.
-    fn call(&mut self, next: Claim, fx: &mut impl Effects<Self>) {
-        fx.set_timer(Timer::Expiry, self.config.kept());
-        self.tell(next.process, Message::Turn { ticket: next.ticket }, fx);
+    /// Reserves the lock for a process that has waited, as long as for a grant.
+    fn notify_turn(&mut self, next: Claim, fx: &mut impl Effects<Self>) {
+        fx.set_timer(Timer::Expiry, self.config.grant_duration());
+        self.send(next.process, Message::Turn { ticket: next.ticket }, fx);
     }
 
     fn has(&self, switch: Switch) -> bool {
@@ -322,7 +320,7 @@ impl Lease {
 
 impl Algorithm for Lease {
     fn card(config: &Config, size: u32) -> Card {
-        let formula = "3 (0 at the grantor), and 2 for who waited or a renewal";
+        let formula = "3 (0 at the grantor), and 2 for a waiter or a renewal";
         Card {
             strategy: Strategy::Centralised,
             timing: Timing::Synchronous,
@@ -330,13 +328,13 @@ impl Algorithm for Lease {
                 loss: true,
                 crashes: Crashes::Recovery,
                 ..Faults::duplication(
-                    "goes on when a process that waits or is inside crashes or is cut off; stops \
-                     while the grantor is down",
+                    "continues when a process that waits or is inside crashes or is partitioned; \
+                     stops while the grantor is down",
                 )
             },
             topology: Topology::Star,
             knows: Knowledge::UNIFORM,
-            messages: Cost::per_entry(formula, 0, None).none_alone(size).in_part(),
+            messages: Cost::per_entry(formula, 0, None).zero_if_alone(size).in_part(),
             promises: [].into(),
             clocked: [Property::MutualExclusion, Property::Fencing].into(),
             drift_ppm: config.times.drift_ppm(),

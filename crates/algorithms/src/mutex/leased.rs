@@ -1,51 +1,52 @@
-//! A lock service as clients of etcd use one: a key in a queue, which ends with a session.
+//! The lock of a lock service as clients of etcd use it: a queue of keys that are attached to
+//! sessions.
 //!
-//! The recipe is that of etcd's clients (`concurrency`, `etcdctl lock`), which is that of M.
-//! Burrows,
-//! *The Chubby lock service for loosely-coupled distributed systems*, OSDI 2006, with a queue; the
-//! session is a lease (C. Gray, D. Cheriton, SOSP 1989). What decides here is what decides in the
-//! service and in its clients: the store (`tenure-store`), the session, the waiter and the leader's
-//! leases (`tenure-session`). This file carries messages between them.
+//! The recipe is that of etcd's clients (`concurrency`, `etcdctl lock`): that of M. Burrows, *The
+//! Chubby lock service for loosely-coupled distributed systems*, OSDI 2006, with a queue. The
+//! session is a lease (C. Gray, D. Cheriton, SOSP 1989). The decisions are made by the code of the
+//! service and its clients: the store (`tenure-store`), the session, the waiter and the lessor
+//! (`tenure-session`). This file carries messages between them.
 //!
 //! | | |
 //! |---|---|
-//! | assumes | clock rates within 5 %, and nobody stopped; any delays, losses, crashes |
-//! | messages per entry | 5; none at the service; 4 more for who had to wait, and 2 a renewal |
+//! | assumes | clock rates within 5 %, no paused process; any delays, losses, crashes |
+//! | messages per entry | 5; none at the service; 4 more for a waiter, and 2 per renewal |
 //! | delay to enter, uncontended | 4 messages |
 //! | delay from exit to the next entry | 4 messages |
-//! | delay from a crash inside to the next entry | what is left of the lease, and 3 messages |
+//! | delay from a crash inside to the next entry | the rest of the lease, and 3 messages |
 //!
-//! **Why it is right.** Keys are in the queue in the order of the revisions that made them, and
-//! only whoever has nobody ahead is inside; that revision is the fence. A key is deleted when its
-//! owner leaves or its lease ends. The owner of a lease claims nothing for longer than less than
-//! the lease from when it *sent* the renewal that was answered last, and the service, which took it
-//! later, keeps the lease for all of it: so the owner is out before its key is gone, and another is
-//! inside only after that. This holds across a change of leader, because what a new leader counts
-//! from was noted when less was left, and all of it is noted again before a renewal is answered;
-//! and because a renewal is answered by nobody whom a majority has not confirmed, nor while the end
-//! of the lease is being written.
+//! **Why it is right.** Keys are queued in the order of the revisions that created them, and only
+//! the owner of the first key is inside; its revision is the fence. A key is deleted when its owner
+//! leaves or its lease ends. The owner claims its lease for less than its duration, measured from
+//! *sending* the last answered renewal. The service received that renewal later and keeps the lease
+//! for its full duration. So the owner has left before its key is deleted, and another process
+//! enters only after that. This holds across a change of leader, because a new leader counts from a
+//! recorded remaining time that was longer, and the full duration is recorded again before a
+//! renewal is answered. A renewal is answered only by a leader confirmed by a majority, and not
+//! while the end of the lease is being committed.
 //!
-//! **Why everybody is served.** Whoever waits watches the key that is next ahead, from the revision
-//! in which it was seen, so that its deletion is noticed whenever it was; and whoever does not
-//! leave is ended by its lease, of which a new leader counts only what is left.
+//! **Why every process is served.** A waiter watches the key next ahead from the revision in which
+//! it saw it, so no deletion is missed. A process that does not leave loses its lease, of which a
+//! new leader counts only the remaining time.
 //!
-//! **What of a lock service is judged here**, and by which property:
+//! **Properties of the lock service that are checked here:**
 //!
-//! - `mutual-exclusion`: by the log one is inside at most, and whoever claims to be is out
-//!   before another is let in, while clocks keep time (of whoever is told to be inside, in
-//!   every schedule, so that two whom the log let in are both told in some)
+//! - `mutual-exclusion`: the log admits at most one process, and a process that claims to be inside
+//!   has left before another enters, while clocks keep their rates (in every schedule, so two
+//!   processes admitted by the log would both enter in one of them)
 //! - `fencing`: the fence grows with each grant, across changes of leader
-//! - `fencing`: they are let in in the order of the queue (the fence is the place in the queue)
-//! - `mutual-exclusion`: nobody is let in whose session is over (who is next may be let in too)
-//! - `progress`: whoever waits and lives is served, if all who are inside leave or end
+//! - `fencing`: grants follow the order of the queue (the fence is the position in the queue)
+//! - `mutual-exclusion`: a process whose session has ended is not granted the lock (the next one
+//!   may be granted it as well)
+//! - `progress`: every live waiter is served, if all processes inside leave or lose their lease
 //!
-//! **Who is let in before that is written** (variant `early-release`). That whoever was inside has
-//! left stays true, whatever becomes of the entry that says so. So the one behind them is let in
-//! as soon as the service hears of it, if their own key is there, and a delay sooner: early lock
-//! release, as databases have it, from the log to the next transaction.
+//! **Early release** (variant `early-release`). A process that has left remains outside, whatever
+//! becomes of the log entry that records it. So the next one is granted the lock as soon as the
+//! service learns of the exit, provided its own key is in the queue. This saves one delay.
+//! Databases use the same idea as early lock release, from the log to the next transaction.
 //!
-//! The service is one process here, with one log; `raft-log` is what makes it one where it is
-//! several. Another of it leads when a timer says so, and when the process comes back from a crash.
+//! The service is one process here, with one log; `raft-log` replicates it. A leader change is
+//! modelled by a timer and by a restart of the process.
 
 mod config;
 mod message;
@@ -56,10 +57,10 @@ use alloc::vec::Vec;
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Delay, Effects, Faults, Fence, Fixed, Group, Knowledge,
-    ProcessId, Property, Protocol, Strategy, TimerRole, Timing, Topology,
+    Algorithm, Card, Cost, Crashes, Delay, Effects, Faults, Fence, Group, Knowledge, ProcessId,
+    Property, Protocol, SharedConfig, Strategy, TimerRole, Timing, Topology,
 };
-use tenure_session::{Act, Lost, Seen, Session, Waiter, Wish};
+use tenure_session::{Action, LossReason, QueueView, Session, Waiter, WaiterAction};
 use tenure_store::Store;
 
 pub use config::{Config, Switch};
@@ -71,48 +72,48 @@ use super::Ticket;
 use crate::Variants;
 use crate::drift;
 
-/// One process: a client, and at one of them the service as well.
+/// One process: a client, and at one of them also the service.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Leased {
     me: ProcessId,
-    config: Fixed<Config>,
-    /// The name of our last session.
+    config: SharedConfig<Config>,
+    /// Identifier of the latest session.
     ticket: Ticket,
-    /// What we want, while we want something.
+    /// The current claim, if any.
     claim: Option<Claim>,
     service: Option<Service>,
 }
 
-/// A session, and the wait in the queue.
+/// A session and its waiter in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Claim {
     session: Session,
     waiter: Waiter<u64>,
 }
 
-/// The timers of this algorithm.
+/// Timers of this algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// Of a client: what was answered to the question of that side may no longer be claimed.
+    /// Client: the deadline of the claim from the renewal of that side.
     Deadline(Side),
-    /// Of a client: the session is to be renewed.
+    /// Client: the session has to be renewed.
     Renewal,
-    /// Of the service: a part of a lease is over.
+    /// Service: a part of a lease has elapsed.
     Part(u64),
-    /// Of the service: the end of a lease is written.
+    /// Service: the end of a lease is committed.
     Commit(u64),
-    /// Of the service: another of it leads.
+    /// Service: the leader changes.
     Change,
 }
 
-/// What survives a crash.
+/// State that survives a crash.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stable {
-    /// How often this process has booted: what tells its sessions from earlier ones.
+    /// Number of boots, which distinguishes sessions from those before a restart.
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
     boots: u64,
-    /// Of the service: what its log has made.
+    /// The store of the service.
     store: Option<Store>,
 }
 
@@ -130,18 +131,18 @@ impl Protocol for Leased {
         stable: Option<Stable>,
         fx: &mut impl Effects<Self>,
     ) -> Self {
-        assert!(group.contains(config.service), "the service is one of the group");
+        assert!(group.contains(config.service), "the service must be in the group");
         let Stable { boots, store } = stable.unwrap_or(Stable { boots: 0, store: None });
-        let serves = config.service == group.me();
-        let store = serves.then(|| store.unwrap_or_else(service::empty));
+        let is_service = config.service == group.me();
+        let store = is_service.then(|| store.unwrap_or_else(service::empty));
         let mut leased = Leased {
             me: group.me(),
-            config: Fixed::new(config.clone()),
+            config: SharedConfig::new(config.clone()),
             ticket: Ticket { boot: boots + 1, number: 0 },
             claim: None,
             service: store.map(|store| Service::of(store, 0)),
         };
-        leased.take_office(fx);
+        leased.start_term(fx);
         leased
     }
 
@@ -152,13 +153,13 @@ impl Protocol for Leased {
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
         match (command, &mut self.claim) {
-            (Command::Enter, None) => self.begin(fx),
-            (Command::Enter, Some(_)) => panic!("a process asks only when idle"),
+            (Command::Enter, None) => self.start_session(fx),
+            (Command::Enter, Some(_)) => panic!("a process may request only when idle"),
             (Command::Exit, Some(claim)) => {
-                let acts = claim.session.close();
-                self.act(acts, fx);
+                let actions = claim.session.close();
+                self.execute_session(actions, fx);
             }
-            // Its session was over while the user made up their mind.
+            // The session ended before the user's command.
             (Command::Exit, None) => {}
         }
     }
@@ -176,15 +177,15 @@ impl Protocol for Leased {
             }
             Message::Released { ticket, key } => {
                 if let Some(claim) = self.claim_of(ticket) {
-                    let wish = claim.waiter.released(&key);
-                    self.grant(wish, fx);
+                    let wish = claim.waiter.on_released(&key);
+                    self.execute_waiter(wish, fx);
                 }
             }
             Message::Alive { ticket, round } => {
                 if let Some(claim) = self.claim_of(ticket) {
-                    let acts = claim.session.answered(round);
-                    self.act(acts, fx);
-                    self.count_from_answer(fx);
+                    let actions = claim.session.on_response(round);
+                    self.execute_session(actions, fx);
+                    self.restart_deadline(fx);
                 }
             }
             Message::Gone { ticket } => self.on_gone(ticket, fx),
@@ -192,14 +193,15 @@ impl Protocol for Leased {
                 if let Some(claim) = self.claim_of(ticket)
                     && claim.session.is_alive()
                 {
-                    let wish = claim.waiter.seen(Seen { revision, own, ahead });
-                    self.grant(wish, fx);
+                    let wish =
+                        claim.waiter.on_queue_view(QueueView { revision, own, predecessor: ahead });
+                    self.execute_waiter(wish, fx);
                 }
             }
             Message::Deleted { ticket, key, revision } => {
                 if let Some(claim) = self.claim_of(ticket) {
-                    let wish = claim.waiter.deleted(&key, revision);
-                    self.grant(wish, fx);
+                    let wish = claim.waiter.on_deleted(&key, revision);
+                    self.execute_waiter(wish, fx);
                 }
             }
         }
@@ -215,9 +217,9 @@ impl Protocol for Leased {
             }
             Timer::Renewal => {
                 self.on_session_timer(tenure_session::Timer::Renewal, fx);
-                // What was asked may be lost, or whoever was asked may be.
+                // A request, or the process that received it, may be lost.
                 let waits = self.claim.filter(|claim| claim.session.is_alive());
-                self.grant(waits.and_then(|claim| claim.waiter.again()), fx);
+                self.execute_waiter(waits.and_then(|claim| claim.waiter.on_reconnected()), fx);
             }
         }
     }
@@ -230,15 +232,15 @@ impl Protocol for Leased {
     }
 }
 
-/// The client.
+/// Behaviour of a client.
 impl Leased {
-    /// Begins a session.
-    fn begin(&mut self, fx: &mut impl Effects<Self>) {
+    /// Starts a session.
+    fn start_session(&mut self, fx: &mut impl Effects<Self>) {
         self.ticket.number += 1;
         let mut session = Session::new(self.config.rounds);
-        let acts = session.renew(&self.config.times);
+        let actions = session.renew(&self.config.times);
         self.claim = Some(Claim { session, waiter: Waiter::new() });
-        self.act(acts, fx);
+        self.execute_session(actions, fx);
     }
 
     fn claim_of(&mut self, ticket: Ticket) -> Option<&mut Claim> {
@@ -250,90 +252,94 @@ impl Leased {
     }
 
     fn on_session_timer(&mut self, timer: tenure_session::Timer, fx: &mut impl Effects<Self>) {
-        let deaf = !self.minds_its_session() && !self.is_inside();
-        if deaf && timer != tenure_session::Timer::Renewal {
+        let ignores_end = !self.notices_session_end() && !self.is_inside();
+        if ignores_end && timer != tenure_session::Timer::Renewal {
             return;
         }
         let times = self.config.times;
         if let Some(claim) = &mut self.claim {
-            let acts = claim.session.fired(timer, &times);
-            self.act(acts, fx);
+            let actions = claim.session.on_timer(timer, &times);
+            self.execute_session(actions, fx);
         }
     }
 
     fn on_gone(&mut self, ticket: Ticket, fx: &mut impl Effects<Self>) {
-        let deaf = !self.minds_its_session() && !self.is_inside();
+        let ignores_end = !self.notices_session_end() && !self.is_inside();
         if let Some(claim) = self.claim_of(ticket)
-            && !deaf
+            && !ignores_end
         {
-            let acts = claim.session.gone();
-            self.act(acts, fx);
+            let actions = claim.session.on_lease_ended();
+            self.execute_session(actions, fx);
         }
     }
 
-    /// Does what the session wants done.
-    fn act(&mut self, acts: Vec<Act>, fx: &mut impl Effects<Self>) {
+    /// Executes the actions of the session.
+    fn execute_session(&mut self, actions: Vec<Action>, fx: &mut impl Effects<Self>) {
         let (service, ticket) = (self.config.service, self.ticket);
-        for act in acts {
-            match act {
-                Act::Arm(timer, after) => fx.set_timer(timer.into(), Delay::ticks(after)),
-                Act::Disarm(timer) => fx.cancel_timer(timer.into()),
-                Act::Alive => self.tell(service, Message::Look { ticket, at: 0 }, fx),
-                Act::Lost(why) => self.lost(why, fx),
-                Act::Ask { round } => {
-                    let lives = self.claim.is_some_and(|claim| claim.session.is_alive());
-                    let question = match lives {
+        for action in actions {
+            match action {
+                Action::Arm(timer, after) => fx.set_timer(timer.into(), Delay::ticks(after)),
+                Action::Disarm(timer) => fx.cancel_timer(timer.into()),
+                Action::Alive => self.send(service, Message::Look { ticket, at: 0 }, fx),
+                Action::Lost(reason) => self.on_session_lost(reason, fx),
+                Action::Renew { round } => {
+                    let is_alive = self.claim.is_some_and(|claim| claim.session.is_alive());
+                    let request = match is_alive {
                         true => Message::Renew { ticket, round },
                         false => Message::Open { ticket, round },
                     };
-                    self.tell(service, question, fx);
+                    self.send(service, request, fx);
                 }
             }
         }
     }
 
-    /// The session is over: whoever is inside is out, and whoever waits begins anew.
-    fn lost(&mut self, why: Lost, fx: &mut impl Effects<Self>) {
+    /// Ends the claim: a process inside leaves, and a waiting one starts again.
+    fn on_session_lost(&mut self, reason: LossReason, fx: &mut impl Effects<Self>) {
         let (inside, ticket) = (self.is_inside(), self.ticket);
         self.claim = None;
-        if inside || why == Lost::Closed {
+        if inside || reason == LossReason::Closed {
             fx.emit(Event::Exited);
         }
         let release = Message::Release { ticket, was_inside: inside };
-        self.tell(self.config.service, release, fx);
-        if !inside && why != Lost::Closed {
-            self.begin(fx);
+        self.send(self.config.service, release, fx);
+        if !inside && reason != LossReason::Closed {
+            self.start_session(fx);
         }
     }
 
-    /// Does what the wait in the queue needs.
-    fn grant(&mut self, wish: Option<Wish<u64>>, fx: &mut impl Effects<Self>) {
+    /// Executes an action of the waiter.
+    fn execute_waiter(&mut self, wish: Option<WaiterAction<u64>>, fx: &mut impl Effects<Self>) {
         let (service, ticket) = (self.config.service, self.ticket);
         match wish {
             None => {}
-            Some(Wish::Enter { fence }) => fx.emit(Event::Entered { fence: Fence(0, fence) }),
-            // The oldest that will do, as a member may have come no further.
-            Some(Wish::Look { since: at }) => self.tell(service, Message::Look { ticket, at }, fx),
-            Some(Wish::Watch { key, from }) => {
-                let from = self.watched_from(from);
-                self.tell(service, Message::Watch { ticket, key, from }, fx);
+            Some(WaiterAction::Acquired { fence }) => {
+                fx.emit(Event::Entered { fence: Fence(0, fence) })
             }
-            Some(Wish::Gone) => self.on_gone(ticket, fx),
+            // The oldest acceptable revision, as a member may not have applied later ones.
+            Some(WaiterAction::ReadQueue { since: at }) => {
+                self.send(service, Message::Look { ticket, at }, fx)
+            }
+            Some(WaiterAction::Watch { key, from }) => {
+                let from = self.watch_start(from);
+                self.send(service, Message::Watch { ticket, key, from }, fx);
+            }
+            Some(WaiterAction::Removed) => self.on_gone(ticket, fx),
         }
     }
 
-    /// The mistake: what is answered is counted from now on.
-    fn count_from_answer(&mut self, fx: &mut impl Effects<Self>) {
+    /// The mistake: the deadline is counted from the response.
+    fn restart_deadline(&mut self, fx: &mut impl Effects<Self>) {
         if self.has(Switch::DeadlineFromAnswer) && self.claim.is_some() {
-            let after = Delay::ticks(self.config.times.claim);
-            if let Some(side) = self.claim.and_then(|claim| claim.session.lives_by()) {
+            let after = Delay::ticks(self.config.times.validity);
+            if let Some(side) = self.claim.and_then(|claim| claim.session.deadline_side()) {
                 fx.set_timer(Timer::Deadline(side), after);
             }
         }
     }
 
-    /// Sends a message; by a local call where it is to ourselves.
-    fn tell(&mut self, to: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
+    /// Sends a message, or handles it directly if it is for this process.
+    fn send(&mut self, to: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         if to == self.me {
             self.on_message(to, message, fx);
         } else {
@@ -357,7 +363,7 @@ impl From<tenure_session::Timer> for Timer {
 
 impl Algorithm for Leased {
     fn card(config: &Config, size: u32) -> Card {
-        let formula = "5 (0 at the service), 4 more for who waited, and 2 for a renewal";
+        let formula = "5 (0 at the service), 4 more for a waiter, and 2 for a renewal";
         Card {
             strategy: Strategy::Centralised,
             timing: Timing::Synchronous,
@@ -365,16 +371,16 @@ impl Algorithm for Leased {
                 loss: true,
                 crashes: Crashes::Recovery,
                 ..Faults::duplication(
-                    "goes on when a process that waits or is inside crashes or is cut off, and \
-                     when another of the service leads; stops while the service is down",
+                    "continues when a process that waits or is inside crashes or is partitioned, \
+                     and when the leader of the service changes; stops while the service is down",
                 )
             },
             topology: Topology::Star,
             knows: Knowledge::UNIFORM,
-            messages: Cost::per_entry(formula, 0, None).none_alone(size).in_part(),
+            messages: Cost::per_entry(formula, 0, None).zero_if_alone(size).in_part(),
             promises: [].into(),
             clocked: [Property::MutualExclusion, Property::Fencing].into(),
-            drift_ppm: drift::tolerated(config.times.claim, config.times.ttl),
+            drift_ppm: drift::tolerated(config.times.validity, config.times.ttl),
             variants: Variants::<Switch>::declared(),
             ..Card::mutex(
                 "leased",

@@ -1,4 +1,5 @@
-//! Maekawa's mutual exclusion: everybody in your quorum has one vote, and you need them all.
+//! Maekawa's mutual exclusion: each process has one vote, and a process needs the votes of its
+//! whole quorum.
 //!
 //! M. Maekawa, *A √N algorithm for mutual exclusion in decentralized systems*, ACM TOCS 3(2),
 //! 1985; with the correction of B. A. Sanders, *The information structure of distributed mutual
@@ -11,51 +12,52 @@
 //! | delay to enter, uncontended | 2 messages |
 //! | delay from exit to the next entry | 2 messages |
 //!
-//! **Why it is right.** Any two quorums have a member in common, and it has one vote: safety. A
-//! voter whose vote is out, and who learns of a smaller request, *inquires* whether it may have
-//! the vote back. Whoever knows that it has *failed* somewhere gives it back, and whoever has
-//! not failed anywhere either enters or will hear that it failed. So of those who wait for each
-//! other in a circle, the larger give way, and the smallest request gets all its votes.
+//! **Why it is right.** Any two quorums share a member, and it has one vote: safety. A voter that
+//! has given its vote and learns of a smaller request *inquires* whether it may have the vote back.
+//! A process that knows it has *failed* at some voter returns the vote. A process that has not
+//! failed anywhere either enters or will learn that it failed. So in a cycle of waiting processes
+//! the larger requests yield, and the smallest gets all its votes.
 //!
-//! For that, everybody who waits at a voter must have been told that it failed, but the one who
-//! made the voter inquire. The paper of 1985 tells only newcomers; Sanders also tells the one
-//! who is displaced by a smaller newcomer, and without it there is a deadlock (`original-1985`).
+//! This requires that every process waiting at a voter is informed that it failed, except the one
+//! that made the voter inquire. The paper of 1985 informs only new requests. Sanders also informs a
+//! request displaced by a smaller new one; without this there is a deadlock (`original-1985`).
 //!
-//! Beyond the papers: a process's vote for itself is a local call. A vote has a number, the
-//! n-th for the same request, and what is said of it carries that number, so that a duplicate
-//! gives back nothing twice. A vote for a request that is over is given back at once. Votes and
-//! releases carry the highest fence heard of: the last entry's, at one voter at least.
+//! Beyond the papers: a process votes for itself by a local call. Votes for the same request are
+//! numbered, and messages about a vote carry its number, so a duplicate returns no vote twice. A
+//! vote for an ended request is returned at once. Votes and releases carry the highest known fence,
+//! so at least one voter knows the fence of the last entry.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use tenure_core::quorum::{Kind, NoQuorums, Quorums};
+use tenure_core::quorum::{Kind, QuorumError, Quorums};
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{Expected, Hops, Precision, Scene, Theory};
+use tenure_core::theory::{Hops, Precision, Prediction, Theory, WorkloadKind};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Faults, Fence, Group, LamportClock, Never, Order, ProcessId,
-    ProcessSet, Protocol, Stamp, Strategy, labelled,
+    ProcessSet, Protocol, Strategy, Timestamp, labelled,
 };
 
 use super::candidate::Candidate;
 use super::voter::{Arrival, Ballot, Voter};
 use crate::Variants;
-use crate::catalogue::{Configured, Parameters, Unknown};
+use crate::catalogue_error::CatalogueError;
+use crate::parameters::{Configured, Parameters};
 use crate::variants::switches;
 
-/// One process: it asks for votes, and it has one.
+/// One process: it asks for votes, and it has one vote.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Maekawa {
     group: Group,
     variants: Variants<Switch>,
-    /// *S_i*: whose votes this process needs.
+    /// *S_i*: the quorum of this process.
     quorum: ProcessSet,
-    /// The highest clock of any request, sent or seen.
+    /// Highest clock of any request, sent or received.
     clock: LamportClock,
-    /// The highest fence this process has heard of.
+    /// Highest known fence.
     fence: u64,
     phase: Phase,
-    /// Our own vote.
+    /// The vote of this process.
     voter: Voter,
 }
 
@@ -64,45 +66,45 @@ pub struct Maekawa {
 enum Phase {
     Idle,
     Waiting(Candidate),
-    Inside { request: Stamp, votes: Vec<(ProcessId, Ballot)> },
+    Inside { request: Timestamp, votes: Vec<(ProcessId, Ballot)> },
 }
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "I want to enter, and this is my place in the order."
+    /// Requests entry to the critical section.
     Request {
-        /// The place.
-        stamp: Stamp,
+        /// Timestamp that orders the request.
+        stamp: Timestamp,
     },
-    /// "You have my vote."
+    /// Gives the vote to the receiver.
     Locked {
-        /// The vote.
+        /// The vote concerned.
         ballot: Ballot,
-        /// The highest fence that the voter has heard of.
+        /// Highest fence known to the voter.
         fence: u64,
     },
-    /// "You may have to wait for somebody smaller."
+    /// The receiver may have to wait for a smaller request.
     Failed {
-        /// Your request.
-        request: Stamp,
+        /// Request of the receiver.
+        request: Timestamp,
     },
-    /// "May I have my vote back, unless you will enter first?"
+    /// Asks for the vote back, unless the receiver will enter first.
     Inquire {
-        /// The vote.
+        /// The vote concerned.
         ballot: Ballot,
     },
-    /// "Here is your vote, and I still want it."
+    /// Returns the vote; the sender still waits for it.
     Relinquish {
-        /// The vote.
+        /// The vote concerned.
         ballot: Ballot,
     },
-    /// "Here is your vote: I have left."
+    /// Returns the vote after leaving.
     Release {
-        /// The vote.
+        /// The vote concerned.
         ballot: Ballot,
-        /// The fence of my entry.
+        /// Fence of the entry.
         fence: u64,
     },
 }
@@ -113,28 +115,28 @@ labelled!(
     Inquire => "inquire", Relinquish => "relinquish", Release => "release",
 );
 
-/// What is fixed for life.
+/// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// By process: whose votes it needs, its own among them.
+    /// Quorum of each process, which includes the process itself.
     pub quorums: Arc<Quorums>,
-    /// Which variants are switched on.
+    /// Variants that are switched on.
     pub variants: Variants<Switch>,
 }
 
 impl Config {
-    /// The quorums of a kind for a group of `size`.
+    /// Returns a configuration with quorums of a kind for a group of `size`.
     ///
     /// # Errors
     ///
-    /// When there are none of that kind.
-    pub fn of(kind: Kind, size: u32) -> Result<Self, NoQuorums> {
+    /// Returns an error if no quorums of that kind exist for this size.
+    pub fn of(kind: Kind, size: u32) -> Result<Self, QuorumError> {
         Ok(Config { quorums: Arc::new(Quorums::of(kind, size)?), variants: Variants::none() })
     }
 }
 
 impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
+    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let plain = Config::of(parameters.quorums, parameters.size)?;
         Ok(Config { variants: parameters.variants()?, ..plain })
     }
@@ -142,10 +144,10 @@ impl Configured for Config {
 
 switches! {
     Basic = "basic", unsound,
-        "votes are never asked back, so processes wait for each other in a circle"
+        "votes are never asked back, so processes wait for each other in a cycle"
         => "7-M1", "-n 3 --quorums pairs";
     Original1985 = "original-1985", unsound,
-        "as printed in 1985: who is displaced by a smaller request is not told that it failed"
+        "as printed in 1985: a request displaced by a smaller one is not informed that it failed"
         => "7-M3", "-n 4 --quorums grid";
 }
 
@@ -184,7 +186,7 @@ impl Protocol for Maekawa {
             Message::Request { stamp } => self.on_request(stamp, fx),
             Message::Relinquish { ballot } => {
                 if self.voter.has_given(ballot) {
-                    self.voter.put_back(ballot);
+                    self.voter.return_vote(ballot);
                     self.vote(fx);
                 }
             }
@@ -201,43 +203,43 @@ impl Protocol for Maekawa {
             Message::Failed { request } => {
                 if let Some(candidate) = self.candidate(request) {
                     candidate.fail(from);
-                    self.give_way(fx);
+                    self.relinquish(fx);
                 }
             }
             Message::Inquire { ballot } => {
                 if let Some(candidate) = self.candidate(ballot.request) {
                     candidate.inquire(from, ballot.number);
-                    self.give_way(fx);
+                    self.relinquish(fx);
                 }
             }
         }
     }
 }
 
-/// Who asks.
+/// The requesting side.
 impl Maekawa {
     fn request(&mut self, fx: &mut impl Effects<Self>) {
-        assert!(self.phase == Phase::Idle, "a process asks only when it neither waits nor is in");
-        let request = Stamp { clock: self.clock.tick(), process: self.group.me() };
+        assert!(self.phase == Phase::Idle, "a process may request only when idle");
+        let request = Timestamp { clock: self.clock.tick(), process: self.group.me() };
         self.phase = Phase::Waiting(Candidate::new(request, &self.quorum));
         for voter in &self.quorum.clone() {
-            self.tell(voter, Message::Request { stamp: request }, fx);
+            self.send(voter, Message::Request { stamp: request }, fx);
         }
     }
 
     fn on_locked(&mut self, from: ProcessId, ballot: Ballot, fx: &mut impl Effects<Self>) {
         if let Some(candidate) = self.candidate(ballot.request) {
             candidate.lock(from, ballot.number);
-            self.enter_if_elected(fx);
+            self.enter_if_voted(fx);
         } else if !self.is_inside_by(ballot.request) {
-            // For a request that is over: give it back, or everybody waits for us.
-            self.tell(from, Message::Release { ballot, fence: self.fence }, fx);
+            // The request has ended: return the vote, or others would wait for it.
+            self.send(from, Message::Release { ballot, fence: self.fence }, fx);
         }
     }
 
-    fn enter_if_elected(&mut self, fx: &mut impl Effects<Self>) {
+    fn enter_if_voted(&mut self, fx: &mut impl Effects<Self>) {
         if let Phase::Waiting(candidate) = &self.phase
-            && let Some(votes) = candidate.elected()
+            && let Some(votes) = candidate.all_votes()
         {
             self.phase = Phase::Inside { request: candidate.request, votes };
             self.fence += 1;
@@ -245,37 +247,37 @@ impl Maekawa {
         }
     }
 
-    fn give_way(&mut self, fx: &mut impl Effects<Self>) {
+    fn relinquish(&mut self, fx: &mut impl Effects<Self>) {
         let Phase::Waiting(candidate) = &mut self.phase else { return };
-        for (voter, ballot) in candidate.give_way() {
-            self.tell(voter, Message::Relinquish { ballot }, fx);
+        for (voter, ballot) in candidate.relinquish() {
+            self.send(voter, Message::Relinquish { ballot }, fx);
         }
     }
 
     fn exit(&mut self, fx: &mut impl Effects<Self>) {
         let Phase::Inside { votes, .. } = core::mem::replace(&mut self.phase, Phase::Idle) else {
-            panic!("only a process that is inside can leave");
+            panic!("only a process inside may exit");
         };
         fx.emit(Event::Exited);
         for (voter, ballot) in votes {
-            self.tell(voter, Message::Release { ballot, fence: self.fence }, fx);
+            self.send(voter, Message::Release { ballot, fence: self.fence }, fx);
         }
     }
 
-    /// A request of ours, if it still waits.
-    fn candidate(&mut self, request: Stamp) -> Option<&mut Candidate> {
+    /// Returns the state of this process's request, if it still waits.
+    fn candidate(&mut self, request: Timestamp) -> Option<&mut Candidate> {
         match &mut self.phase {
             Phase::Waiting(candidate) if candidate.request == request => Some(candidate),
             _ => None,
         }
     }
 
-    fn is_inside_by(&self, request: Stamp) -> bool {
+    fn is_inside_by(&self, request: Timestamp) -> bool {
         matches!(&self.phase, Phase::Inside { request: ours, .. } if *ours == request)
     }
 
-    /// Sends a message; by a local call where it is to ourselves.
-    fn tell(&mut self, to: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
+    /// Sends a message, or handles it directly if it is for this process.
+    fn send(&mut self, to: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         if to == self.group.me() {
             self.on_message(to, message, fx);
         } else {
@@ -284,9 +286,9 @@ impl Maekawa {
     }
 }
 
-/// Who votes.
+/// The voting side.
 impl Maekawa {
-    fn on_request(&mut self, request: Stamp, fx: &mut impl Effects<Self>) {
+    fn on_request(&mut self, request: Timestamp, fx: &mut impl Effects<Self>) {
         self.clock.observe(request.clock);
         let arrival = self.voter.receive(request);
         match arrival {
@@ -296,13 +298,13 @@ impl Maekawa {
             Arrival::Behind => self.fail(request, fx),
             Arrival::InFrontOf(displaced) => self.fail(displaced.request, fx),
             Arrival::After(holder) => {
-                self.tell(holder.request.process, Message::Inquire { ballot: holder }, fx);
+                self.send(holder.request.process, Message::Inquire { ballot: holder }, fx);
             }
             Arrival::Known => {}
         }
     }
 
-    /// Our vote is back: it goes to the smallest request that waits.
+    /// Gives the returned vote to the smallest waiting request.
     fn vote(&mut self, fx: &mut impl Effects<Self>) {
         if let Some(ballot) = self.voter.vote() {
             self.lock(ballot, fx);
@@ -310,27 +312,27 @@ impl Maekawa {
     }
 
     fn lock(&mut self, ballot: Ballot, fx: &mut impl Effects<Self>) {
-        self.tell(ballot.request.process, Message::Locked { ballot, fence: self.fence }, fx);
+        self.send(ballot.request.process, Message::Locked { ballot, fence: self.fence }, fx);
     }
 
-    fn fail(&mut self, request: Stamp, fx: &mut impl Effects<Self>) {
-        self.tell(request.process, Message::Failed { request }, fx);
+    fn fail(&mut self, request: Timestamp, fx: &mut impl Effects<Self>) {
+        self.send(request.process, Message::Failed { request }, fx);
     }
 }
 
-/// For whoever changes its mind about whom to ask.
+/// For algorithms that change their quorum.
 impl Maekawa {
-    /// Whose votes this process needs.
+    /// Returns the quorum of this process.
     pub(super) fn quorum(&self) -> &ProcessSet {
         &self.quorum
     }
 
-    /// From the next request on, it needs these.
-    pub(super) fn ask_of(&mut self, quorum: ProcessSet) {
+    /// Sets the quorum for later requests.
+    pub(super) fn set_quorum(&mut self, quorum: ProcessSet) {
         self.quorum = quorum;
     }
 
-    /// Gives up a request that waits; tells whether there was one. The voters do not know.
+    /// Abandons a waiting request without informing the voters. Returns true if there was one.
     pub(super) fn abandon(&mut self) -> bool {
         let waiting = matches!(self.phase, Phase::Waiting(_));
         if waiting {
@@ -339,19 +341,19 @@ impl Maekawa {
         waiting
     }
 
-    /// Whether a process has our vote.
+    /// Returns true if a process has this process's vote.
     pub(super) fn votes_for(&self, process: ProcessId) -> bool {
         self.voter.holder() == Some(process)
     }
 
-    /// Forgets a process that waits for our vote.
-    pub(super) fn strike(&mut self, process: ProcessId) {
-        self.voter.strike(process);
+    /// Removes a process from the requests that wait for this process's vote.
+    pub(super) fn remove_waiting(&mut self, process: ProcessId) {
+        self.voter.remove(process);
     }
 
-    /// Forgets what a process has asked of us; our vote goes to another, if it had it.
+    /// Withdraws all requests of a process; if it had the vote, another request gets it.
     pub(super) fn forget(&mut self, process: ProcessId, fx: &mut impl Effects<Self>) {
-        self.strike(process);
+        self.remove_waiting(process);
         if self.votes_for(process) {
             self.vote(fx);
         }
@@ -361,7 +363,7 @@ impl Maekawa {
 impl Algorithm for Maekawa {
     fn card(config: &Config, size: u32) -> Card {
         let others = |process| u64::from(config.quorums.quorum(ProcessId(process)).len() - 1);
-        let (least, most) = ((0..size).map(others).min(), (0..size).map(others).max());
+        let (min_voters, max_voters) = ((0..size).map(others).min(), (0..size).map(others).max());
         Card {
             strategy: Strategy::Quorum,
             order: Order::Fifo,
@@ -370,26 +372,26 @@ impl Algorithm for Maekawa {
             ),
             messages: Cost::per_entry(
                 "3(K−1) … 6(K−1)",
-                3 * least.unwrap_or(0),
-                most.map(|most| 6 * most),
+                3 * min_voters.unwrap_or(0),
+                max_voters.map(|max_voters| 6 * max_voters),
             ),
             theory: Some(Theory::lock(["2", "not known", "no"], Hops::TWO)),
             variants: Variants::<Switch>::declared(),
             ..Card::mutex(
                 "maekawa",
-                "everybody in your quorum has one vote, and you need them all",
+                "each process has one vote, and entering needs the votes of a whole quorum",
                 "Maekawa, ACM TOCS 3(2), 1985; Sanders, ACM TOCS 5(3), 1987",
             )
         }
     }
 
-    fn expected(config: &Config, size: u32, scene: Scene) -> Option<Expected> {
+    fn expected(config: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
         let precision = match scene {
-            Scene::OneAtATime => Precision::Mean,
-            Scene::Alike => Precision::Least,
+            WorkloadKind::OneAtATime => Precision::Mean,
+            WorkloadKind::Alike => Precision::Least,
             _ => return None,
         };
         let others = |process| u64::from(config.quorums.quorum(ProcessId(process)).len() - 1);
-        Some(Expected::shared(precision, 3 * (0..size).map(others).sum::<u64>(), size.into()))
+        Some(Prediction::shared(precision, 3 * (0..size).map(others).sum::<u64>(), size.into()))
     }
 }

@@ -1,4 +1,4 @@
-//! Maekawa's votes among those who are up: whoever suspects a voter asks another quorum.
+//! Maekawa's votes among live processes: a process that suspects a voter asks another quorum.
 //!
 //! The votes are those of Maekawa, *A √N algorithm for mutual exclusion in decentralized systems*,
 //! ACM TOCS 3(2), 1985, with Sanders' correction. The quorums are any majorities, after R. H.
@@ -13,28 +13,29 @@
 //! | delay to enter, uncontended | 2 messages |
 //! | delay from exit to the next entry | 2 messages |
 //!
-//! **Why it is right.** Any two quorums of the coterie have a member in common, whomever each of
-//! them avoids, and it has one vote. It takes the vote from nobody but whom it suspects: who has
-//! crashed is not inside. Whoever suspects one of its voters withdraws its request everywhere and
-//! asks a quorum of others, with a new stamp, so that what is under way for the old request counts
-//! for nothing. There are finitely many suspicions, and after the last one everybody who waits
-//! asks only those who are up, where Maekawa's and Sanders' argument holds. If there is no quorum
-//! without a suspected process, a request waits: ⌊(N − 1)/2⌋ may crash in majorities, and in a
-//! tree as long as one of its quorums is up (of 7 processes any 2, and 4 that leave a path).
+//! **Why it is right.** Any two quorums of the coterie share a member, regardless of which
+//! processes they avoid, and it has one vote. It withdraws its vote only from a suspected process,
+//! and a crashed process is not inside. A process that suspects one of its voters withdraws its
+//! request everywhere and asks a quorum of others, with a new timestamp, so messages of the old
+//! request have no effect. Suspicions are finitely many. After the last one every waiting process
+//! asks only live voters, and the argument of Maekawa and Sanders holds. Without a quorum of
+//! unsuspected processes a request waits: ⌊(N − 1)/2⌋ may crash with majorities, and with a tree as
+//! long as one of its quorums is up (any 2 of 7 processes, and 4 that leave a path).
 //!
-//! A holder may die before anybody hears of its fence. So there are generations, and a voter that
-//! takes its vote from a suspected process begins one. Whoever hears of a newer generation while it
-//! waits begins anew; so whoever enters has told its generation to its whole quorum before. The
-//! fence is (generation, count), and higher than that of whomever the vote was taken from.
+//! A holder may crash before any process learns its fence. So there are generations, and a voter
+//! that withdraws its vote from a suspected process starts one. A waiting process that learns of a
+//! newer generation starts its request again, so a process that enters has sent its generation to
+//! its whole quorum before. The fence is (generation, count), and higher than that of the process
+//! from which the vote was withdrawn.
 //!
-//! If the suspicion was wrong, that process may be inside, or still to enter, when another is, and
-//! no lock can prevent it; its fence is lower, and the resource refuses it. When it is trusted
-//! again it is told that its request was forgotten.
+//! If the suspicion was wrong, that process may be inside, or enter later, while another is inside;
+//! no lock can prevent this. Its fence is lower, so the resource rejects it. When it is trusted
+//! again it is informed that its request was forgotten.
 
 use alloc::string::ToString;
 use alloc::sync::Arc;
 
-use tenure_core::quorum::{Kind, NoQuorums, Quorums};
+use tenure_core::quorum::{Kind, QuorumError, Quorums};
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
     Algorithm, Card, Crashes, Detection, Effects, Faults, Fence, Group, Label, Labelled, Layer,
@@ -43,35 +44,36 @@ use tenure_core::{
 
 use super::maekawa::{self, Maekawa};
 use crate::Variants;
-use crate::catalogue::{Configured, Parameters, Unknown};
+use crate::catalogue_error::CatalogueError;
+use crate::parameters::{Configured, Parameters};
 use crate::variants::switches;
 
-/// One process: it asks for the votes of those whom it does not suspect.
+/// One process: it asks unsuspected voters for their votes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Majority {
     group: Group,
     variants: Variants<Switch>,
     kind: Kind,
     suspected: ProcessSet,
-    /// The newest that this process knows of. What it asks while it waits, it asks in this one.
+    /// Newest known generation. A waiting request was made in this one.
     generation: u64,
     votes: Maekawa,
 }
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// What Maekawa's processes say.
+    /// A message of Maekawa's algorithm.
     Vote {
-        /// The newest generation that the sender knows of.
+        /// Newest generation known to the sender.
         generation: u64,
-        /// What it says.
+        /// The wrapped message.
         message: maekawa::Message,
     },
-    /// "I ask others now: give your vote to somebody else."
+    /// Withdraws the request of the sender, which asks other voters.
     Withdraw,
-    /// "I suspected you in vain, and have forgotten what you asked of me."
+    /// Sent after a wrong suspicion: the request of the receiver was forgotten.
     Forgotten,
 }
 
@@ -86,33 +88,33 @@ impl Labelled for Message {
     }
 }
 
-/// What is fixed for life.
+/// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// By process: whose votes it needs while it suspects nobody.
+    /// Quorum of each process while it suspects none.
     pub quorums: Arc<Quorums>,
-    /// Which variants are switched on.
+    /// Variants that are switched on.
     pub variants: Variants<Switch>,
 }
 
 impl Config {
-    /// The quorums of a kind for a group of `size`.
+    /// Returns a configuration with quorums of a kind for a group of `size`.
     ///
     /// # Errors
     ///
-    /// When there are none of that kind.
-    pub fn of(kind: Kind, size: u32) -> Result<Self, NoQuorums> {
+    /// Returns an error if no quorums of that kind exist for this size.
+    pub fn of(kind: Kind, size: u32) -> Result<Self, QuorumError> {
         Ok(Config { quorums: Arc::new(Quorums::of(kind, size)?), variants: Variants::none() })
     }
 
-    fn of_votes(&self) -> maekawa::Config {
+    fn votes_config(&self) -> maekawa::Config {
         maekawa::Config { quorums: self.quorums.clone(), variants: Variants::none() }
     }
 }
 
 impl Configured for Config {
-    /// Majorities, unless something else than the usual grid is asked for.
-    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
+    /// Uses majorities unless another kind than the default grid is configured.
+    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let kind = match parameters.quorums {
             Kind::Grid => Kind::Majority,
             kind => kind,
@@ -123,10 +125,11 @@ impl Configured for Config {
 
 switches! {
     LeftOut = "left-out", unsound,
-        "a suspected voter is left out, and nobody is asked instead, so quorums need not meet"
+        "a suspected voter is left out without a substitute, so quorums need not intersect"
         => "", "-n 3 --quorums tree --crash 1";
     OneGeneration = "one-generation", unsound,
-        "taking a vote back begins no generation, so a fence that died unheard comes again"
+        "withdrawing a vote starts no generation, so the unpublished fence of a crashed holder is \
+         reused"
         => "", "-n 3 --crash 1";
 }
 
@@ -145,14 +148,14 @@ impl Protocol for Majority {
             kind: config.quorums.kind(),
             suspected: ProcessSet::new(),
             generation: 0,
-            votes: Maekawa::boot(group, &config.of_votes(), None, &mut inside(0, fx)),
+            votes: Maekawa::boot(group, &config.votes_config(), None, &mut vote_effects(0, fx)),
         }
     }
 
     fn stable(&self) {}
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
-        self.votes.on_command(command, &mut inside(self.generation, fx));
+        self.votes.on_command(command, &mut vote_effects(self.generation, fx));
     }
 
     fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
@@ -160,18 +163,18 @@ impl Protocol for Majority {
             Message::Vote { generation, message } => {
                 if generation > self.generation {
                     self.generation = generation;
-                    self.ask_again(fx);
+                    self.restart_request(fx);
                 }
-                // A vote for a process that has crashed would not come back.
-                let asks = matches!(message, maekawa::Message::Request { .. });
-                if !(asks && self.suspected.contains(from)) {
-                    self.votes.on_message(from, message, &mut inside(self.generation, fx));
+                // A vote for a crashed process would not be returned.
+                let is_request = matches!(message, maekawa::Message::Request { .. });
+                if !(is_request && self.suspected.contains(from)) {
+                    self.votes.on_message(from, message, &mut vote_effects(self.generation, fx));
                 }
             }
-            Message::Withdraw => self.votes.forget(from, &mut inside(self.generation, fx)),
+            Message::Withdraw => self.votes.forget(from, &mut vote_effects(self.generation, fx)),
             Message::Forgotten => {
                 if self.votes.quorum().contains(from) {
-                    self.ask_again(fx);
+                    self.restart_request(fx);
                 }
             }
         }
@@ -181,23 +184,24 @@ impl Protocol for Majority {
         match verdict {
             Verdict::Suspect => {
                 self.suspected.insert(peer);
-                // Before we withdraw: it is not to get the vote that we give back to ourselves.
-                self.votes.strike(peer);
-                let takes_back = self.votes.votes_for(peer);
-                if takes_back && !self.variants.has(Switch::OneGeneration) {
+                // Before withdrawing, so that the suspected process does not get the vote returned
+                // by this one.
+                self.votes.remove_waiting(peer);
+                let withdraws_vote = self.votes.votes_for(peer);
+                if withdraws_vote && !self.variants.has(Switch::OneGeneration) {
                     self.generation += 1;
                 }
-                if takes_back || self.has_others_to_ask() {
-                    self.ask_again(fx);
+                if withdraws_vote || self.can_change_quorum() {
+                    self.restart_request(fx);
                 }
-                // Afterwards, so that our vote does not elect what we have asked in an older one.
-                self.votes.forget(peer, &mut inside(self.generation, fx));
+                // Afterwards, so that this vote does not complete a request of an older generation.
+                self.votes.forget(peer, &mut vote_effects(self.generation, fx));
             }
             Verdict::Trust => {
                 self.suspected.remove(peer);
                 fx.send(peer, Message::Forgotten);
-                if self.has_others_to_ask() {
-                    self.ask_again(fx);
+                if self.can_change_quorum() {
+                    self.restart_request(fx);
                 }
             }
         }
@@ -205,8 +209,8 @@ impl Protocol for Majority {
 }
 
 impl Majority {
-    /// Whether somebody in our quorum is suspected, and there is a quorum without such a one.
-    fn has_others_to_ask(&self) -> bool {
+    /// Returns true if a voter of the quorum is suspected and another quorum is available.
+    fn can_change_quorum(&self) -> bool {
         self.votes.quorum().intersects(&self.suspected) && self.unsuspected_quorum().is_some()
     }
 
@@ -218,12 +222,12 @@ impl Majority {
         self.kind.quorum(self.group.size(), self.group.me(), &self.suspected)
     }
 
-    /// Withdraws our request, if one waits, and asks anew; a quorum that is up, if there is one.
-    fn ask_again(&mut self, fx: &mut impl Effects<Self>) {
+    /// Withdraws a waiting request and makes it again, to an unsuspected quorum if one exists.
+    fn restart_request(&mut self, fx: &mut impl Effects<Self>) {
         let (me, asked) = (self.group.me(), self.votes.quorum().clone());
         let waiting = self.votes.abandon();
         if let Some(quorum) = self.unsuspected_quorum() {
-            self.votes.ask_of(quorum);
+            self.votes.set_quorum(quorum);
         }
         if !waiting {
             return;
@@ -231,14 +235,14 @@ impl Majority {
         for voter in asked.iter().filter(|voter| *voter != me) {
             fx.send(voter, Message::Withdraw);
         }
-        let fx = &mut inside(self.generation, fx);
+        let fx = &mut vote_effects(self.generation, fx);
         self.votes.forget(me, fx);
         self.votes.on_command(Command::Enter, fx);
     }
 }
 
-/// The effects of the votes of a generation.
-fn inside(generation: u64, fx: &mut impl Effects<Majority>) -> impl Effects<Maekawa> {
+/// Returns the effects for votes of a generation.
+fn vote_effects(generation: u64, fx: &mut impl Effects<Majority>) -> impl Effects<Maekawa> {
     fx.wrap(
         move |message| Message::Vote { generation, message },
         |timer| timer,
@@ -259,18 +263,18 @@ impl Algorithm for Majority {
             faults: Faults {
                 crashes: Crashes::Stop,
                 ..Faults::none(
-                    "survives as long as a quorum is up: ⌊(N−1)/2⌋ crashes with majorities; \
-                     after a suspicion that was wrong two may be inside, with different fences",
+                    "survives as long as a quorum is up: ⌊(N−1)/2⌋ crashes with majorities; after \
+                     a wrong suspicion two may be inside, with different fences",
                 )
-                .of_majority()
+                .with_majority()
             },
             detection: Detection::Perfect,
             variants: Variants::<Switch>::declared(),
-            ..Maekawa::card(&config.of_votes(), size)
+            ..Maekawa::card(&config.votes_config(), size)
         }
     }
 
-    /// The newest generation that this process knows of.
+    /// Returns the newest generation known to this process.
     fn highest_term(&self) -> u64 {
         self.generation
     }

@@ -1,29 +1,28 @@
-//! Misra's ring: two tokens go round, and each finds out when the other is lost.
+//! Misra's ring: two tokens circulate, and each detects the loss of the other.
 //!
 //! J. Misra, *Detecting termination of distributed computations using markers*, PODC 1983.
 //!
 //! | | |
 //! |---|---|
 //! | assumes | asynchronous, first-in-first-out channels, no crash; one of two tokens may be lost |
-//! | messages per entry | 1 when everybody wants to enter, without bound when nobody does |
+//! | messages per entry | 1 when all want to enter, without bound when none does |
 //! | delay to enter, uncontended | 0 to N messages; a lap more after a loss |
 //! | delay from exit to the next entry | 1 to N messages |
 //!
-//! **Why it is right.** Whoever has the ping may enter; the pong only watches over it. Both carry
-//! the same number, which changes whenever they meet at a process, and every process remembers
-//! which token came last and with what number. Say that the ping comes twice to a process with one
-//! number, and the pong did not come in between. A pong on the ring would have been overtaken by
-//! the ping; where channels keep their order that happens at a process only, so they would have
-//! met, and the number would be another one. So the pong is lost, and is made anew here. The same
-//! holds for a lost ping. There are no timeouts, so that no delay is taken for a loss. When both
-//! are lost, nobody is left to find out.
+//! **Why it is right.** The holder of the ping may enter; the pong only guards it. Both carry the
+//! same number, which changes whenever they meet at a process, and every process remembers the last
+//! token it saw and its number. Say the ping arrives twice at a process with one number, and the
+//! pong did not arrive in between. A pong on the ring would have been overtaken by the ping. In
+//! FIFO channels that happens only at a process, so they would have met and the number would
+//! differ. So the pong is lost, and is made again here. The same holds for a lost ping. There are
+//! no timeouts, so a delay is not mistaken for a loss. If both are lost, the loss goes undetected.
 //!
 //! Between two visits of a token to a process the two meet at most N times, so the number counts
-//! modulo N + 1; modulo N, a token that has met the other at every process would be mistaken.
+//! modulo N + 1. Modulo N, a token that met the other at every process would take it for lost.
 //!
-//! Both tokens and all processes remember how many entries there have been. A pong that comes round
-//! to find the ping lost has passed every process after the ping's last entry there, so the new
-//! ping goes on counting where the lost one stopped: that is the fence.
+//! Both tokens and all processes remember the number of entries. A pong that finds the ping lost
+//! has passed every process after the ping's last entry there, so the new ping continues counting
+//! where the lost one stopped; the count is the fence.
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{Hops, Theory};
@@ -33,29 +32,30 @@ use tenure_core::{
 };
 
 use crate::Variants;
-use crate::catalogue::{Configured, Parameters, Unknown};
+use crate::catalogue_error::CatalogueError;
+use crate::parameters::{Configured, Parameters};
 use crate::variants::switches;
 
 /// One process on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MisraRing {
     group: Group,
-    /// The longest that a process keeps a token for which it has no use, in ticks.
+    /// Upper bound on keeping an unused token, in ticks.
     pass_after: u64,
-    /// How many numbers there are.
+    /// Modulus of the numbers.
     numbers: u32,
     phase: Phase,
-    /// The number of the ping, while it is here.
+    /// Number of the ping, while it is here.
     ping: Option<u32>,
-    /// The number of the pong, while it is here.
+    /// Number of the pong, while it is here.
     pong: Option<u32>,
-    /// Which token came last, and with what number.
+    /// The token seen last, and its number.
     last: Option<(Token, u32)>,
-    /// The most entries that there have been, as far as we know.
+    /// Largest known number of entries.
     entries: u64,
 }
 
-/// Where this process stands; inside, it has the ping.
+/// State of this process's own request. It has the ping while inside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
@@ -63,43 +63,43 @@ enum Phase {
     Inside,
 }
 
-/// One of the two tokens, and the timer of whoever has no use for it: pass it on.
+/// One of the two tokens; also the timer after which an unused token is passed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Token {
     /// The permission to enter.
     Ping,
-    /// What finds out that the ping is lost.
+    /// Guards the ping: detects its loss.
     Pong,
 }
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "Now it is you who may enter."
+    /// Passes the token; its holder may enter.
     Ping {
         /// Changes whenever the two tokens meet.
         number: u32,
-        /// How many entries there have been.
+        /// Number of entries so far.
         entries: u64,
     },
-    /// "As far as I am concerned, the ping is on its way."
+    /// Passes the pong.
     Pong {
         /// Changes whenever the two tokens meet.
         number: u32,
-        /// How many entries there have been.
+        /// Number of entries so far.
         entries: u64,
     },
 }
 
 labelled!(Message, Mutex, Ping => "ping", Pong => "pong");
 
-/// What is fixed for life.
+/// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The longest that a process keeps a token for which it has no use, in ticks: one hop.
+    /// Upper bound on keeping an unused token, in ticks: one hop.
     pub pass_after: u64,
-    /// Which variants are switched on.
+    /// Variants that are switched on.
     pub variants: Variants<Switch>,
 }
 
@@ -110,7 +110,7 @@ impl Default for Config {
 }
 
 impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
+    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
         Ok(Config { pass_after: parameters.delay, variants: parameters.variants()? })
     }
 }
@@ -129,7 +129,7 @@ impl Protocol for MisraRing {
     type Timer = Token;
     type Stable = ();
 
-    /// Both tokens start at the first process; one that recovers makes no others.
+    /// Both tokens start at the first process. A restarted process makes no others.
     fn boot(
         group: Group,
         config: &Config,
@@ -170,8 +170,8 @@ impl Protocol for MisraRing {
                 fx.emit(Event::Exited);
                 self.pass(Token::Ping, fx);
             }
-            (Command::Enter, _) => panic!("a process asks only when it neither waits nor is in"),
-            (Command::Exit, _) => panic!("only a process that is inside can leave"),
+            (Command::Enter, _) => panic!("a process may request only when idle"),
+            (Command::Exit, _) => panic!("only a process inside may exit"),
         }
     }
 
@@ -196,7 +196,7 @@ impl Protocol for MisraRing {
 }
 
 impl MisraRing {
-    /// A token is here. If the other one is here as well, they meet.
+    /// Keeps a token. If the other one is here as well, they meet.
     fn keep(&mut self, token: Token, number: u32, fx: &mut impl Effects<Self>) {
         *self.slot(token) = Some(number);
         if self.ping.is_some() && self.pong.is_some() {
@@ -206,7 +206,7 @@ impl MisraRing {
         match (token, self.phase) {
             (Token::Ping, Phase::Waiting) => self.enter(fx),
             (Token::Ping, Phase::Inside) => {}
-            // Who is alone has nobody to pass it to.
+            // A process alone on the ring keeps its tokens.
             _ if self.group.size() == 1 => {}
             _ => fx.set_timer(token, Delay { min: 0, max: self.pass_after }),
         }
@@ -245,17 +245,17 @@ impl Algorithm for MisraRing {
             strategy: Strategy::Token,
             order: Order::Fifo,
             faults: Faults::none(
-                "survives the loss of one token of two, again and again; both lost, or a \
-                 crash, and it stops",
+                "survives repeated losses of one of its two tokens; the loss of both, or a crash, \
+                 stops it",
             )
-            .and_losses(1),
+            .with_losses(1),
             topology: Topology::UnidirectionalRing,
-            messages: Cost::per_entry("1 … ∞", 1, None).none_alone(size),
+            messages: Cost::per_entry("1 … ∞", 1, None).zero_if_alone(size),
             theory: Some(Theory::lock(["0…N", "1", "no"], Hops::ring(size))),
             variants: Variants::<Switch>::declared(),
             ..Card::mutex(
                 "misra-ring",
-                "two tokens go round, and each finds out when the other is lost",
+                "two tokens circulate, and each detects the loss of the other",
                 "Misra, PODC, 1983",
             )
             .promising([Property::Bypass(Some(1))])

@@ -1,12 +1,12 @@
-//! Mutual exclusion: the list of its algorithms, each with its name, and a file for each.
+//! Mutual exclusion algorithms, one module each, and the list that maps names to types.
 
 mod candidate;
 pub mod carvalho_roucairol;
 pub mod central;
-mod desk;
 pub mod dijkstra_ring;
 pub mod edge_chasing;
 mod generations;
+mod grant_queue;
 pub mod k_mutex;
 pub mod lamport;
 pub mod lease;
@@ -16,8 +16,8 @@ pub mod majority;
 pub mod misra_ring;
 pub mod naimi_trehel;
 pub mod nishio_li_manning;
-mod questions;
 pub mod raymond;
+mod renewal_requests;
 pub mod repaired_ring;
 pub mod ricart_agrawala;
 pub mod suzuki_kasami;
@@ -25,10 +25,10 @@ pub mod token_ring;
 pub mod tolerant_ricart_agrawala;
 mod voter;
 
-pub(crate) use desk::{Claim, Desk, Ticket};
 pub(crate) use generations::Generations;
-pub(crate) use questions::Questions;
-pub use questions::{Side, Times};
+pub(crate) use grant_queue::{Claim, GrantQueue, Ticket};
+pub(crate) use renewal_requests::RenewalRequests;
+pub use renewal_requests::{EntryTimes, Side};
 pub use voter::Ballot;
 
 crate::catalogue::members! {

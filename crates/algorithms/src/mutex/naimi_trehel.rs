@@ -1,4 +1,5 @@
-//! Naimi–Trehel mutual exclusion: the token's queue, and a tree that points to its end.
+//! Naimi–Trehel mutual exclusion: a distributed queue for the token, and a tree that points to its
+//! end.
 //!
 //! M. Naimi, M. Trehel, A. Arnold, *A log(N) distributed mutual exclusion algorithm based on
 //! path reversal*, Journal of Parallel and Distributed Computing 34(1), 1996.
@@ -10,19 +11,20 @@
 //! | delay to enter, uncontended | 0 to N messages |
 //! | delay from exit to the next entry | 1 message |
 //!
-//! **Why it is right.** There is one token, and only who has it is inside. Who asks sends its
-//! request to whom it believes to be *last*, and so does everybody who passes it on; and each
-//! of them believes from then on that whoever made that request is the last. So a request goes
-//! up a path to the root, and its maker becomes the root of all that it passed. The root is the
-//! end of the queue of those who wait for the token: it either has the token idle, and sends
-//! it, or notes who comes *next* after itself. Pointers and requests under way together form a
-//! tree at all times, so each request finds the end of the queue, and each has one successor.
+//! **Why it is right.** There is one token, and only its holder may be inside. A process sends its
+//! request to the process that it believes to be *last*, and so does every process that forwards
+//! it. Each of them then considers the requester to be the last. So a request moves along a path to
+//! the root, and the requester becomes the root of all processes that it passed. The root is the
+//! end of the queue for the token: it either has the idle token, and sends it, or records the
+//! requester as *next* after itself. Pointers and requests in flight form a tree at all times, so
+//! each request finds the end of the queue, and each process has one successor.
 //!
-//! Beyond the paper's text, the token counts the entries: that is the fence. A token that nobody
-//! here waits for is a duplicate, and is ignored; one that arrives during a wait is believed.
+//! Beyond the paper, the token counts the entries; the count is the fence. A token that arrives at
+//! a process that does not wait is a duplicate and is ignored; one that arrives during a wait is
+//! accepted.
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{Expected, Hops, Scene, Theory};
+use tenure_core::theory::{Hops, Prediction, Theory, WorkloadKind};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Faults, Fence, Group, Knowledge, Never, ProcessId, Protocol,
     Strategy, labelled,
@@ -32,40 +34,41 @@ use tenure_core::{
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NaimiTrehel {
     group: Group,
-    /// `LAST`: who seems to have asked last; `None` if it is we, at the root of the tree.
+    /// `LAST`: the process believed to have requested last; `None` if this one did and is the root
+    /// of the tree.
     last: Option<ProcessId>,
-    /// `NEXT`: who gets the token after us.
+    /// `NEXT`: the process that receives the token next.
     next: Option<ProcessId>,
     phase: Phase,
 }
 
-/// Where this process stands; the token is here in the last two.
+/// State of this process's own request. It has the token in the last two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
     Waiting,
     Holding {
-        /// How many entries there have been.
+        /// Number of entries so far.
         entries: u64,
     },
     Inside {
-        /// How many entries there have been, this one included.
+        /// Number of entries so far, including this one.
         entries: u64,
     },
 }
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "This one wants to enter: pass it on to the last who asked."
+    /// A request, forwarded to the process believed to be last.
     Request {
-        /// Who wants to.
+        /// The requesting process.
         requester: ProcessId,
     },
-    /// "Now it is you who may enter."
+    /// Passes the token; its holder may enter.
     Token {
-        /// How many entries there have been.
+        /// Number of entries so far.
         entries: u64,
     },
 }
@@ -80,8 +83,8 @@ impl Protocol for NaimiTrehel {
     type Timer = Never;
     type Stable = ();
 
-    /// The token starts at the first process, at whom everybody points; the first itself, when it
-    /// recovers, makes no second token and is the root of a tree without one.
+    /// The token starts at the first process, to which all others point. A restarted first process
+    /// makes no second token and is the root of a tree without one.
     fn boot(group: Group, (): &(), stable: Option<()>, _: &mut impl Effects<Self>) -> Self {
         let first = ProcessId(0);
         let is_first = group.me() == first;
@@ -109,21 +112,21 @@ impl Protocol for NaimiTrehel {
                 fx.emit(Event::Exited);
                 self.phase = Phase::Holding { entries };
                 if let Some(next) = self.next.take() {
-                    self.hand_over(next, entries, fx);
+                    self.send_token(next, entries, fx);
                 }
             }
-            (Command::Enter, _) => panic!("a process asks only when it neither waits nor is in"),
-            (Command::Exit, _) => panic!("only a process that is inside can leave"),
+            (Command::Enter, _) => panic!("a process may request only when idle"),
+            (Command::Exit, _) => panic!("only a process inside may exit"),
         }
     }
 
     fn on_message(&mut self, _: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         match message {
-            // Only a duplicate comes back to who made it.
+            // Only a duplicate returns to its requester.
             Message::Request { requester } if requester == self.group.me() => {}
             Message::Request { requester } => match (self.last.replace(requester), self.phase) {
                 (Some(last), _) => fx.send(last, Message::Request { requester }),
-                (None, Phase::Holding { entries }) => self.hand_over(requester, entries, fx),
+                (None, Phase::Holding { entries }) => self.send_token(requester, entries, fx),
                 (None, _) => self.next = Some(requester),
             },
             Message::Token { entries } if self.phase == Phase::Waiting => self.enter(entries, fx),
@@ -139,7 +142,7 @@ impl NaimiTrehel {
         fx.emit(Event::Entered { fence: Fence(0, entries) });
     }
 
-    fn hand_over(&mut self, next: ProcessId, entries: u64, fx: &mut impl Effects<Self>) {
+    fn send_token(&mut self, next: ProcessId, entries: u64, fx: &mut impl Effects<Self>) {
         self.phase = Phase::Idle;
         fx.send(next, Message::Token { entries });
     }
@@ -153,7 +156,7 @@ impl Algorithm for NaimiTrehel {
                 "a lost request or token stops it, and a duplicated token lets two in",
             ),
             knows: Knowledge::UNIFORM,
-            messages: Cost::per_entry("0 … N", 0, Some(size.into())).none_alone(size),
+            messages: Cost::per_entry("0 … N", 0, Some(size.into())).zero_if_alone(size),
             theory: Some(Theory::lock(["0…N", "no bound", "no"], Hops::ONE)),
             ..Card::mutex(
                 "naimi-trehel",
@@ -163,7 +166,7 @@ impl Algorithm for NaimiTrehel {
         }
     }
 
-    fn expected((): &(), size: u32, scene: Scene) -> Option<Expected> {
-        (scene == Scene::OneAtATime).then(|| Expected::harmonic(1, size - 1, 0))
+    fn expected((): &(), size: u32, scene: WorkloadKind) -> Option<Prediction> {
+        (scene == WorkloadKind::OneAtATime).then(|| Prediction::harmonic(1, size - 1, 0))
     }
 }

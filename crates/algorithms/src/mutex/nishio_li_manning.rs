@@ -1,4 +1,4 @@
-//! Suzuki–Kasami mutual exclusion that makes a lost token anew.
+//! Suzuki–Kasami mutual exclusion that replaces a lost token.
 //!
 //! S. Nishio, K. F. Li, E. G. Manning, *A resilient mutual exclusion algorithm for computer
 //! networks*, IEEE TPDS 1(3), 1990, on the algorithm of I. Suzuki, T. Kasami, ACM TOCS 3(4), 1985.
@@ -10,29 +10,29 @@
 //! | delay to enter, uncontended | 0 or 2 messages; 2 more when the token has to be made |
 //! | delay from exit to the next entry | 1 message |
 //!
-//! **Why it is right.** A token has a generation, and is worth nothing where a newer one is known.
-//! Whoever suspects a peer may have lost the token to it, and tells the smallest process that it
-//! trusts. That one has the token, or begins a new generation: it inquires of everybody that it
-//! trusts. Whoever is asked accepts no older token from then on, gives up the one that it keeps,
-//! and answers "no" when it is not inside. When all have answered, there is no older token that
-//! anybody accepts, nobody is inside, and exactly one process makes the next one. Each answer also
-//! says how many requests of its sender have been served: that is the `LN` of the new token, so
-//! nobody who waits has to ask again. If the maker crashes, the next smallest begins again, with a
-//! higher number, unless it has the token; and also then when the dead one's question comes after
-//! it was suspected, for whoever heeds that accepts the token no more. Every crash is suspected in
-//! the end by everybody, also by whoever sent the token to a process that was down; so no loss goes
-//! unnoticed, and as there are finitely many suspicions, one generation lasts. All but one may
-//! crash.
+//! **Why it is right.** A token has a generation, and is invalid once a newer one is known. A
+//! process that suspects a peer assumes that the token may be lost with it, and notifies the
+//! smallest process that it trusts. That process has the token, or starts a new generation: it
+//! inquires of all processes that it trusts. An inquired process rejects older tokens from then on,
+//! discards one that it keeps, and answers "no" when it is not inside. When all have answered, no
+//! process accepts an older token, no process is inside, and exactly one process makes the next
+//! token. Each answer also contains how many requests of its sender have been served: this is the
+//! `LN` of the new token, so waiting processes need not request again. If the maker crashes, the
+//! next smallest starts again with a higher number, unless it has the token. It also starts again
+//! if the inquiry of the crashed process arrives after its suspicion, since a process that follows
+//! it rejects the token. Every process eventually suspects a crashed one, including a process that
+//! sent the token to it. So no loss goes unnoticed, and as suspicions are finitely many, one
+//! generation lasts. All but one may crash.
 //!
-//! The paper detects a loss by timeouts, and looks for the token before it makes another. Here the
-//! detector is a module of its own, and the token is given up rather than looked for: that takes
-//! the same messages, and leaves no doubt about a token that is under way meanwhile.
+//! The paper detects a loss by timeouts, and searches for the token before making another. Here the
+//! detector is a separate module, and the token is discarded rather than searched for. This takes
+//! the same messages and leaves no doubt about a token in flight.
 //!
-//! **With a detector that is wrong**, the suspected is not asked: it may be inside with a token of
-//! an older generation while the next one goes round, and no lock can prevent it. The fence can: it
-//! is (generation, count), so that all later entries have higher ones. Who is trusted again is told
-//! of the newest generation; unless it has that one's token, it begins another, and so gives up
-//! what it had.
+//! **With a detector that errs**, a suspected process is not inquired of: it may be inside with a
+//! token of an older generation while the next one circulates, and no lock can prevent this. The
+//! fence can: it is (generation, count), so all later entries have higher ones. A process that is
+//! trusted again is informed of the newest generation. Unless it has the token of that generation
+//! it starts another, and so discards its old one.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -52,74 +52,74 @@ use super::Generations;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NishioLiManning {
     group: Group,
-    /// `RN`: by process, the highest number of a request heard of.
+    /// `RN`: highest known request number, by process.
     requests: Vec<u64>,
     phase: Phase,
-    /// Of the tokens; whoever makes one gathers its `LN`.
+    /// Generations of the token; its maker collects `LN`.
     generations: Generations<Vec<u64>>,
 }
 
-/// Where this process stands; a token is here in the last two.
+/// State of this process's own request. It has a token in the last two.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
     Waiting,
-    /// The token is of the newest generation that we know of.
+    /// The token is of the newest known generation.
     Holding {
         token: Box<Token>,
     },
-    /// The token may be of an older one.
+    /// The token may be of an older generation.
     Inside {
         token: Box<Token>,
     },
 }
 
-/// The permission that travels, and what it knows.
+/// The token and the state that travels with it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Token {
-    /// Which of all the tokens that were made, and by whom.
+    /// Generation of the token, which names its maker.
     generation: Term,
-    /// How many entries there have been in this generation.
+    /// Number of entries in this generation.
     entries: u64,
-    /// `LN`: by process, the number of its last request that was served.
+    /// `LN`: number of the last served request, by process.
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::by_process"))]
     served: Vec<u64>,
-    /// `Q`: who gets the token next, and next.
+    /// `Q`: processes that receive the token next, in order.
     queue: VecDeque<ProcessId>,
 }
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "I want to enter, for the n-th time."
+    /// Requests the token.
     Request {
-        /// Which time it is, from 1.
+        /// Sequence number of the request, from 1.
         number: u64,
     },
-    /// "Now it is you who may enter."
+    /// Passes the token; its holder may enter.
     Token {
-        /// The permission itself.
+        /// The token itself.
         token: Box<Token>,
     },
-    /// "The token of this generation may be lost, or yours is older."
+    /// Reports that the token of this generation may be lost, or that the receiver's is older.
     Doubt {
-        /// The newest generation that the sender knows of.
+        /// Newest generation known to the sender.
         generation: Term,
     },
-    /// "I make the token of this generation: have you one that is older?"
+    /// Asks for older tokens, before making the token of this generation.
     Inquire {
-        /// The generation, with its maker.
+        /// The generation, which names the process that makes its token.
         generation: Term,
     },
-    /// "No, and I accept none."
+    /// The sender has no token and accepts no older one.
     Answer {
-        /// The newest generation that the sender knows of.
+        /// Newest generation known to the sender.
         generation: Term,
-        /// How often the sender has asked to enter.
+        /// Number of the sender's requests.
         requests: u64,
-        /// How often it has been served.
+        /// Number of the sender's served requests.
         served: u64,
     },
 }
@@ -136,7 +136,7 @@ impl Protocol for NishioLiManning {
     type Timer = Never;
     type Stable = ();
 
-    /// The token starts at the first process; one that recovers makes no second.
+    /// The token starts at the first process. A restarted process makes no second one.
     fn boot(group: Group, (): &(), stable: Option<()>, _: &mut impl Effects<Self>) -> Self {
         let none = vec![0; group.size() as usize];
         let generations = Generations::new(group);
@@ -156,13 +156,13 @@ impl Protocol for NishioLiManning {
             (Command::Enter, Phase::Holding { token }) => self.enter(token, fx),
             (Command::Exit, Phase::Inside { token }) => {
                 if token.generation == self.generations.newest() {
-                    self.hand_on(token, fx);
+                    self.pass_token(token, fx);
                 }
-                self.answer(fx);
+                self.respond(fx);
                 fx.emit(Event::Exited);
             }
-            (Command::Enter, _) => panic!("a process asks only when it neither waits nor is in"),
-            (Command::Exit, _) => panic!("only a process that is inside can leave"),
+            (Command::Enter, _) => panic!("a process may request only when idle"),
+            (Command::Exit, _) => panic!("only a process inside may exit"),
         }
     }
 
@@ -172,7 +172,7 @@ impl Protocol for NishioLiManning {
                 let highest = &mut self.requests[from.index()];
                 *highest = number.max(*highest);
                 match self.take_phase() {
-                    Phase::Holding { token } => self.hand_on(token, fx),
+                    Phase::Holding { token } => self.pass_token(token, fx),
                     phase => self.phase = phase,
                 }
             }
@@ -184,25 +184,26 @@ impl Protocol for NishioLiManning {
             Message::Doubt { generation } => self.doubt(generation, fx),
             Message::Inquire { generation } => {
                 if self.generations.has_overtaken(generation) {
-                    self.send_answer(from, fx);
+                    self.send_response(from, fx);
                 } else {
-                    self.heed(generation, fx);
-                    // Its maker was suspected before: whoever makes tokens now may have an older
-                    // one, which we no longer accept.
+                    self.on_inquiry(generation, fx);
+                    // The maker was suspected earlier. The process that makes tokens now may have
+                    // an older one, which this process no longer accepts.
                     if !self.generations.trusts(from) {
-                        self.pass_on_doubt(generation, fx);
+                        self.report_doubt(generation, fx);
                     }
                 }
             }
             Message::Answer { generation, requests, served } => {
                 if generation == self.generations.newest() {
                     self.requests[from.index()] = requests.max(self.requests[from.index()]);
-                    self.note(from, served);
-                    self.count(from, fx);
+                    self.record_served(from, served);
+                    self.stop_waiting_for(from, fx);
                 } else if self.generations.trusts(generation.leader) {
-                    self.heed(generation, fx);
+                    self.on_inquiry(generation, fx);
                 } else if self.generations.is_making() {
-                    // Who overtook us is gone: what we make has to be newer.
+                    // The process that overtook this one has crashed, so the token must be of a
+                    // newer generation.
                     self.doubt(generation, fx);
                 }
             }
@@ -215,9 +216,9 @@ impl Protocol for NishioLiManning {
             Verdict::Suspect => {
                 self.generations.suspect(peer);
                 if self.generations.is_making() {
-                    self.count(peer, fx);
+                    self.stop_waiting_for(peer, fx);
                 } else {
-                    self.pass_on_doubt(generation, fx);
+                    self.report_doubt(generation, fx);
                 }
             }
             Verdict::Trust => {
@@ -228,7 +229,7 @@ impl Protocol for NishioLiManning {
     }
 }
 
-/// The token.
+/// Handling of the token.
 impl NishioLiManning {
     fn request(&mut self, fx: &mut impl Effects<Self>) {
         let number = &mut self.requests[self.group.me().index()];
@@ -243,12 +244,13 @@ impl NishioLiManning {
         self.phase = Phase::Inside { token };
     }
 
-    /// A token of the newest generation is here.
+    /// Handles a token of the newest generation.
     fn receive(&mut self, token: Box<Token>, fx: &mut impl Effects<Self>) {
         match self.take_phase() {
             Phase::Waiting => self.enter(token, fx),
-            Phase::Idle => self.hand_on(token, fx),
-            // Made by somebody who suspected us in vain: the others wait until we leave, again.
+            Phase::Idle => self.pass_token(token, fx),
+            // Made by a process that wrongly suspected this one: the others wait again until this
+            // one leaves.
             Phase::Inside { token: ours } if ours.generation < token.generation => {
                 self.phase = Phase::Inside { token };
             }
@@ -256,14 +258,14 @@ impl NishioLiManning {
         }
     }
 
-    /// We are outside. Notes what was served and who waits, from the next process on; the first
-    /// of them has it.
-    fn hand_on(&mut self, mut token: Box<Token>, fx: &mut impl Effects<Self>) {
+    /// Records the served request and the waiting processes, starting after this one, and passes
+    /// the token to the first. Called while outside.
+    fn pass_token(&mut self, mut token: Box<Token>, fx: &mut impl Effects<Self>) {
         let me = self.group.me().index();
         token.served[me] = self.requests[me];
         for peer in self.group.processes().cycle().skip(me + 1).take(self.requests.len() - 1) {
-            let asks = self.requests[peer.index()] > token.served[peer.index()];
-            if asks && !token.queue.contains(&peer) {
+            let has_request = self.requests[peer.index()] > token.served[peer.index()];
+            if has_request && !token.queue.contains(&peer) {
                 token.queue.push_back(peer);
             }
         }
@@ -279,26 +281,26 @@ impl NishioLiManning {
     }
 }
 
-/// The making of a token.
+/// Creation of a new token.
 impl NishioLiManning {
-    /// Begins a new generation, unless one has begun since the doubt arose, or the token is here.
+    /// Starts a new generation, unless a newer one than `doubted` exists or the token is here.
     fn doubt(&mut self, doubted: Term, fx: &mut impl Effects<Self>) {
         if let Phase::Holding { token } | Phase::Inside { token } = &self.phase
             && token.generation >= doubted
         {
             return;
         }
-        // Who does not answer is served, as far as anybody can know.
+        // Requests of a process that does not answer are treated as served.
         let served = self.requests.clone();
-        let Some(asked) = self.generations.begin(doubted, served) else { return };
+        let Some(asked) = self.generations.start(doubted, served) else { return };
         let generation = self.generations.newest();
         fx.broadcast(&asked, Message::Inquire { generation });
-        self.give_up();
-        self.answer(fx);
+        self.discard_token();
+        self.respond(fx);
     }
 
-    /// Tells whoever makes tokens that the one of this generation may be lost.
-    fn pass_on_doubt(&mut self, generation: Term, fx: &mut impl Effects<Self>) {
+    /// Informs the process that makes tokens that the one of this generation may be lost.
+    fn report_doubt(&mut self, generation: Term, fx: &mut impl Effects<Self>) {
         let maker = self.generations.maker();
         if maker == self.group.me() {
             self.doubt(generation, fx);
@@ -307,61 +309,61 @@ impl NishioLiManning {
         }
     }
 
-    /// Somebody makes the token of this generation, which is news unless we know of it.
-    fn heed(&mut self, generation: Term, fx: &mut impl Effects<Self>) {
-        if self.generations.owe(generation) {
-            self.give_up();
-            self.answer(fx);
+    /// Responds to the process that makes the token of this generation, if the generation is new.
+    fn on_inquiry(&mut self, generation: Term, fx: &mut impl Effects<Self>) {
+        if self.generations.follow_inquiry(generation) {
+            self.discard_token();
+            self.respond(fx);
         }
     }
 
-    /// There is a newer generation: the token that we keep, if any, is worth nothing.
-    fn give_up(&mut self) {
+    /// Discards a kept token, which is invalid in a newer generation.
+    fn discard_token(&mut self) {
         if matches!(self.phase, Phase::Holding { .. }) {
             self.phase = Phase::Idle;
         }
     }
 
-    /// Answers to whoever asked, unless we are inside: then when we leave.
-    fn answer(&mut self, fx: &mut impl Effects<Self>) {
+    /// Responds to the pending inquiry. A process inside responds when it exits.
+    fn respond(&mut self, fx: &mut impl Effects<Self>) {
         if matches!(self.phase, Phase::Inside { .. }) {
             return;
         }
-        if let Some(maker) = self.generations.settle() {
-            self.send_answer(maker, fx);
+        if let Some(maker) = self.generations.take_pending_inquiry() {
+            self.send_response(maker, fx);
         }
-        self.note(self.group.me(), self.served());
-        self.count(self.group.me(), fx);
+        self.record_served(self.group.me(), self.served());
+        self.stop_waiting_for(self.group.me(), fx);
     }
 
-    fn send_answer(&self, to: ProcessId, fx: &mut impl Effects<Self>) {
+    fn send_response(&self, to: ProcessId, fx: &mut impl Effects<Self>) {
         let requests = self.requests[self.group.me().index()];
         let (generation, served) = (self.generations.newest(), self.served());
         fx.send(to, Message::Answer { generation, requests, served });
     }
 
-    /// How many of our requests have been served; the last one has unless we wait.
+    /// Returns the number of served requests of this process: all, except the last while it waits.
     fn served(&self) -> u64 {
         self.requests[self.group.me().index()] - u64::from(self.phase == Phase::Waiting)
     }
 
-    /// How many requests of this process the token that we make takes for served.
-    fn note(&mut self, from: ProcessId, served: u64) {
-        if let Some(answers) = self.generations.answers() {
+    /// Records the number of served requests of a process, for the new token.
+    fn record_served(&mut self, from: ProcessId, served: u64) {
+        if let Some(answers) = self.generations.responses() {
             answers[from.index()] = served;
         }
     }
 
-    /// Nothing is awaited of this process any more; after the last one, there is a token.
-    fn count(&mut self, from: ProcessId, fx: &mut impl Effects<Self>) {
-        if let Some(served) = self.generations.count(from) {
+    /// Stops waiting for a process. After the last one, makes the token.
+    fn stop_waiting_for(&mut self, from: ProcessId, fx: &mut impl Effects<Self>) {
+        if let Some(served) = self.generations.record_response(from) {
             self.receive(Token::of(self.generations.newest(), served), fx);
         }
     }
 }
 
 impl Token {
-    /// A new one, which has let nobody in yet.
+    /// Returns a new token without entries.
     fn of(generation: Term, served: Vec<u64>) -> Box<Self> {
         Box::new(Token { generation, entries: 0, served, queue: VecDeque::new() })
     }
@@ -374,22 +376,22 @@ impl Algorithm for NishioLiManning {
             faults: Faults {
                 crashes: Crashes::Stop,
                 ..Faults::none(
-                    "survives the crash of all but one; after a suspicion that was wrong two \
-                       may be inside, with different fences",
+                    "survives the crash of all but one; after a wrong suspicion two may be \
+                     inside, with different fences",
                 )
             },
             detection: Detection::Perfect,
-            messages: Cost::per_entry("0 or N", 0, Some(size.into())).none_alone(size),
+            messages: Cost::per_entry("0 or N", 0, Some(size.into())).zero_if_alone(size),
             theory: Some(Theory::lock(["0 or 2", "no bound", "no"], Hops::ONE)),
             ..Card::mutex(
                 "nishio-li-manning",
-                "ask everyone for the token, and make it anew when it is lost",
+                "ask every process for the token, and replace it when it is lost",
                 "Nishio, Li & Manning, IEEE TPDS 1(3), 1990",
             )
         }
     }
 
-    /// The number of the newest generation.
+    /// Returns the number of the newest known generation.
     fn highest_term(&self) -> u64 {
         self.generations.newest().number
     }

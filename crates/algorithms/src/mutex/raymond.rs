@@ -1,99 +1,101 @@
-//! Raymond's mutual exclusion: the token moves along a tree, and everybody knows which way it is.
+//! Raymond's mutual exclusion: the token moves along a tree, and every process knows in which
+//! direction it is.
 //!
 //! K. Raymond, *A tree-based algorithm for distributed mutual exclusion*, ACM TOCS 7(1), 1989.
 //!
 //! | | |
 //! |---|---|
 //! | assumes | asynchronous, reliable channels between neighbours in any order, no crash |
-//! | messages per entry | 0 to 2D in a tree of diameter D; about 4 when everybody wants to enter |
+//! | messages per entry | 0 to 2D in a tree of diameter D; about 4 when all want to enter |
 //! | delay to enter, uncontended | 0 to 2D messages |
 //! | delay from exit to the next entry | 1 to D messages |
 //!
-//! **Why it is right.** There is one token, and only who has it is inside. Whoever does not have
-//! it points to the neighbour beyond which it is; a token that moves turns the pointer of the
-//! edge that it crosses, so that all of them lead to it at any time. Who wants it for itself or
-//! for neighbours asks in that direction, once, and keeps a queue of those for whom. The queues
-//! are worked off in order: between two services of one that waits, every neighbour is served
-//! once at most, so every request is served in the end.
+//! **Why it is right.** There is one token, and only its holder may be inside. Every other process
+//! points to the neighbour in whose direction the token is. A token that crosses an edge reverses
+//! the pointer of that edge, so all pointers lead to it at any time. A process that wants it, for
+//! itself or for neighbours, sends one request in that direction and keeps a queue of the waiting
+//! ones. Queues are served in order: between two turns of a waiting process every neighbour is
+//! served at most once, so every request is eventually served.
 //!
-//! Whoever hands the token on and still has a queue asks for it back at once. The token counts
-//! the entries: that is the fence, beyond the paper's text.
+//! A process that passes the token on while its queue is not empty requests it back at once. Beyond
+//! the paper, the token counts the entries; the count is the fence.
 
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{Expected, Hops, Precision, Scene, Theory};
+use tenure_core::theory::{Hops, Precision, Prediction, Theory, WorkloadKind};
 use tenure_core::tree::{Shape, Tree};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Faults, Fence, Group, Knowledge, Never, ProcessId, Protocol,
     Strategy, Topology, labelled,
 };
 
-use crate::catalogue::{Configured, Parameters, Unknown};
+use crate::catalogue_error::CatalogueError;
+use crate::parameters::{Configured, Parameters};
 
 /// One process of the algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Raymond {
     me: ProcessId,
     privilege: Privilege,
-    /// `REQUEST_Q`: the neighbours who want the token, and we ourselves, in order of arrival.
+    /// `REQUEST_Q`: neighbours that want the token, and this process itself, in order of arrival.
     queue: VecDeque<ProcessId>,
 }
 
-/// Where the token is: `HOLDER`, and what belongs to it.
+/// Location of the token: `HOLDER` and the state that belongs to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Privilege {
-    /// Beyond a neighbour.
+    /// In the direction of a neighbour.
     Away {
-        /// The neighbour.
+        /// The neighbour in that direction.
         holder: ProcessId,
-        /// `ASKED`: whether we have asked for it.
+        /// `ASKED`: true if the token was requested.
         asked: bool,
     },
-    /// Here, and nobody inside.
+    /// At this process, which is not inside.
     Here {
-        /// How many entries there have been.
+        /// Number of entries so far.
         entries: u64,
     },
-    /// `USING`: here, and we are inside.
+    /// `USING`: at this process, which is inside.
     Inside {
-        /// How many entries there have been, this one included.
+        /// Number of entries so far, including this one.
         entries: u64,
     },
 }
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "The token is on your side, and it is wanted on mine."
+    /// Requests the token from a neighbour.
     Request,
     /// "Here it comes."
     Privilege {
-        /// How many entries there have been.
+        /// Number of entries so far.
         entries: u64,
     },
 }
 
 labelled!(Message, Mutex, Request => "request", Privilege => "privilege");
 
-/// What is fixed for life.
+/// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Who is next to whom.
+    /// The tree of the group.
     pub tree: Arc<Tree>,
 }
 
 impl Config {
-    /// The tree of a shape over `size` processes.
+    /// Returns a configuration for a tree of the given shape over `size` processes.
     pub fn of(shape: Shape, size: u32) -> Self {
         Config { tree: Arc::new(Tree::of(shape, size)) }
     }
 }
 
 impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
+    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
         parameters.no_variants()?;
         Ok(Config::of(parameters.tree, parameters.size))
     }
@@ -107,8 +109,8 @@ impl Protocol for Raymond {
     type Timer = Never;
     type Stable = ();
 
-    /// The token starts at the first process, the root. The root, when it recovers, makes no
-    /// second one: it believes it to be with the first neighbour that has nobody above but it.
+    /// The token starts at the first process, the root. A restarted root makes no second token: it
+    /// assumes that the token is in the direction of its first child.
     fn boot(group: Group, config: &Config, stable: Option<()>, _: &mut impl Effects<Self>) -> Self {
         let me = group.me();
         let tree = &config.tree;
@@ -130,13 +132,13 @@ impl Protocol for Raymond {
         match command {
             Command::Enter => {
                 let inside = matches!(self.privilege, Privilege::Inside { .. });
-                let asks_twice = inside || self.queue.contains(&self.me);
-                assert!(!asks_twice, "a process asks only when it neither waits nor is in");
+                let is_pending = inside || self.queue.contains(&self.me);
+                assert!(!is_pending, "a process may request only when idle");
                 self.queue.push_back(self.me);
             }
             Command::Exit => {
                 let Privilege::Inside { entries } = self.privilege else {
-                    panic!("only a process that is inside can leave")
+                    panic!("only a process inside may exit")
                 };
                 self.privilege = Privilege::Here { entries };
                 fx.emit(Event::Exited);
@@ -152,7 +154,7 @@ impl Protocol for Raymond {
             (Message::Privilege { entries }, Privilege::Away { .. }) => {
                 self.privilege = Privilege::Here { entries };
             }
-            // A duplicate.
+            // A duplicate is ignored.
             (Message::Privilege { .. }, Privilege::Here { .. } | Privilege::Inside { .. }) => {}
         }
         self.assign_privilege(fx);
@@ -161,7 +163,7 @@ impl Protocol for Raymond {
 }
 
 impl Raymond {
-    /// Gives the token, if it is here and free, to the first in the queue.
+    /// Passes the token to the first process in the queue, if it is here and unused.
     fn assign_privilege(&mut self, fx: &mut impl Effects<Self>) {
         let Privilege::Here { entries } = self.privilege else { return };
         let Some(next) = self.queue.pop_front() else { return };
@@ -175,7 +177,7 @@ impl Raymond {
         }
     }
 
-    /// Asks for the token, if it is away and wanted, once.
+    /// Requests the token, if it is elsewhere and wanted, at most once.
     fn make_request(&mut self, fx: &mut impl Effects<Self>) {
         if let Privilege::Away { holder, asked: asked @ false } = &mut self.privilege
             && !self.queue.is_empty()
@@ -202,16 +204,16 @@ impl Algorithm for Raymond {
             )),
             ..Card::mutex(
                 "raymond",
-                "the token moves along a tree, and everybody knows which way it is",
+                "the token moves along a tree, and every process knows in which direction it is",
                 "Raymond, ACM TOCS 7(1), 1989",
             )
         }
     }
 
-    fn expected(config: &Config, size: u32, scene: Scene) -> Option<Expected> {
-        // Twice the mean distance between two processes that are drawn.
+    fn expected(config: &Config, size: u32, scene: WorkloadKind) -> Option<Prediction> {
+        // Twice the mean distance between two random processes.
         let (there_and_back, pairs) = (2 * config.tree.total_distance(), u64::from(size).pow(2));
-        let mean = Expected::shared(Precision::Mean, there_and_back, pairs);
-        (scene == Scene::OneAtATime).then_some(mean)
+        let mean = Prediction::shared(Precision::Mean, there_and_back, pairs);
+        (scene == WorkloadKind::OneAtATime).then_some(mean)
     }
 }

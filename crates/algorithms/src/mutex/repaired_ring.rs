@@ -1,8 +1,8 @@
-//! The token ring that mends itself: the suspected are skipped, and a lost token is made anew.
+//! A token ring that repairs itself: suspected processes are skipped, and a lost token is replaced.
 //!
-//! Le Lann (*Distributed systems – towards a formal approach*, IFIP Congress 1977) asks for both
-//! and leaves the way open. Here it is that of a leader who begins: it asks everybody before it
-//! acts, and numbers what it makes.
+//! Le Lann (*Distributed systems – towards a formal approach*, IFIP Congress 1977) demands both and
+//! leaves the method open. Here a leader inquires of all processes before it acts, and numbers the
+//! tokens that it makes.
 //!
 //! | | |
 //! |---|---|
@@ -11,19 +11,19 @@
 //! | delay to enter, uncontended | 0 to N messages |
 //! | delay from exit to the next entry | 1 to N messages |
 //!
-//! **Why it is right.** A token has a generation. Whoever suspects a peer may have lost a token to
-//! it, and says so to the smallest process that it trusts. That one begins a new generation: it
-//! inquires of everybody that it trusts. A process that is asked accepts no token of an older
-//! generation from then on, gives up the one that it keeps, and answers when it is not inside.
-//! When all have answered, no token of an older generation is left that anybody accepts, nobody is
-//! inside, and there is one who makes the next token. If that one crashes as well, the next
-//! smallest begins again, with a higher number. Every crash is suspected in the end by everybody,
-//! also by whoever passed the token to a process that was down; so no loss goes unnoticed, and as
-//! there are finitely many suspicions, one generation lasts. All but one may crash.
+//! **Why it is right.** A token has a generation. A process that suspects a peer assumes that a
+//! token may be lost with it, and notifies the smallest process that it trusts. That process starts
+//! a new generation: it inquires of all processes that it trusts. An inquired process rejects older
+//! tokens from then on, discards one that it keeps, and answers when it is not inside. When all
+//! have answered, no process accepts an older token, no process is inside, and exactly one process
+//! makes the next token. If it crashes as well, the next smallest starts again with a higher
+//! number. Every process eventually suspects a crashed one, including a process that passed the
+//! token to it. So no loss goes unnoticed, and as suspicions are finitely many, one generation
+//! lasts. All but one may crash.
 //!
-//! A peer that is suspected is not asked. If the suspicion was wrong, that peer may be inside with
-//! a token of an older generation while the next one goes round, and no lock can prevent it. The
-//! fence can: it is (generation, count), so that all later entries have higher ones.
+//! A suspected peer is not inquired of. If the suspicion was wrong, that peer may be inside with a
+//! token of an older generation while the next one circulates, and no lock can prevent this. The
+//! fence can: it is (generation, count), so all later entries have higher ones.
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{Hops, Theory};
@@ -45,48 +45,48 @@ pub struct RepairedRing {
     phase: Phase,
 }
 
-/// Where this process stands; a token is here in the last two.
+/// State of this process's own request. It has a token in the last two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
     Waiting,
-    /// The timer `Pass` is armed.
+    /// The timer `Pass` is set.
     Holding {
-        /// How many entries there have been in this generation.
+        /// Number of entries in this generation.
         entries: u64,
     },
     Inside {
-        /// The generation of the token that let us in.
+        /// Generation of the token with which this process entered.
         generation: Term,
-        /// How many entries there have been in it, this one included.
+        /// Number of entries in it, including this one.
         entries: u64,
     },
 }
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "Now it is you who may enter."
+    /// Passes the token; its holder may enter.
     Token {
-        /// The token's generation.
+        /// Generation of the token.
         generation: Term,
-        /// How many entries there have been in it.
+        /// Number of entries in this generation.
         entries: u64,
     },
-    /// "The token of this generation may be lost."
+    /// Reports that the token of this generation may be lost.
     Doubt {
-        /// The newest generation that the sender knows of.
+        /// Newest generation known to the sender.
         generation: Term,
     },
-    /// "I make the token of this generation: have you left?"
+    /// Asks whether the receiver has left, before making the token of this generation.
     Inquire {
-        /// The generation, with its maker.
+        /// The generation, which names the process that makes its token.
         generation: Term,
     },
-    /// "I am not inside, and accept no older token."
+    /// The sender is not inside, and accepts no older token.
     Answer {
-        /// The newest generation that the sender knows of.
+        /// Newest generation known to the sender.
         generation: Term,
     },
 }
@@ -102,7 +102,7 @@ impl Protocol for RepairedRing {
     type Timer = Timer;
     type Stable = ();
 
-    /// The token starts at the first process; one that recovers makes no second.
+    /// The token starts at the first process. A restarted process makes no second one.
     fn boot(
         group: Group,
         config: &Config,
@@ -136,11 +136,11 @@ impl Protocol for RepairedRing {
                 if generation == self.generations.newest() {
                     self.pass(entries, fx);
                 } else {
-                    self.answer(fx);
+                    self.respond(fx);
                 }
             }
-            (Command::Enter, _) => panic!("a process asks only when it neither waits nor is in"),
-            (Command::Exit, _) => panic!("only a process that is inside can leave"),
+            (Command::Enter, _) => panic!("a process may request only when idle"),
+            (Command::Exit, _) => panic!("only a process inside may exit"),
         }
     }
 
@@ -148,7 +148,7 @@ impl Protocol for RepairedRing {
         match message {
             Message::Token { generation, entries } if generation >= self.generations.newest() => {
                 if self.generations.follow(generation) {
-                    self.give_up(fx);
+                    self.discard_token(fx);
                 }
                 self.receive(entries, fx);
             }
@@ -158,16 +158,17 @@ impl Protocol for RepairedRing {
                 if self.generations.has_overtaken(generation) {
                     fx.send(from, Message::Answer { generation: self.generations.newest() });
                 } else {
-                    self.heed(generation, fx);
+                    self.on_inquiry(generation, fx);
                 }
             }
             Message::Answer { generation } => {
                 if generation == self.generations.newest() {
-                    self.count(from, fx);
+                    self.stop_waiting_for(from, fx);
                 } else if self.generations.trusts(generation.leader) {
-                    self.heed(generation, fx);
+                    self.on_inquiry(generation, fx);
                 } else if self.generations.is_making() {
-                    // Who overtook us is gone: what we make has to be newer.
+                    // The process that overtook this one has crashed, so the token must be of a
+                    // newer generation.
                     self.doubt(generation, fx);
                 }
             }
@@ -186,7 +187,7 @@ impl Protocol for RepairedRing {
                 self.generations.suspect(peer);
                 let (maker, generation) = (self.generations.maker(), self.generations.newest());
                 if self.generations.is_making() {
-                    self.count(peer, fx);
+                    self.stop_waiting_for(peer, fx);
                 } else if maker == self.group.me() {
                     self.doubt(generation, fx);
                 } else {
@@ -203,9 +204,9 @@ impl Protocol for RepairedRing {
     }
 }
 
-/// The ring.
+/// Sending along the ring.
 impl RepairedRing {
-    /// The token is here. Who is alone has nobody to pass it to.
+    /// Handles the arrival of the token. A process alone on the ring keeps it.
     fn receive(&mut self, entries: u64, fx: &mut impl Effects<Self>) {
         match self.phase {
             Phase::Waiting => self.enter(entries, fx),
@@ -215,10 +216,10 @@ impl RepairedRing {
                     fx.set_timer(Timer::Pass, Delay { min: 0, max: self.pass_after });
                 }
             }
-            // A token of this generation let us in, and this is its copy; or it is a newer one,
-            // made by somebody who suspects us in vain, and goes past us.
+            // Either a copy of the token with which this process entered, or a newer one made by a
+            // process that wrongly suspects this one. A newer one is passed on.
             Phase::Inside { generation, .. } if generation == self.generations.newest() => {}
-            Phase::Inside { .. } => self.send_on(entries, fx),
+            Phase::Inside { .. } => self.forward_token(entries, fx),
         }
     }
 
@@ -231,67 +232,68 @@ impl RepairedRing {
     fn pass(&mut self, entries: u64, fx: &mut impl Effects<Self>) {
         if self.successor().is_some() {
             self.phase = Phase::Idle;
-            self.send_on(entries, fx);
+            self.forward_token(entries, fx);
         } else {
             self.phase = Phase::Holding { entries };
         }
     }
 
-    fn send_on(&mut self, entries: u64, fx: &mut impl Effects<Self>) {
+    fn forward_token(&mut self, entries: u64, fx: &mut impl Effects<Self>) {
         if let Some(next) = self.successor() {
             let generation = self.generations.newest();
             fx.send(next, Message::Token { generation, entries });
         }
     }
 
-    /// The next clockwise who is not suspected.
+    /// Returns the next unsuspected process on the ring.
     fn successor(&self) -> Option<ProcessId> {
         let (me, size) = (self.group.me().0, self.group.size());
         (1..size).map(|step| ProcessId((me + step) % size)).find(|it| self.generations.trusts(*it))
     }
 }
 
-/// The making of a token.
+/// Creation of a new token.
 impl RepairedRing {
-    /// Begins a new generation, unless one has begun since the doubt arose, or is beginning here.
+    /// Starts a new generation, unless a newer one than `doubted` exists or one is already starting
+    /// here.
     fn doubt(&mut self, doubted: Term, fx: &mut impl Effects<Self>) {
-        let Some(asked) = self.generations.begin(doubted, ()) else { return };
+        let Some(asked) = self.generations.start(doubted, ()) else { return };
         let generation = self.generations.newest();
         fx.broadcast(&asked, Message::Inquire { generation });
-        self.give_up(fx);
-        self.answer(fx);
+        self.discard_token(fx);
+        self.respond(fx);
     }
 
-    /// Somebody makes the token of this generation, which is news unless we know of it.
-    fn heed(&mut self, generation: Term, fx: &mut impl Effects<Self>) {
-        if self.generations.owe(generation) {
-            self.give_up(fx);
-            self.answer(fx);
+    /// Responds to the process that makes the token of this generation, if the generation is new.
+    fn on_inquiry(&mut self, generation: Term, fx: &mut impl Effects<Self>) {
+        if self.generations.follow_inquiry(generation) {
+            self.discard_token(fx);
+            self.respond(fx);
         }
     }
 
-    /// There is a newer generation: whatever token we keep is worth nothing.
-    fn give_up(&mut self, fx: &mut impl Effects<Self>) {
+    /// Discards a kept token, which is invalid in a newer generation.
+    fn discard_token(&mut self, fx: &mut impl Effects<Self>) {
         if matches!(self.phase, Phase::Holding { .. }) {
             fx.cancel_timer(Timer::Pass);
             self.phase = Phase::Idle;
         }
     }
 
-    /// Answers to whoever asked, unless we are inside: then when we leave.
-    fn answer(&mut self, fx: &mut impl Effects<Self>) {
+    /// Responds to the pending inquiry. A process inside responds when it exits.
+    fn respond(&mut self, fx: &mut impl Effects<Self>) {
         if matches!(self.phase, Phase::Inside { .. }) {
             return;
         }
-        if let Some(maker) = self.generations.settle() {
+        if let Some(maker) = self.generations.take_pending_inquiry() {
             fx.send(maker, Message::Answer { generation: self.generations.newest() });
         }
-        self.count(self.group.me(), fx);
+        self.stop_waiting_for(self.group.me(), fx);
     }
 
-    /// Nothing is awaited of this process any more; after the last one, there is a token.
-    fn count(&mut self, from: ProcessId, fx: &mut impl Effects<Self>) {
-        if self.generations.count(from).is_some() {
+    /// Stops waiting for a process. After the last one, makes the token.
+    fn stop_waiting_for(&mut self, from: ProcessId, fx: &mut impl Effects<Self>) {
+        if self.generations.record_response(from).is_some() {
             self.receive(0, fx);
         }
     }
@@ -304,22 +306,22 @@ impl Algorithm for RepairedRing {
             faults: Faults {
                 crashes: Crashes::Stop,
                 ..Faults::none(
-                    "survives the crash of all but one; after a suspicion that was wrong two \
-                       may be inside, with different fences",
+                    "survives the crash of all but one; after a wrong suspicion two may be \
+                     inside, with different fences",
                 )
             },
             detection: Detection::Perfect,
-            messages: Cost::per_entry("1 … ∞", 1, None).none_alone(size),
+            messages: Cost::per_entry("1 … ∞", 1, None).zero_if_alone(size),
             theory: Some(Theory::lock(["0…N", "1", "no"], Hops::ring(size))),
             ..Card::mutex(
                 "repaired-ring",
-                "a token ring that skips the suspected and makes a lost token anew",
+                "a token ring that skips suspected processes and replaces a lost token",
                 "after Le Lann, IFIP Congress, 1977",
             )
         }
     }
 
-    /// The number of the newest generation.
+    /// Returns the number of the newest known generation.
     fn highest_term(&self) -> u64 {
         self.generations.newest().number
     }

@@ -1,4 +1,4 @@
-//! Ricart–Agrawala mutual exclusion: ask everyone, defer whoever comes after you.
+//! Ricart–Agrawala mutual exclusion: ask every process, and defer later requests.
 //!
 //! G. Ricart, A. K. Agrawala, *An optimal algorithm for mutual exclusion in computer
 //! networks*, CACM 24(1), 1981.
@@ -10,35 +10,35 @@
 //! | delay to enter, uncontended | 2 messages |
 //! | delay from exit to the next entry | 1 message |
 //!
-//! **Why it is right.** Take two requests. Each process gets the other's request, and of the
-//! two the one with the larger stamp cannot be answered by the other process before that one
-//! has left. A request made after another was *seen* has the larger stamp, because receiving
-//! a request advances the clock; so a process that has already answered cannot come back with
-//! a smaller one. The stamps are totally ordered, hence the smallest waits for nobody, and
-//! whoever waits has finitely many before it.
+//! **Why it is right.** Take two requests. Each process gets the other's request, and the one with
+//! the larger timestamp is not answered by the other process until that one has left. A request
+//! made after another was *seen* has the larger timestamp, because receiving a request advances the
+//! clock. So a process that has already answered cannot make a smaller one. Timestamps are totally
+//! ordered, so the smallest waits for no other, and a waiting process has finitely many before it.
 //!
-//! Two things go beyond the paper's text. A reply names the request that it answers, so that
-//! a late duplicate cannot serve the next one; and it carries the replier's clock, without
-//! which a request that happened after another could get the smaller stamp.
-//! The variant `reference` is the algorithm of 1981 without either. (What the application says
-//! is in no clock: a request that was made because of it may still get the smaller stamp.)
+//! Two things go beyond the paper. A reply names its request, so that a late duplicate cannot serve
+//! the next one. And it carries the sender's clock, without which a request that happened after
+//! another could get the smaller timestamp. The variant `reference` is the algorithm of 1981
+//! without either. (Communication between applications carries no clock: a request caused by it may
+//! still get the smaller timestamp.)
 
 mod rules;
 
 use alloc::vec::Vec;
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{Expected, Hops, Precision, Scene, Theory};
+use tenure_core::theory::{Hops, Precision, Prediction, Theory, WorkloadKind};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Faults, Fence, Group, LamportClock, Never, ProcessId,
-    ProcessSet, Property, Protocol, Stamp, Stamped, labelled,
+    ProcessSet, Property, Protocol, Timestamp, Timestamped, labelled,
 };
 
 use rules::Rules;
 pub use rules::Switch;
 
 use crate::Variants;
-use crate::catalogue::{Configured, Parameters, Unknown};
+use crate::catalogue_error::CatalogueError;
+use crate::parameters::{Configured, Parameters};
 use crate::variants::tolerant;
 
 /// One process of the algorithm.
@@ -46,58 +46,58 @@ use crate::variants::tolerant;
 pub struct RicartAgrawala {
     group: Group,
     variants: Variants<Switch>,
-    /// `Highest_Sequence_Number`: the highest clock sent or seen.
+    /// `Highest_Sequence_Number`: highest clock sent or received.
     clock: LamportClock,
     phase: Phase,
-    /// `Reply_Deferred`: the requests to which we owe a reply, in their order.
-    deferred: Vec<Stamp>,
+    /// `Reply_Deferred`: requests that await a reply, in order.
+    deferred: Vec<Timestamp>,
 }
 
-/// Where this process stands: `Requesting_Critical_Section` and what belongs to it.
+/// State of this process's request: `Requesting_Critical_Section` and what belongs to it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
     Waiting {
-        /// `Our_Sequence_Number`, with our name.
-        request: Stamp,
-        /// `Outstanding_Reply_Count`, by name.
+        /// `Our_Sequence_Number`, with this process's id.
+        request: Timestamp,
+        /// `Outstanding_Reply_Count`, as a set of processes.
         awaited: ProcessSet,
     },
     Inside {
         /// The request that was granted.
-        request: Stamp,
+        request: Timestamp,
     },
 }
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "I want to enter, and this is my place in the order."
+    /// Requests entry to the critical section.
     Request {
-        /// The place.
-        stamp: Stamp,
+        /// Timestamp that orders the request.
+        stamp: Timestamp,
     },
-    /// "As far as I am concerned, you may."
+    /// Permits the receiver to enter.
     Reply {
-        /// The clock of the request that this answers.
+        /// Clock of the answered request.
         to: u64,
-        /// The replier's clock.
+        /// Clock of the sender.
         clock: u64,
     },
 }
 
 labelled!(Message, Mutex, Request => "request", Reply => "reply");
 
-/// What is fixed for life.
+/// Configuration of one process.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
-    /// Which variants are switched on.
+    /// Variants that are switched on.
     pub variants: Variants<Switch>,
 }
 
 impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
+    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
         Ok(Config { variants: parameters.variants()? })
     }
 }
@@ -132,7 +132,7 @@ impl Protocol for RicartAgrawala {
     fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         match message {
             Message::Request { stamp } => {
-                self.rules().hear(&mut self.clock, stamp);
+                self.rules().observe(&mut self.clock, stamp);
                 if self.precedes(stamp) {
                     self.defer(stamp);
                 } else {
@@ -151,7 +151,7 @@ impl Protocol for RicartAgrawala {
 
 impl RicartAgrawala {
     fn request(&mut self, fx: &mut impl Effects<Self>) {
-        assert!(self.phase == Phase::Idle, "a process asks only when it neither waits nor is in");
+        assert!(self.phase == Phase::Idle, "a process may request only when idle");
         let request = self.rules().stamp(self.clock.tick(), self.group.me());
         let awaited = self.group.peers();
         fx.broadcast(&awaited, Message::Request { stamp: request });
@@ -171,7 +171,7 @@ impl RicartAgrawala {
 
     fn exit(&mut self, fx: &mut impl Effects<Self>) {
         let inside = matches!(self.phase, Phase::Inside { .. });
-        assert!(inside, "only a process that is inside can leave");
+        assert!(inside, "only a process inside may exit");
         self.phase = Phase::Idle;
         let mut deferred = core::mem::take(&mut self.deferred);
         for request in &deferred {
@@ -180,32 +180,32 @@ impl RicartAgrawala {
         if self.rules().forgets_answered() {
             deferred.clear();
         }
-        // Emptied, but keeping its memory: entering again allocates nothing.
+        // Emptied but not deallocated, so that entering again allocates nothing.
         self.deferred = deferred;
         fx.emit(Event::Exited);
     }
 
-    /// Keeps a request for later; a duplicate changes nothing.
-    fn defer(&mut self, request: Stamp) {
+    /// Defers a request; a duplicate changes nothing.
+    fn defer(&mut self, request: Timestamp) {
         let kept = self.rules().kept(request);
         if let Err(place) = self.deferred.binary_search(&kept) {
             self.deferred.insert(place, kept);
         }
     }
 
-    fn reply_to(&self, request: Stamp) -> Message {
+    fn reply_to(&self, request: Timestamp) -> Message {
         self.rules().reply(request, self.clock.now())
     }
 
-    /// Counts a reply; tells whether it was the last one awaited.
+    /// Records a reply. Returns true if it was the last one awaited.
     fn receive_reply(&mut self, from: ProcessId, to: u64) -> bool {
         let rules = self.rules();
         let Phase::Waiting { request, awaited } = &mut self.phase else { return false };
         rules.answers(to, *request) && rules.count(from, awaited) && awaited.is_empty()
     }
 
-    /// Whether our own claim, if we have one, comes before `request`.
-    fn precedes(&self, request: Stamp) -> bool {
+    /// Returns true if this process has a claim that precedes `request`.
+    fn precedes(&self, request: Timestamp) -> bool {
         match &self.phase {
             Phase::Idle => false,
             Phase::Waiting { request: ours, .. } => self.rules().precedes(*ours, request),
@@ -218,8 +218,8 @@ impl RicartAgrawala {
     }
 }
 
-/// What the application carries besides is this clock, as with any message.
-impl Stamped for RicartAgrawala {
+/// Application messages carry this clock, like all messages of the algorithm.
+impl Timestamped for RicartAgrawala {
     fn clock(&self) -> u64 {
         self.clock.now()
     }
@@ -233,7 +233,8 @@ impl Algorithm for RicartAgrawala {
     fn card(config: &Config, size: u32) -> Card {
         let cost = 2 * u64::from(size - 1);
         let mut variants = Variants::<Switch>::declared();
-        variants.push(tolerant("the tolerant-ricart-agrawala: nobody awaits who is suspected"));
+        variants
+            .push(tolerant("the tolerant-ricart-agrawala: suspected processes are not awaited"));
         Card {
             faults: Faults {
                 duplication: !config.variants.has(Switch::Reference),
@@ -242,27 +243,27 @@ impl Algorithm for RicartAgrawala {
                 )
             },
             messages: Cost::per_entry("2(N−1)", cost, Some(cost)),
-            theory: Some(Theory::lock(["2", "2", "if users pass its clock on"], Hops::ONE)),
+            theory: Some(Theory::lock(["2", "2", "if users forward its clock"], Hops::ONE)),
             variants,
             ..Card::mutex(
                 "ricart-agrawala",
-                "ask everyone, defer whoever comes after you",
+                "ask every process, and defer later requests",
                 "Ricart & Agrawala, CACM 24(1), 1981",
             )
             .promising(Rules(config.variants).stamps_replies().then_some(Property::Order))
         }
     }
 
-    fn expected(_: &Config, size: u32, _: Scene) -> Option<Expected> {
-        Some(Expected::new(Precision::Exact, 2 * u64::from(size - 1)))
+    fn expected(_: &Config, size: u32, _: WorkloadKind) -> Option<Prediction> {
+        Some(Prediction::new(Precision::Exact, 2 * u64::from(size - 1)))
     }
 
-    /// Stamps are compared with stamps only, so all may be shifted alike.
-    fn rebases(_: &Config) -> bool {
+    /// Timestamps are compared only with each other, so all can be shifted by the same amount.
+    fn can_shift_timestamps(_: &Config) -> bool {
         true
     }
 
-    fn smallest_stamp(&self) -> Option<u64> {
+    fn smallest_timestamp(&self) -> Option<u64> {
         let request = match &self.phase {
             Phase::Waiting { request, .. } | Phase::Inside { request } => Some(request.clock),
             Phase::Idle => None,
@@ -273,7 +274,7 @@ impl Algorithm for RicartAgrawala {
         request.into_iter().chain(owed).chain([self.clock.now()]).min()
     }
 
-    fn shift_stamps(&mut self, by: u64) {
+    fn shift_timestamps(&mut self, by: u64) {
         let rules = self.rules();
         self.clock.0 -= by;
         match &mut self.phase {

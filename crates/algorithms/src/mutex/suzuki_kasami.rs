@@ -1,4 +1,5 @@
-//! Suzuki–Kasami mutual exclusion: ask everyone for the token, which knows whom it has served.
+//! Suzuki–Kasami mutual exclusion: ask every process for the token, which records the requests it
+//! has served.
 //!
 //! I. Suzuki, T. Kasami, *A distributed mutual exclusion algorithm*, ACM TOCS 3(4), 1985.
 //!
@@ -9,15 +10,16 @@
 //! | delay to enter, uncontended | 0 or 2 messages |
 //! | delay from exit to the next entry | 1 message |
 //!
-//! **Why it is right.** There is one token, and only who has it is inside. A request is numbered
-//! by who makes it, everybody remembers the highest number heard of each, and the token that of
-//! the last request served of each: who is one ahead of the token waits for it. Each request
-//! reaches everybody, also the process that has the token, or has it next and leaves; from there
-//! on its maker is in the token's queue, and the queue only gets shorter before it. A request
-//! that comes late, or twice, is no longer ahead of the token, and does nothing.
+//! **Why it is right.** There is one token, and only its holder may be inside. A process numbers
+//! its requests. Every process remembers the highest request number of each, and the token the last
+//! served one of each: a process one ahead of the token waits for it. Each request reaches every
+//! process, including the one that has the token, or gets it next and leaves. From then on the
+//! requester is in the token's queue, and the queue before it only gets shorter. A late or
+//! duplicate request is no longer ahead of the token and has no effect.
 //!
-//! Beyond the paper's text, the token counts the entries: that is the fence. A token that nobody
-//! here waits for is a duplicate, and is ignored; one that arrives during a wait is believed.
+//! Beyond the paper, the token counts the entries; the count is the fence. A token that arrives at
+//! a process that does not wait is a duplicate and is ignored; one that arrives during a wait is
+//! accepted.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -25,7 +27,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::theory::{Expected, Hops, Precision, Scene, Theory};
+use tenure_core::theory::{Hops, Precision, Prediction, Theory, WorkloadKind};
 use tenure_core::{
     Algorithm, Card, Cost, Effects, Faults, Fence, Group, Never, ProcessId, Protocol, Strategy,
     labelled,
@@ -37,12 +39,12 @@ use crate::variants::tolerant;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SuzukiKasami {
     group: Group,
-    /// `RN`: by process, the highest number of a request heard of.
+    /// `RN`: highest known request number, by process.
     requests: Vec<u64>,
     phase: Phase,
 }
 
-/// Where this process stands; the token is here in the last two.
+/// State of this process's own request. It has the token in the last two.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
@@ -51,31 +53,31 @@ enum Phase {
     Inside { token: Box<Token> },
 }
 
-/// The permission that travels, and what it knows.
+/// The token and the state that travels with it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Token {
-    /// How many entries there have been.
+    /// Number of entries so far.
     entries: u64,
-    /// `LN`: by process, the number of its last request that was served.
+    /// `LN`: number of the last served request, by process.
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::by_process"))]
     served: Vec<u64>,
-    /// `Q`: who gets the token next, and next.
+    /// `Q`: processes that receive the token next, in order.
     queue: VecDeque<ProcessId>,
 }
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "I want to enter, for the n-th time."
+    /// Requests the token.
     Request {
-        /// Which time it is, from 1.
+        /// Sequence number of the request, from 1.
         number: u64,
     },
-    /// "Now it is you who may enter."
+    /// Passes the token; its holder may enter.
     Token {
-        /// The permission itself.
+        /// The token itself.
         token: Box<Token>,
     },
 }
@@ -90,7 +92,7 @@ impl Protocol for SuzukiKasami {
     type Timer = Never;
     type Stable = ();
 
-    /// The token starts at the first process; one that recovers makes no second.
+    /// The token starts at the first process. A restarted process makes no second one.
     fn boot(group: Group, (): &(), stable: Option<()>, _: &mut impl Effects<Self>) -> Self {
         let none = vec![0; group.size() as usize];
         let phase = if group.me() == ProcessId(0) && stable.is_none() {
@@ -109,8 +111,8 @@ impl Protocol for SuzukiKasami {
             (Command::Enter, Phase::Idle) => self.request(fx),
             (Command::Enter, Phase::Holding { token }) => self.enter(token, fx),
             (Command::Exit, Phase::Inside { token }) => self.exit(token, fx),
-            (Command::Enter, _) => panic!("a process asks only when it neither waits nor is in"),
-            (Command::Exit, _) => panic!("only a process that is inside can leave"),
+            (Command::Enter, _) => panic!("a process may request only when idle"),
+            (Command::Exit, _) => panic!("only a process inside may exit"),
         }
     }
 
@@ -146,7 +148,8 @@ impl SuzukiKasami {
         self.phase = Phase::Inside { token };
     }
 
-    /// Notes what was served and who waits, from the next process on; the first of them has it.
+    /// Records the served request and the waiting processes, starting after this one, and passes
+    /// the token to the first.
     fn exit(&mut self, mut token: Box<Token>, fx: &mut impl Effects<Self>) {
         let me = self.group.me();
         token.served[me.index()] = self.requests[me.index()];
@@ -163,7 +166,7 @@ impl SuzukiKasami {
         fx.emit(Event::Exited);
     }
 
-    /// Whether a process has asked once more than the token has served it.
+    /// Returns true if a process has made one more request than the token has served.
     fn is_ahead_of(&self, token: &Token, process: ProcessId) -> bool {
         self.requests[process.index()] == token.served[process.index()] + 1
     }
@@ -180,20 +183,20 @@ impl Algorithm for SuzukiKasami {
             faults: Faults::none(
                 "a lost request or token stops it, and a duplicated token lets two in",
             ),
-            messages: Cost::per_entry("0 or N", 0, Some(size.into())).none_alone(size),
+            messages: Cost::per_entry("0 or N", 0, Some(size.into())).zero_if_alone(size),
             theory: Some(Theory::lock(["0 or 2", "no bound", "no"], Hops::ONE)),
             variants: vec![tolerant("the nishio-li-manning: a lost token is made anew")],
             ..Card::mutex(
                 "suzuki-kasami",
-                "ask everyone for the token, which knows whom it has served",
+                "ask every process for the token, which records the requests it has served",
                 "Suzuki & Kasami, ACM TOCS 3(4), 1985",
             )
         }
     }
 
-    fn expected((): &(), size: u32, scene: Scene) -> Option<Expected> {
-        // The holder needs none, anybody else N.
-        let mean = Expected::new(Precision::Mean, u64::from(size - 1));
-        (scene == Scene::OneAtATime).then_some(mean)
+    fn expected((): &(), size: u32, scene: WorkloadKind) -> Option<Prediction> {
+        // The holder needs no message, any other process N.
+        let mean = Prediction::new(Precision::Mean, u64::from(size - 1));
+        (scene == WorkloadKind::OneAtATime).then_some(mean)
     }
 }

@@ -1,23 +1,23 @@
-//! The token ring: whoever has the token may enter, and passes it on.
+//! The token ring: the holder of the token may enter, and passes it on.
 //!
 //! G. Le Lann, *Distributed systems – towards a formal approach*, IFIP Congress 1977, in the form
-//! that textbooks give: the ring is logical, and has nothing to do with who is near whom.
+//! that textbooks give: the ring is logical, independent of physical proximity.
 //!
 //! | | |
 //! |---|---|
 //! | assumes | asynchronous, reliable channels in any order, no crash |
-//! | messages per entry | 1 when everybody wants to enter, without bound when nobody does |
+//! | messages per entry | 1 when all want to enter, without bound when none does |
 //! | delay to enter, uncontended | 0 to N messages |
 //! | delay from exit to the next entry | 1 to N messages |
 //!
-//! **Why it is right.** There is one token, it is either under way or at one process, and only
-//! who has it is inside. Whoever is inside leaves in the end, and whoever has the token passes it
-//! on, also when it wants to enter again. So the token visits everybody once in a lap, and while
-//! one waits, every other enters at most once.
+//! **Why it is right.** There is one token, either in flight or at one process, and only its holder
+//! may be inside. A process inside eventually leaves, and the holder passes the token on, even when
+//! it wants to enter again. So the token visits every process once per lap, and while one waits,
+//! every other enters at most once.
 //!
-//! A holder that does not want to enter keeps the token for a moment, until its timer `Pass`
-//! fires: an idle ring would else have no end of one instant. The token counts the entries; that
-//! is the fence. Two tokens that meet (one was duplicated) become one again.
+//! A holder that does not want to enter keeps the token for a moment, until its timer `Pass` fires:
+//! an idle ring would otherwise make endless steps in one instant. The token counts the entries;
+//! the count is the fence. Two tokens that meet (after a duplication) become one again.
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{Hops, Theory};
@@ -27,7 +27,8 @@ use tenure_core::{
 };
 
 use crate::Variants;
-use crate::catalogue::{Configured, Parameters, Unknown};
+use crate::catalogue_error::CatalogueError;
+use crate::parameters::{Configured, Parameters};
 use crate::variants::{switches, tolerant};
 
 /// One process on the ring.
@@ -35,53 +36,53 @@ use crate::variants::{switches, tolerant};
 pub struct TokenRing {
     group: Group,
     variants: Variants<Switch>,
-    /// The longest that an idle holder keeps the token, in ticks.
+    /// Upper bound on keeping the token while idle, in ticks.
     pass_after: u64,
     phase: Phase,
 }
 
-/// Where this process stands; the token is here in the last two.
+/// State of this process's own request. It has the token in the last two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
     Waiting,
-    /// The timer `Pass` is armed.
+    /// The timer `Pass` is set.
     Holding {
-        /// How many entries there have been.
+        /// Number of entries so far.
         entries: u64,
     },
     Inside {
-        /// How many entries there have been, this one included.
+        /// Number of entries so far, including this one.
         entries: u64,
     },
 }
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "Now it is you who may enter."
+    /// Passes the token; its holder may enter.
     Token {
-        /// How many entries there have been.
+        /// Number of entries so far.
         entries: u64,
     },
 }
 
 labelled!(Message, Mutex, Token => "token");
 
-/// The timers of this algorithm.
+/// Timers of this algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// Nobody here wanted the token: pass it on.
+    /// The token was not used: pass it on.
     Pass,
 }
 
-/// What is fixed for life.
+/// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The longest that an idle holder keeps the token, in ticks: one hop.
+    /// Upper bound on keeping the token while idle, in ticks: one hop.
     pub pass_after: u64,
-    /// Which variants are switched on.
+    /// Variants that are switched on.
     pub variants: Variants<Switch>,
 }
 
@@ -92,18 +93,18 @@ impl Default for Config {
 }
 
 impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
+    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
         Ok(Config { pass_after: parameters.delay, variants: parameters.variants()? })
     }
 }
 
 switches! {
     Backwards = "backwards", unsound,
-        "the token goes to the predecessor: everybody is served, but against the ring"
+        "the token goes to the predecessor: every process is served, but against the ring"
         => "", "-n 3";
     KeepsToken = "keeps-token", unsound,
-        "whoever leaves keeps the token for a moment, and may enter again before a neighbour who \
-         waits"
+        "a process that leaves keeps the token for a moment, and may enter again before a waiting \
+         neighbour"
         => "", "-n 2 --entries 2,1 --property bounded-bypass=1";
 }
 
@@ -115,7 +116,7 @@ impl Protocol for TokenRing {
     type Timer = Timer;
     type Stable = ();
 
-    /// The token starts at the first process; one that recovers makes no second.
+    /// The token starts at the first process. A restarted process makes no second one.
     fn boot(
         group: Group,
         config: &Config,
@@ -147,8 +148,8 @@ impl Protocol for TokenRing {
                     self.pass(entries, fx);
                 }
             }
-            (Command::Enter, _) => panic!("a process asks only when it neither waits nor is in"),
-            (Command::Exit, _) => panic!("only a process that is inside can leave"),
+            (Command::Enter, _) => panic!("a process may request only when idle"),
+            (Command::Exit, _) => panic!("only a process inside may exit"),
         }
     }
 
@@ -171,7 +172,7 @@ impl Protocol for TokenRing {
 }
 
 impl TokenRing {
-    /// Keeps a token that nobody here wants now. Who is alone has nobody to pass it to.
+    /// Keeps an unused token. A process alone on the ring never passes it.
     fn hold(&mut self, entries: u64, fx: &mut impl Effects<Self>) {
         self.phase = Phase::Holding { entries };
         if !self.is_alone() {
@@ -214,17 +215,18 @@ impl Algorithm for TokenRing {
             ),
             topology: Topology::UnidirectionalRing,
             knows: Knowledge::UNIFORM,
-            messages: Cost::per_entry("1 … ∞", 1, None).none_alone(size),
+            messages: Cost::per_entry("1 … ∞", 1, None).zero_if_alone(size),
             theory: Some(Theory::lock(["0…N", "1", "no"], Hops::ring(size))),
             variants: Variants::<Switch>::declared()
                 .into_iter()
                 .chain([tolerant(
-                    "the repaired-ring: the suspected are skipped, a lost token is made anew",
+                    "the repaired-ring: suspected processes are skipped, and a lost token is \
+                     replaced",
                 )])
                 .collect(),
             ..Card::mutex(
                 "token-ring",
-                "whoever has the token may enter, and passes it on",
+                "the holder of the token may enter, and passes it on",
                 "Le Lann, IFIP Congress, 1977",
             )
             .promising([Property::Order, Property::Bypass(Some(1))])

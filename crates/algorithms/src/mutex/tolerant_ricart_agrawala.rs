@@ -1,4 +1,5 @@
-//! Ricart–Agrawala mutual exclusion that survives crashes: a peer who is suspected is not awaited.
+//! Ricart–Agrawala mutual exclusion that tolerates crashes: the reply of a suspected peer is not
+//! awaited.
 //!
 //! After G. Ricart, A. K. Agrawala, *An optimal algorithm for mutual exclusion in computer
 //! networks*, CACM 24(1), 1981, with the detectors of T. D. Chandra, S. Toueg, JACM 43(2), 1996.
@@ -6,30 +7,31 @@
 //! | | |
 //! |---|---|
 //! | assumes | asynchronous, reliable channels in any order, a detector that is never wrong |
-//! | messages per entry | 2(N − 1), as without crashes; N − 1 more for each that comes back |
-//! | delay to enter, uncontended | 2 messages; of somebody who has crashed, until it is suspected |
-//! | delay from exit to the next entry | 1 message; of somebody who has crashed inside, the same |
+//! | messages per entry | 2(N − 1), as without crashes; N − 1 more for each restart |
+//! | delay to enter, uncontended | 2 messages; after a crash, until the suspicion |
+//! | delay from exit to the next entry | 1 message; after a crash inside, until the suspicion |
 //! | saved | the clock |
 //!
 //! **Why it is right.** Of two live processes each gets the other's request, and the order of
-//! stamps decides, as in the plain algorithm. A process that crashed is inside no more, so nobody
-//! needs its reply; as soon as it is suspected, nobody awaits it, and whoever waits has finitely
-//! many before it that are live. All but one may crash.
+//! timestamps decides, as in the plain algorithm. A crashed process is not inside, so its reply is
+//! not needed. As soon as it is suspected it is not awaited, and a waiting process has finitely
+//! many live ones before it. All but one may crash.
 //!
-//! A process that comes back has forgotten everything but its clock, so its next stamp is larger
-//! than any that it has answered, and than its own. It says that it is back, and whoever awaits it
-//! asks again. As long as it is suspected, its requests are kept and not answered: whoever
-//! suspects it may be inside without its reply. Once it is trusted, it is awaited again by whoever
-//! is still waiting. So two are never inside, and nobody waits for ever.
+//! A restarted process has lost everything except its clock, so its next timestamp is larger than
+//! any that it answered or used. It announces its restart, and processes that await its reply send
+//! their requests again. While it is suspected, its requests are kept and not answered, because the
+//! process that suspects it may be inside without its reply. Once it is trusted, waiting processes
+//! await it again. So two are never inside, and no process waits for ever.
 //!
-//! The fence is the stamp of the request. Who was suspected may ask with a stamp that is smaller
-//! than that of somebody who has been inside meanwhile; so a reply names the last entry of its
-//! sender, and a request that is not larger is made anew. Fences therefore increase across all
-//! crashes without a return, and across a return while those stay up who entered in the absence:
-//! what nobody live remembers, nobody can exceed.
+//! The fence is the timestamp of the request. A formerly suspected process may request with a
+//! smaller timestamp than that of a process that was inside meanwhile. So a reply carries the last
+//! entry of its sender, and a request that is not larger is made again. Fences therefore increase
+//! across all crashes without restart. They also increase across a restart while the processes that
+//! entered in the absence stay up; an entry that no live process remembers cannot be exceeded.
 //!
-//! **With a detector that is wrong**, two may be inside, and no lock can prevent it: the suspected
-//! may just be slow. Their fences differ, and a resource that refuses the lower one has one user.
+//! **With a detector that errs**, two processes may be inside, and no lock can prevent this: the
+//! suspected one may only be slow. Their fences differ, and a resource that rejects the lower one
+//! has one user.
 
 use alloc::vec::Vec;
 
@@ -37,55 +39,55 @@ use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{Hops, Theory};
 use tenure_core::{
     Algorithm, Card, Cost, Crashes, Detection, Effects, Faults, Fence, Group, LamportClock, Never,
-    ProcessId, ProcessSet, Property, Protocol, Stamp, Verdict, labelled,
+    ProcessId, ProcessSet, Property, Protocol, Timestamp, Verdict, labelled,
 };
 
 /// One process of the algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TolerantRicartAgrawala {
     group: Group,
-    /// `Highest_Sequence_Number`: the highest clock sent or seen, also before a crash.
+    /// `Highest_Sequence_Number`: highest clock sent or received, also before a crash.
     clock: LamportClock,
     phase: Phase,
-    /// `Reply_Deferred`: of each peer the request to which we owe a reply, in their order.
-    deferred: Vec<Stamp>,
+    /// `Reply_Deferred`: the latest request of each peer that awaits a reply, in order.
+    deferred: Vec<Timestamp>,
     suspected: ProcessSet,
-    /// The clock of our last entry; after a crash, the highest that it can have been.
+    /// Clock of the last entry; after a restart, the highest possible value.
     entered: u64,
 }
 
-/// Where this process stands: `Requesting_Critical_Section` and what belongs to it.
+/// State of this process's request: `Requesting_Critical_Section` and what belongs to it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
     Waiting {
-        /// `Our_Sequence_Number`, with our name.
-        request: Stamp,
-        /// Who has not replied. We enter when all of these are suspected.
+        /// `Our_Sequence_Number`, with this process's id.
+        request: Timestamp,
+        /// Processes that have not replied. The process enters when all of these are suspected.
         awaited: ProcessSet,
     },
     Inside,
 }
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "I want to enter, and this is my place in the order."
+    /// Requests entry to the critical section.
     Request {
-        /// The place.
-        stamp: Stamp,
+        /// Timestamp that orders the request.
+        stamp: Timestamp,
     },
-    /// "As far as I am concerned, you may, unless I have been inside after your place."
+    /// Permits the receiver to enter, unless the sender entered with a later timestamp.
     Reply {
-        /// The clock of the request that this answers.
+        /// Clock of the answered request.
         to: u64,
-        /// The replier's clock.
+        /// Clock of the sender.
         clock: u64,
-        /// The clock of the replier's last entry.
+        /// Clock of the sender's last entry.
         entered: u64,
     },
-    /// "I have crashed, and forgot what you asked me."
+    /// Sent after a restart: the sender lost all pending requests.
     Recovered,
 }
 
@@ -132,8 +134,8 @@ impl Protocol for TolerantRicartAgrawala {
                 self.reply(fx);
                 fx.emit(Event::Exited);
             }
-            (Command::Enter, _) => panic!("a process asks only when it neither waits nor is in"),
-            (Command::Exit, _) => panic!("only a process that is inside can leave"),
+            (Command::Enter, _) => panic!("a process may request only when idle"),
+            (Command::Exit, _) => panic!("only a process inside may exit"),
         }
     }
 
@@ -174,7 +176,7 @@ impl Protocol for TolerantRicartAgrawala {
 
 impl TolerantRicartAgrawala {
     fn request(&mut self, fx: &mut impl Effects<Self>) {
-        let request = Stamp { clock: self.clock.tick(), process: self.group.me() };
+        let request = Timestamp { clock: self.clock.tick(), process: self.group.me() };
         let awaited = self.group.peers();
         fx.broadcast(&awaited, Message::Request { stamp: request });
         self.phase = Phase::Waiting { request, awaited };
@@ -192,18 +194,18 @@ impl TolerantRicartAgrawala {
         if to != request.clock {
             return;
         }
-        if (Stamp { clock: entered, process: from }) < *request {
+        if (Timestamp { clock: entered, process: from }) < *request {
             awaited.remove(from);
             self.enter_if_granted(fx);
         } else {
-            // The replier was inside with a higher fence: take a place behind it, and let those
-            // go first who are before that.
+            // The sender entered with a higher fence: make the request again, and reply to those
+            // that now precede it.
             self.request(fx);
             self.reply(fx);
         }
     }
 
-    /// Enters when whoever has not replied is suspected.
+    /// Enters when all processes that have not replied are suspected.
     fn enter_if_granted(&mut self, fx: &mut impl Effects<Self>) {
         let Phase::Waiting { request, awaited } = &self.phase else { return };
         if awaited.is_subset(&self.suspected) {
@@ -214,9 +216,9 @@ impl TolerantRicartAgrawala {
         }
     }
 
-    /// Keeps the last request of its process; one that is older has been given up or served.
-    fn defer(&mut self, request: Stamp) {
-        let is_newer = |other: &Stamp| other.process == request.process && *other >= request;
+    /// Keeps the latest request of its process; older ones were served or abandoned.
+    fn defer(&mut self, request: Timestamp) {
+        let is_newer = |other: &Timestamp| other.process == request.process && *other >= request;
         if !self.deferred.iter().any(is_newer) {
             self.deferred.retain(|other| other.process != request.process);
             let place = self.deferred.partition_point(|other| *other < request);
@@ -224,7 +226,7 @@ impl TolerantRicartAgrawala {
         }
     }
 
-    /// Replies to every request that we no longer have a reason to defer.
+    /// Replies to every request that need not be deferred any longer.
     fn reply(&mut self, fx: &mut impl Effects<Self>) {
         let (clock, entered) = (self.clock.now(), self.entered);
         let mut deferred = core::mem::take(&mut self.deferred);
@@ -239,8 +241,8 @@ impl TolerantRicartAgrawala {
         self.deferred = deferred;
     }
 
-    /// Whether our own claim, if we have one, comes before `request`.
-    fn precedes(&self, request: Stamp) -> bool {
+    /// Returns true if this process has a claim that precedes `request`.
+    fn precedes(&self, request: Timestamp) -> bool {
         match &self.phase {
             Phase::Idle => false,
             Phase::Waiting { request: ours, .. } => *ours < request,
@@ -256,9 +258,9 @@ impl Algorithm for TolerantRicartAgrawala {
             faults: Faults {
                 crashes: Crashes::Stop,
                 ..Faults::duplication(
-                    "survives the crash of all but one; who comes back is let in again, with a \
-                       higher fence if those are up who entered meanwhile; after a suspicion that \
-                       was wrong two may be inside, with different fences",
+                    "survives the crash of all but one; a restarted process may enter again, with \
+                     a higher fence if those that entered meanwhile are up; after a wrong \
+                     suspicion two may be inside, with different fences",
                 )
             },
             detection: Detection::Perfect,
@@ -266,7 +268,7 @@ impl Algorithm for TolerantRicartAgrawala {
             theory: Some(Theory::lock(["2", "2", "not known"], Hops::ONE)),
             ..Card::mutex(
                 "tolerant-ricart-agrawala",
-                "ask everyone, defer whoever comes after you, and await nobody who is suspected",
+                "ask every process, defer later requests, and do not await suspected processes",
                 "after Ricart & Agrawala, CACM 24(1), 1981",
             )
             .promising([Property::Order])

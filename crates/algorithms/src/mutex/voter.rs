@@ -1,16 +1,16 @@
-//! One process's vote: who has it, and who waits for it.
+//! The vote of one process: its holder and the requests that wait for it.
 
 use alloc::vec::Vec;
 
-use tenure_core::{ProcessId, Stamp};
+use tenure_core::{ProcessId, Timestamp};
 
 /// One vote of a voter for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Ballot {
-    /// The request.
-    pub request: Stamp,
-    /// How many votes of this voter the request has had, this one included.
+    /// The forwarded request.
+    pub request: Timestamp,
+    /// Number of votes that this voter has given to the request, including this one.
     pub number: u32,
 }
 
@@ -18,36 +18,37 @@ pub struct Ballot {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Voter {
     lock: Lock,
-    /// The smallest first.
+    /// Smallest request first.
     waiting: Vec<Ballot>,
 }
 
-/// Who has the vote.
+/// Holder of the vote.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 enum Lock {
     #[default]
     Free,
-    /// For this one; if a smaller one waits, we have asked to have the vote back.
+    /// Held by this request. If a smaller one waits, the voter has asked for the vote back.
     Locked(Ballot),
 }
 
-/// Where a request finds itself when it arrives.
+/// Position of a newly arrived request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Arrival {
-    /// The vote is free, and now its own.
+    /// The vote was free and was given to the request.
     Voted(Ballot),
-    /// Somebody smaller has the vote, or waits for it.
+    /// A smaller request has the vote, or waits for it.
     Behind,
-    /// It is the smallest, and so was this one, for whose sake we have asked for the vote.
+    /// It is now the smallest; the vote had already been asked back for this previously smallest
+    /// request.
     InFrontOf(Ballot),
-    /// It is the smallest, and only this one, who has the vote, stands in its way.
+    /// It is the smallest, and the vote has to be asked back from this holder.
     After(Ballot),
-    /// It is here already: a duplicate.
+    /// Already known: a duplicate.
     Known,
 }
 
 impl Voter {
-    pub(super) fn receive(&mut self, request: Stamp) -> Arrival {
+    pub(super) fn receive(&mut self, request: Timestamp) -> Arrival {
         let ballot = Ballot { request, number: 1 };
         let current = match self.lock {
             Lock::Free => {
@@ -70,12 +71,12 @@ impl Voter {
         }
     }
 
-    /// The vote comes back, and its request waits for the next one.
-    pub(super) fn put_back(&mut self, ballot: Ballot) {
+    /// Takes the vote back; its request waits for the next one.
+    pub(super) fn return_vote(&mut self, ballot: Ballot) {
         self.enqueue(Ballot { number: ballot.number + 1, ..ballot });
     }
 
-    /// Gives the vote to the smallest request that waits.
+    /// Gives the vote to the smallest waiting request.
     pub(super) fn vote(&mut self) -> Option<Ballot> {
         if self.waiting.is_empty() {
             self.lock = Lock::Free;
@@ -86,12 +87,12 @@ impl Voter {
         Some(ballot)
     }
 
-    /// Whether this very vote is out.
+    /// Returns true if this vote is currently given.
     pub(super) fn has_given(&self, ballot: Ballot) -> bool {
         self.lock == Lock::Locked(ballot)
     }
 
-    /// Which process has the vote.
+    /// Returns the process that has the vote.
     pub(super) fn holder(&self) -> Option<ProcessId> {
         match self.lock {
             Lock::Free => None,
@@ -99,8 +100,8 @@ impl Voter {
         }
     }
 
-    /// A process waits no longer.
-    pub(super) fn strike(&mut self, process: ProcessId) {
+    /// Removes a process from the waiting requests.
+    pub(super) fn remove(&mut self, process: ProcessId) {
         self.waiting.retain(|ballot| ballot.request.process != process);
     }
 

@@ -1,4 +1,4 @@
-//! One service made of the other.
+//! Reductions between mutual exclusion and election.
 
 pub mod election_from_mutex;
 pub mod mutex_from_election;

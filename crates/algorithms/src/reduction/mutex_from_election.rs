@@ -1,22 +1,22 @@
-//! A lock made of elections: each entry is an election among those who wait.
+//! A lock made of elections: each entry is an election among the waiting processes.
 //!
-//! Mutual exclusion reduces to leader election as well. Whoever leaves calls the next election,
-//! as soon as somebody waits; those who do not wait take part with the lowest ranks.
+//! Mutual exclusion reduces to leader election as well. A process that leaves calls the next
+//! election as soon as another waits; processes that do not wait take part with the lowest ranks.
 //!
 //! | | |
 //! |---|---|
-//! | assumes | what the election assumes; no crash |
+//! | assumes | as for the election; no crash |
 //! | messages per entry | N − 1, and those of the election |
 //! | delay from exit to the next entry | that of the election |
 //!
-//! **Why it is right.** Elections are numbered. Only who has left calls the next, and only its
-//! winner enters, so there is one at a time and an election elects one. A message of an
-//! election carries its number and who its candidates are; whoever hears of a later one has
-//! nothing more to do for the earlier, since that was over when the later was called.
+//! **Why it is right.** Elections are numbered. Only the process that left last calls the next, and
+//! only its winner enters, so there is one at a time and an election elects one. A message of an
+//! election carries its number and its candidates. A process that learns of a later one need not
+//! continue the earlier, which had ended when the later was called.
 //!
-//! **Fairness comes from the ranks alone.** The candidate that asked first, by Lamport's clocks
-//! with ties for the lower process, has the largest rank, so nobody waits for ever. With ranks
-//! that never change (a variant) a process may be outdone again and again.
+//! **Fairness comes only from the ranks.** The candidate with the earliest request, by Lamport's
+//! clocks with ties for the lower process, has the largest rank, so no process waits for ever. With
+//! fixed ranks (a variant) a process may lose again and again.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -25,32 +25,32 @@ use alloc::vec::Vec;
 
 use tenure_core::service::{election, mutex};
 use tenure_core::{
-    Algorithm, Card, Cost, Crashes, Effects, Election, Faults, Fence, Fixed, Group, Input,
-    Knowledge, Label, Labelled, LamportClock, Layer, ProcessId, Property, Protocol, Rank, Service,
-    Strategy, TimerRole, Topology, Verdict,
+    Algorithm, Card, Cost, Crashes, Effects, Election, Faults, Fence, Group, Input, Knowledge,
+    Label, Labelled, LamportClock, Layer, ProcessId, Property, Protocol, Rank, Service,
+    SharedConfig, Strategy, TimerRole, Topology, Verdict,
 };
 
 use crate::Variants;
 use crate::variants::switches;
 
-/// One process.
+/// State of one process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MutexFromElection<E: Election> {
     group: Group,
-    config: Fixed<ConfigOf<E>>,
+    config: SharedConfig<ConfigOf<E>>,
     clock: LamportClock,
     phase: Phase,
-    /// By process: the clock of the last request that we heard of; 0 for none.
+    /// Clock of the last known request, by process; 0 for none.
     requested: Box<[u64]>,
-    /// By process: the clock of the last request that we know to be over.
+    /// Clock of the last request known to be served, by process.
     served: Box<[u64]>,
     caller: Caller,
     contest: Box<Contest>,
-    /// Our part in the contest; none before the first.
+    /// Election of the current contest; `None` before the first.
     election: Option<E>,
 }
 
-/// Spelled without a projection, so that deriving does not ask the configuration for equality.
+/// An alias without a projection, so that deriving does not require equality of the configuration.
 type ConfigOf<E> = Config<<E as Protocol>::Config>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -60,43 +60,43 @@ enum Phase {
     Inside,
 }
 
-/// Who calls the next election.
+/// The process that calls the next election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Caller {
-    /// We, who left last.
+    /// This process, which left last.
     Us,
-    /// Whoever wins or won the contest that we know of.
+    /// The winner of the current contest.
     Winner,
 }
 
-/// One election among many.
+/// One election of the sequence.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Contest {
-    /// Which one, from 1.
+    /// Number of the election, from 1.
     pub number: u64,
-    /// By process: the clock of the request that it takes part with; 0 for who does not wait.
+    /// Clock of each candidate's request; 0 for processes that do not wait.
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::by_process"))]
     pub candidates: Box<[u64]>,
-    /// By process: the clock of the last request that was over when the election was called.
+    /// Clock of the last served request when the election was called, by process.
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::by_process"))]
     pub served: Box<[u64]>,
 }
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message<E> {
-    /// "I want to enter."
+    /// Requests entry to the critical section.
     Request {
-        /// Our clock.
+        /// Clock of the request.
         clock: u64,
     },
-    /// Of an election.
+    /// A message of an election.
     Election {
-        /// Of which.
+        /// The election concerned.
         contest: Box<Contest>,
-        /// What it says.
+        /// The wrapped message.
         message: E,
     },
 }
@@ -105,7 +105,7 @@ impl<E: Labelled> Labelled for Message<E> {
     fn label(&self) -> Label {
         match self {
             Message::Request { .. } => Label { layer: Layer::Mutex, kind: "request" },
-            // An election is what an entry costs here.
+            // An entry costs an election here.
             Message::Election { message, .. } => Label { layer: Layer::Mutex, ..message.label() },
         }
     }
@@ -118,12 +118,12 @@ pub struct Timer<E> {
     timer: E,
 }
 
-/// What is fixed for life.
+/// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config<E> {
-    /// Of the elections, whatever ranks it names.
+    /// Configuration of the elections; its ranks are replaced.
     pub election: E,
-    /// Which variants are switched on.
+    /// Variants that are switched on.
     pub variants: Variants<Switch>,
 }
 
@@ -147,16 +147,19 @@ impl<E: Election + Algorithm> Protocol for MutexFromElection<E> {
         _: &mut impl Effects<Self>,
     ) -> Self {
         let promises = E::card(&config.election, group.size()).promises;
-        assert!(promises.contains(&Property::Validity), "the largest rank wins the election");
-        let nobody = vec![0; group.size() as usize].into_boxed_slice();
-        let contest = Contest { number: 0, candidates: nobody.clone(), served: nobody.clone() };
+        assert!(
+            promises.contains(&Property::Validity),
+            "the election must choose the largest rank"
+        );
+        let none = vec![0; group.size() as usize].into_boxed_slice();
+        let contest = Contest { number: 0, candidates: none.clone(), served: none.clone() };
         MutexFromElection {
             group,
-            config: Fixed::new(config.clone()),
+            config: SharedConfig::new(config.clone()),
             clock: LamportClock::default(),
             phase: Phase::Idle,
-            requested: nobody.clone(),
-            served: nobody,
+            requested: none.clone(),
+            served: none,
             caller: if group.me().index() == 0 { Caller::Us } else { Caller::Winner },
             contest: Box::new(contest),
             election: None,
@@ -169,21 +172,21 @@ impl<E: Election + Algorithm> Protocol for MutexFromElection<E> {
         let me = self.group.me().index();
         match command {
             mutex::Command::Enter => {
-                assert!(self.phase == Phase::Idle, "a process asks only when idle");
+                assert!(self.phase == Phase::Idle, "a process may request only when idle");
                 self.phase = Phase::Waiting;
                 self.requested[me] = self.clock.tick();
                 let request = Message::Request { clock: self.requested[me] };
                 fx.broadcast(&self.group.peers(), request);
             }
             mutex::Command::Exit => {
-                assert!(self.phase == Phase::Inside, "only a process that is inside can leave");
+                assert!(self.phase == Phase::Inside, "only a process inside may exit");
                 self.phase = Phase::Idle;
                 self.served[me] = self.requested[me];
                 self.caller = Caller::Us;
                 fx.emit(mutex::Event::Exited);
             }
         }
-        self.call_next(fx);
+        self.call_election_if_due(fx);
     }
 
     fn on_message(&mut self, from: ProcessId, message: Self::Message, fx: &mut impl Effects<Self>) {
@@ -192,7 +195,7 @@ impl<E: Election + Algorithm> Protocol for MutexFromElection<E> {
                 self.clock.observe(clock);
                 let requested = &mut self.requested[from.index()];
                 *requested = clock.max(*requested);
-                self.call_next(fx);
+                self.call_election_if_due(fx);
             }
             Message::Election { contest, message } => {
                 if contest.number > self.contest.number {
@@ -200,14 +203,14 @@ impl<E: Election + Algorithm> Protocol for MutexFromElection<E> {
                 } else if contest.number < self.contest.number {
                     return; // over
                 }
-                self.tell_election(Input::Message { from, message }, fx);
+                self.step_election(Input::Message { from, message }, fx);
             }
         }
     }
 
     fn on_timer(&mut self, timer: Self::Timer, fx: &mut impl Effects<Self>) {
         if timer.number == self.contest.number {
-            self.tell_election(Input::Timer(timer.timer), fx);
+            self.step_election(Input::Timer(timer.timer), fx);
         }
     }
 
@@ -216,13 +219,13 @@ impl<E: Election + Algorithm> Protocol for MutexFromElection<E> {
     }
 
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
-        self.tell_election(Input::Suspicion { peer, verdict }, fx);
+        self.step_election(Input::Suspicion { peer, verdict }, fx);
     }
 }
 
 impl<E: Election + Algorithm> MutexFromElection<E> {
-    /// Calls an election if that is up to us and somebody waits.
-    fn call_next(&mut self, fx: &mut impl Effects<Self>) {
+    /// Calls an election, if this process is the caller and another waits.
+    fn call_election_if_due(&mut self, fx: &mut impl Effects<Self>) {
         let waits = |(requested, served): (&u64, &u64)| {
             if requested > served { *requested } else { 0 }
         };
@@ -231,11 +234,11 @@ impl<E: Election + Algorithm> MutexFromElection<E> {
             self.caller = Caller::Winner;
             let (number, served) = (self.contest.number + 1, self.served.clone());
             self.join(Box::new(Contest { number, candidates, served }), fx);
-            self.tell_election(Input::Command(election::Command::Elect), fx);
+            self.step_election(Input::Command(election::Command::Elect), fx);
         }
     }
 
-    /// Takes part in an election, and forgets the one before.
+    /// Joins an election, and forgets the previous one.
     fn join(&mut self, contest: Box<Contest>, fx: &mut impl Effects<Self>) {
         for (known, served) in self.served.iter_mut().zip(&contest.served) {
             *known = (*served).max(*known);
@@ -252,31 +255,32 @@ impl<E: Election + Algorithm> MutexFromElection<E> {
             |fx| E::boot(self.group, &config, None, fx),
         );
         self.election = Some(election);
-        self.learn(events, fx);
+        self.on_election_events(events, fx);
     }
 
-    /// The earliest request has the largest rank, and whoever does not wait the smallest.
+    /// Returns ranks: the earliest request has the largest one, processes that do not wait the
+    /// smallest.
     fn ranks(&self, contest: &Contest) -> impl Iterator<Item = Rank> {
-        let unchanging = self.config.variants.has(Switch::StaticRanks);
+        let has_static_ranks = self.config.variants.has(Switch::StaticRanks);
         let ranked = move |(place, clock): (u32, &u64)| match *clock {
             0 => Rank { weight: 0, id: place },
-            _ if unchanging => Rank { weight: 1, id: place },
+            _ if has_static_ranks => Rank { weight: 1, id: place },
             clock => Rank { weight: u64::MAX - clock, id: u32::MAX - place },
         };
         (0..).zip(&contest.candidates).map(ranked)
     }
 
-    fn tell_election(&mut self, input: Input<E>, fx: &mut impl Effects<Self>) {
+    fn step_election(&mut self, input: Input<E>, fx: &mut impl Effects<Self>) {
         let Some(election) = &mut self.election else { return };
         let (_, events) = fx.lift(
             |message| Message::Election { contest: self.contest.clone(), message },
             |timer| Timer { number: self.contest.number, timer },
             |fx| election.step(input, fx),
         );
-        self.learn(events, fx);
+        self.on_election_events(events, fx);
     }
 
-    fn learn(&mut self, events: Vec<election::Event>, fx: &mut impl Effects<Self>) {
+    fn on_election_events(&mut self, events: Vec<election::Event>, fx: &mut impl Effects<Self>) {
         let me = self.group.me();
         for event in events {
             let election::Event::Elected { leader, .. } = event else { continue };
@@ -298,10 +302,13 @@ impl<E: Election + Algorithm> Algorithm for MutexFromElection<E> {
         let others = u64::from(size) - 1;
         Card {
             name: format!("mutex-from-election:{}", election.name),
-            title: format!("each entry is an election by {} among those who wait", election.name),
+            title: format!(
+                "each entry is an election by {} among the waiting processes",
+                election.name
+            ),
             service: Service::Mutex,
             strategy: Strategy::Composition,
-            // The next election is called among all, whatever way its messages go.
+            // The next election involves all processes, regardless of its topology.
             topology: Topology::Complete,
             faults: Faults {
                 loss: false,
@@ -311,9 +318,9 @@ impl<E: Election + Algorithm> Algorithm for MutexFromElection<E> {
                 absence: false,
                 crashes: Crashes::None,
                 majority: false,
-                says: "stops when the process crashes that calls the next election",
+                description: "stops when the process that calls the next election crashes",
             },
-            // What is left of an election when the next is called is not sent any more.
+            // The rest of an election is not sent once the next is called.
             messages: Cost::per_entry(
                 "N−1, and those of an election",
                 others,

@@ -1,4 +1,4 @@
-//! One consensus after the other decides what comes next.
+//! Atomic broadcast by a sequence of consensus instances.
 
 use std::collections::BTreeMap;
 
@@ -7,19 +7,19 @@ use tenure_algorithms::agreement::AtomicBroadcast;
 use tenure_algorithms::agreement::atomic_broadcast::Switch;
 use tenure_core::service::broadcast::{Command, Event, Item};
 use tenure_core::{Algorithm, Order, Verdict};
-use tenure_trace::{Dice, Seen, Stage};
+use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 
 use crate::support::p;
 
-fn stage(size: u32, variants: Variants<Switch>) -> Stage<AtomicBroadcast> {
-    Stage::alike(size, Order::Reordered, variants)
+fn cluster(size: u32, variants: Variants<Switch>) -> TestCluster<AtomicBroadcast> {
+    TestCluster::uniform(size, Order::Reordered, variants)
 }
 
-/// By process: what it has delivered, in its order.
-fn delivered(stage: &mut Stage<AtomicBroadcast>) -> BTreeMap<u32, Vec<Item>> {
+/// Returns the items that each process delivered, in order.
+fn delivered(cluster: &mut TestCluster<AtomicBroadcast>) -> BTreeMap<u32, Vec<Item>> {
     let mut delivered: BTreeMap<u32, Vec<Item>> = BTreeMap::new();
-    for (at, seen) in stage.take_seen() {
-        if let Seen::Event(Event::Delivered { item }) = seen {
+    for (at, seen) in cluster.take_events() {
+        if let ClusterEvent::Event(Event::Delivered { item }) = seen {
             delivered.entry(at.number()).or_default().push(item);
         }
     }
@@ -27,31 +27,32 @@ fn delivered(stage: &mut Stage<AtomicBroadcast>) -> BTreeMap<u32, Vec<Item>> {
 }
 
 #[test]
-fn one_item_costs_what_the_card_says() {
+fn item_costs_what_the_card_states() {
     for size in 1..=6 {
-        let mut stage = stage(size, Variants::none());
-        stage.command(p(1), Command::Broadcast { number: 1 });
-        stage.settle();
-        let delivered = delivered(&mut stage);
+        let mut cluster = cluster(size, Variants::none());
+        cluster.command(p(1), Command::Broadcast { number: 1 });
+        cluster.settle();
+        let delivered = delivered(&mut cluster);
         assert_eq!(delivered.len(), size as usize);
         assert!(delivered.values().all(|items| *items == [Item { from: p(1), number: 1 }]));
         let cost = AtomicBroadcast::card(&Variants::none(), size).messages;
-        assert_eq!(stage.total_sent(), cost.least, "{size}");
+        assert_eq!(cluster.total_sent(), cost.least, "{size}");
     }
 }
 
-/// All broadcast twice, and messages come in any order. Whether all delivered all in one order.
+/// Broadcasts twice at every process with random delivery. Returns true if all delivered all items
+/// in one order.
 fn is_ordered(variants: Variants<Switch>, seed: u64) -> bool {
-    let mut stage = stage(3, variants);
-    let mut dice = Dice(seed);
+    let mut cluster = cluster(3, variants);
+    let mut rng = SplitMix64(seed);
     for number in 1..=2 {
-        (1..=3).for_each(|at| stage.command(p(at), Command::Broadcast { number }));
+        (1..=3).for_each(|at| cluster.command(p(at), Command::Broadcast { number }));
     }
     if seed.is_multiple_of(3) {
-        stage.suspicion(p(2), p(1), Verdict::Suspect);
+        cluster.suspicion(p(2), p(1), Verdict::Suspect);
     }
-    stage.drain(&mut dice);
-    let delivered = delivered(&mut stage);
+    cluster.drain(&mut rng);
+    let delivered = delivered(&mut cluster);
     let first = &delivered[&1];
     first.len() == 6 && delivered.len() == 3 && delivered.values().all(|items| items == first)
 }
@@ -63,9 +64,9 @@ fn all_deliver_everything_in_one_order() {
     }
 }
 
-/// The control.
+/// The control experiment.
 #[test]
-fn each_mistake_makes_two_orders() {
+fn each_mistake_breaks_total_order() {
     for switch in [Switch::NoOrder, Switch::AsDecided] {
         let variants = Variants::none().with(switch);
         assert!((0..500).any(|seed| !is_ordered(variants, seed)), "{switch:?}");
@@ -73,17 +74,17 @@ fn each_mistake_makes_two_orders() {
 }
 
 #[test]
-fn when_the_leader_crashes_the_others_go_on_in_the_order_that_it_began() {
-    let mut stage = stage(3, Variants::none());
-    stage.command(p(1), Command::Broadcast { number: 1 });
-    stage.drain(&mut Dice(1));
-    stage.crash(p(1));
-    stage.command(p(2), Command::Broadcast { number: 1 });
-    stage.command(p(3), Command::Broadcast { number: 1 });
-    stage.suspicion(p(2), p(1), Verdict::Suspect);
-    stage.suspicion(p(3), p(1), Verdict::Suspect);
-    stage.settle();
-    let delivered = delivered(&mut stage);
+fn order_survives_leader_crash() {
+    let mut cluster = cluster(3, Variants::none());
+    cluster.command(p(1), Command::Broadcast { number: 1 });
+    cluster.drain(&mut SplitMix64(1));
+    cluster.crash(p(1));
+    cluster.command(p(2), Command::Broadcast { number: 1 });
+    cluster.command(p(3), Command::Broadcast { number: 1 });
+    cluster.suspicion(p(2), p(1), Verdict::Suspect);
+    cluster.suspicion(p(3), p(1), Verdict::Suspect);
+    cluster.settle();
+    let delivered = delivered(&mut cluster);
     assert_eq!(delivered[&2].len(), 3);
     assert_eq!(delivered[&2], delivered[&3]);
     assert_eq!(delivered[&1], [Item { from: p(1), number: 1 }]);

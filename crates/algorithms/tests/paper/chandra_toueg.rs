@@ -4,124 +4,125 @@ use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::ChandraToueg;
 use tenure_algorithms::agreement::chandra_toueg::Switch;
 use tenure_core::{Algorithm, Order, Verdict};
-use tenure_trace::{Dice, Stage};
+use tenure_trace::{SplitMix64, TestCluster};
 
 use crate::support::consensus::{decided, propose};
 use crate::support::p;
 
-fn stage(size: u32, variants: Variants<Switch>) -> Stage<ChandraToueg> {
-    Stage::alike(size, Order::Reordered, variants)
+fn cluster(size: u32, variants: Variants<Switch>) -> TestCluster<ChandraToueg> {
+    TestCluster::uniform(size, Order::Reordered, variants)
 }
 
 #[test]
-fn where_nobody_errs_all_decide_one_of_what_was_proposed() {
+fn all_decide_one_proposal_without_faults() {
     for size in 1..=7 {
-        let mut stage = stage(size, Variants::none());
-        (1..=size).for_each(|at| propose(&mut stage, at));
-        stage.settle();
-        let decided = decided(&mut stage);
-        let who: Vec<u32> = decided.iter().map(|(at, _)| *at).collect();
-        assert_eq!(who, (1..=size).collect::<Vec<u32>>());
+        let mut cluster = cluster(size, Variants::none());
+        (1..=size).for_each(|at| propose(&mut cluster, at));
+        cluster.settle();
+        let decided = decided(&mut cluster);
+        let processes: Vec<u32> = decided.iter().map(|(at, _)| *at).collect();
+        assert_eq!(processes, (1..=size).collect::<Vec<u32>>());
         assert!(decided.iter().all(|(_, value)| *value == decided[0].1), "{decided:?}");
         assert!((1..=u64::from(size)).contains(&decided[0].1));
         let least = ChandraToueg::card(&Variants::none(), size).messages.least;
-        assert!(stage.total_sent() >= least, "{size}");
+        assert!(cluster.total_sent() >= least, "{size}");
     }
 }
 
 #[test]
-fn a_coordinator_that_crashed_is_suspected_and_the_next_one_decides() {
+fn next_coordinator_decides_after_crash() {
     for patient in [false, true] {
         let variants = Variants::none();
         let variants = if patient { variants.with(Switch::Patient) } else { variants };
-        let mut stage = stage(3, variants);
-        stage.crash(p(1));
-        propose(&mut stage, 2);
-        propose(&mut stage, 3);
-        stage.suspicion(p(2), p(1), Verdict::Suspect);
-        stage.suspicion(p(3), p(1), Verdict::Suspect);
-        stage.settle();
+        let mut cluster = cluster(3, variants);
+        cluster.crash(p(1));
+        propose(&mut cluster, 2);
+        propose(&mut cluster, 3);
+        cluster.suspicion(p(2), p(1), Verdict::Suspect);
+        cluster.suspicion(p(3), p(1), Verdict::Suspect);
+        cluster.settle();
         let expected = if patient { vec![] } else { vec![(2, 3), (3, 3)] };
-        assert_eq!(decided(&mut stage), expected);
+        assert_eq!(decided(&mut cluster), expected);
     }
 }
 
 #[test]
-fn without_a_majority_it_blocks() {
-    let mut stage = stage(3, Variants::none());
-    stage.crash(p(2));
-    stage.crash(p(3));
-    propose(&mut stage, 1);
-    stage.suspicion(p(1), p(2), Verdict::Suspect);
-    stage.suspicion(p(1), p(3), Verdict::Suspect);
-    stage.settle();
-    assert_eq!(decided(&mut stage), []);
+fn blocks_without_majority() {
+    let mut cluster = cluster(3, Variants::none());
+    cluster.crash(p(2));
+    cluster.crash(p(3));
+    propose(&mut cluster, 1);
+    cluster.suspicion(p(1), p(2), Verdict::Suspect);
+    cluster.suspicion(p(1), p(3), Verdict::Suspect);
+    cluster.settle();
+    assert_eq!(decided(&mut cluster), []);
 }
 
-/// A refusal may overtake the estimate of its round, and come before the others' estimates.
+/// A refusal may overtake the estimate of its round, and arrive before the others' estimates.
 #[test]
-fn an_answer_that_comes_early_counts_when_its_time_has_come() {
-    let mut stage = stage(3, Variants::none());
-    propose(&mut stage, 2);
-    stage.suspicion(p(2), p(1), Verdict::Suspect);
-    propose(&mut stage, 3);
-    stage.crash(p(3));
-    // P1 hears of P2's refusal of round 1 first, and begins only then.
-    stage.pass((p(2), p(1)), 1);
-    propose(&mut stage, 1);
-    stage.settle();
-    stage.suspicion(p(2), p(1), Verdict::Trust);
-    stage.suspicion(p(1), p(3), Verdict::Suspect);
-    stage.suspicion(p(2), p(3), Verdict::Suspect);
-    stage.settle();
-    assert_eq!(decided(&mut stage).len(), 2, "P1 and P2 are a majority");
+fn early_answer_counts_in_its_round() {
+    let mut cluster = cluster(3, Variants::none());
+    propose(&mut cluster, 2);
+    cluster.suspicion(p(2), p(1), Verdict::Suspect);
+    propose(&mut cluster, 3);
+    cluster.crash(p(3));
+    // P1 first receives P2's refusal of round 1, and starts only then.
+    cluster.pass((p(2), p(1)), 1);
+    propose(&mut cluster, 1);
+    cluster.settle();
+    cluster.suspicion(p(2), p(1), Verdict::Trust);
+    cluster.suspicion(p(1), p(3), Verdict::Suspect);
+    cluster.suspicion(p(2), p(3), Verdict::Suspect);
+    cluster.settle();
+    assert_eq!(decided(&mut cluster).len(), 2, "P1 and P2 are a majority");
 }
 
-/// Anybody is suspected at any moment and trusted again, and messages are late, doubled and lost.
-fn hurt(variants: Variants<Switch>, seed: u64) -> Vec<(u32, u64)> {
-    let mut stage = stage(3, variants);
-    let mut dice = Dice(seed);
-    (1..=3).for_each(|at| propose(&mut stage, at));
+/// Random suspicions, trust, delays, duplicates and losses. Returns the decisions.
+fn run_with_faults(variants: Variants<Switch>, seed: u64) -> Vec<(u32, u64)> {
+    let mut cluster = cluster(3, variants);
+    let mut rng = SplitMix64(seed);
+    (1..=3).for_each(|at| propose(&mut cluster, at));
     let mut decisions = Vec::new();
     for _ in 0..120 {
-        let links = stage.busy_links();
-        let [at, peer] = [1, 2].map(|_| p(dice.below(3) as u32 + 1));
-        match dice.below(10) {
-            0 if at != peer => stage.suspicion(at, peer, Verdict::Suspect),
-            1 if at != peer => stage.suspicion(at, peer, Verdict::Trust),
-            2 if !links.is_empty() => stage.duplicate(links[dice.below(links.len())]),
+        let links = cluster.links_in_use();
+        let [at, peer] = [1, 2].map(|_| p(rng.below(3) as u32 + 1));
+        match rng.below(10) {
+            0 if at != peer => cluster.suspicion(at, peer, Verdict::Suspect),
+            1 if at != peer => cluster.suspicion(at, peer, Verdict::Trust),
+            2 if !links.is_empty() => cluster.duplicate(links[rng.below(links.len())]),
             _ if !links.is_empty() => {
-                let link = links[dice.below(links.len())];
-                stage.deliver(link, &mut dice);
+                let link = links[rng.below(links.len())];
+                cluster.deliver(link, &mut rng);
             }
             _ => {}
         }
-        decisions.extend(decided(&mut stage));
+        decisions.extend(decided(&mut cluster));
     }
     decisions
 }
 
-fn differ(decisions: &[(u32, u64)]) -> bool {
+fn are_different(decisions: &[(u32, u64)]) -> bool {
     decisions.iter().any(|(_, value)| *value != decisions[0].1)
 }
 
 #[test]
-fn no_two_decide_differently_whatever_the_detectors_say() {
+fn agreement_holds_for_any_detector() {
     let mut some = 0;
     for seed in 0..3_000 {
-        let decisions = hurt(Variants::none(), seed);
-        assert!(!differ(&decisions), "seed {seed}: {decisions:?}");
+        let decisions = run_with_faults(Variants::none(), seed);
+        assert!(!are_different(&decisions), "seed {seed}: {decisions:?}");
         some += usize::from(!decisions.is_empty());
     }
-    assert!(some > 1_000, "{some} of them decide at all");
+    assert!(some > 1_000, "only {some} runs decide");
 }
 
-/// The control.
+/// The control experiment.
 #[test]
-fn each_mistake_makes_two_decide_differently() {
+fn each_mistake_breaks_agreement() {
     for switch in [Switch::OwnEstimate, Switch::Unstamped] {
         let mut seeds = 0..20_000;
-        let found = seeds.any(|seed| differ(&hurt(Variants::none().with(switch), seed)));
+        let found =
+            seeds.any(|seed| are_different(&run_with_faults(Variants::none().with(switch), seed)));
         assert!(found, "{switch:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! A marker between the messages tells everybody when to look.
+//! A marker in each channel separates messages of the snapshot from later ones.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::ChandyLamport;
@@ -6,29 +6,29 @@ use tenure_algorithms::agreement::chandy_lamport::{Message, Switch};
 use tenure_core::monitors::ConsistentCut;
 use tenure_core::service::snapshot::{Command, Event, Snapshot, TOKENS};
 use tenure_core::{Monitor, Order, ProcessId};
-use tenure_trace::{Dice, Seen, Stage};
+use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 
 use crate::support::p;
 
-fn stage(size: u32) -> Stage<ChandyLamport> {
-    Stage::alike(size, Order::Fifo, Variants::none())
+fn cluster(size: u32) -> TestCluster<ChandyLamport> {
+    TestCluster::uniform(size, Order::Fifo, Variants::none())
 }
 
 fn give(to: u32) -> Command {
     Command::Give { to: p(to), tokens: 1 }
 }
 
-/// What the users were told since this was last asked.
-fn told(stage: &mut Stage<ChandyLamport>) -> Vec<(u32, Event)> {
-    let seen = stage.take_seen().into_iter().filter_map(|(at, seen)| match seen {
-        Seen::Event(event) => Some((at.number(), event)),
+/// Returns the events since the last call.
+fn events(cluster: &mut TestCluster<ChandyLamport>) -> Vec<(u32, Event)> {
+    let seen = cluster.take_events().into_iter().filter_map(|(at, seen)| match seen {
+        ClusterEvent::Event(event) => Some((at.number(), event)),
         _ => None,
     });
     seen.collect()
 }
 
-/// Tokens go about at random while each of `initiators` takes a picture at some moment. What was
-/// violated, if anything, and what the pictures show: tokens held, and under way.
+/// Moves tokens at random while each of `initiators` takes a snapshot at some moment. Returns the
+/// tokens held and in flight in each snapshot, or a violation.
 fn run(
     size: u32,
     order: Order,
@@ -36,105 +36,105 @@ fn run(
     initiators: u32,
     seed: u64,
 ) -> Result<Vec<(u64, u64)>, String> {
-    let mut stage = Stage::<ChandyLamport>::alike(size, order, variants);
-    let (mut monitor, mut dice, mut shown) = (ConsistentCut::new(), Dice(seed), Vec::new());
-    let mut moments: Vec<(usize, u32)> = (1..=initiators).map(|at| (dice.below(30), at)).collect();
+    let mut cluster = TestCluster::<ChandyLamport>::uniform(size, order, variants);
+    let (mut monitor, mut rng, mut shown) = (ConsistentCut::new(), SplitMix64(seed), Vec::new());
+    let mut moments: Vec<(usize, u32)> = (1..=initiators).map(|at| (rng.below(30), at)).collect();
     for moment in 0..60 {
         let due = |(when, _): &(usize, u32)| *when == moment;
         moments.iter().filter(|it| due(it)).for_each(|(_, at)| {
-            stage.command(p(*at), Command::Record);
+            cluster.command(p(*at), Command::Record);
         });
         moments.retain(|it| !due(it));
-        match dice.pick(&stage.busy_links()) {
-            Some(link) if dice.one_in(2) => stage.deliver(*link, &mut dice),
+        match rng.pick(&cluster.links_in_use()) {
+            Some(link) if rng.one_in(2) => cluster.deliver(*link, &mut rng),
             _ => {
-                let (at, to) = (dice.below(size as usize), dice.below(size as usize));
-                stage.command(ProcessId::at(at), give(ProcessId::at(to).number()));
+                let (at, to) = (rng.below(size as usize), rng.below(size as usize));
+                cluster.command(ProcessId::at(at), give(ProcessId::at(to).number()));
             }
         }
     }
-    stage.drain(&mut dice);
-    for (at, seen) in stage.take_seen() {
-        monitor.observe(at, seen.observed()).map_err(|violation| violation.says)?;
-        if let Seen::Event(Event::Collected { held, under_way, .. }) = seen {
+    cluster.drain(&mut rng);
+    for (at, seen) in cluster.take_events() {
+        monitor.observe(at, seen.observed()).map_err(|violation| violation.message)?;
+        if let ClusterEvent::Event(Event::Collected { held, under_way, .. }) = seen {
             shown.push((held, under_way));
         }
     }
     Ok(shown)
 }
 
-/// The paper's first example: one process holds a token, then it is in the channel. The picture
-/// is taken of the sender after it gave and of the receiver before it took.
+/// The paper's first example: a token is at a process, then in the channel. The snapshot records
+/// the sender after it gave and the receiver before it received.
 #[test]
-fn what_is_under_way_is_recorded_as_the_state_of_its_channel() {
-    let mut stage = stage(2);
-    stage.command(p(1), give(2));
-    stage.command(p(2), Command::Record);
-    stage.pass((p(2), p(1)), 0);
-    stage.drain(&mut Dice(0));
+fn records_messages_in_flight_as_channel_state() {
+    let mut cluster = cluster(2);
+    cluster.command(p(1), give(2));
+    cluster.command(p(2), Command::Record);
+    cluster.pass((p(2), p(1)), 0);
+    cluster.drain(&mut SplitMix64(0));
     let snapshot = Snapshot { by: p(2), number: 1 };
-    let told: Vec<_> = told(&mut stage);
+    let events: Vec<_> = events(&mut cluster);
     for event in [
         (2, Event::Recorded { snapshot, tokens: TOKENS }),
         (1, Event::Recorded { snapshot, tokens: TOKENS - 1 }),
         (2, Event::Closed { snapshot, channels: vec![(p(1), 1)] }),
         (2, Event::Collected { snapshot, held: 2 * TOKENS - 1, under_way: 1 }),
     ] {
-        assert!(told.contains(&event), "{event:?} in {told:?}");
+        assert!(events.contains(&event), "{event:?} in {events:?}");
     }
 }
 
 #[test]
-fn the_picture_need_not_show_a_moment_that_there_was() {
-    let mut stage = stage(2);
-    stage.command(p(1), Command::Record);
-    stage.command(p(1), give(2));
-    stage.command(p(2), give(1));
-    stage.drain(&mut Dice(0));
+fn snapshot_need_not_be_an_actual_state() {
+    let mut cluster = cluster(2);
+    cluster.command(p(1), Command::Record);
+    cluster.command(p(1), give(2));
+    cluster.command(p(2), give(1));
+    cluster.drain(&mut SplitMix64(0));
     let snapshot = Snapshot { by: p(1), number: 1 };
-    let told = told(&mut stage);
-    // P1 had all its tokens only before it gave, and P2 had given one only after that.
-    assert!(told.contains(&(1, Event::Recorded { snapshot, tokens: TOKENS })));
-    assert!(told.contains(&(2, Event::Recorded { snapshot, tokens: TOKENS - 1 })));
+    let events = events(&mut cluster);
+    // P1 had all its tokens only before it gave one, and P2 gave one only after that.
+    assert!(events.contains(&(1, Event::Recorded { snapshot, tokens: TOKENS })));
+    assert!(events.contains(&(2, Event::Recorded { snapshot, tokens: TOKENS - 1 })));
     let all = Event::Collected { snapshot, held: 2 * TOKENS - 1, under_way: 1 };
-    assert!(told.contains(&(1, all)), "{told:?}");
+    assert!(events.contains(&(1, all)), "{events:?}");
 }
 
 #[test]
-fn a_snapshot_takes_a_marker_on_every_channel_and_a_report_of_everybody_else() {
+fn snapshot_costs_a_marker_per_channel_and_reports() {
     for size in 1..=7 {
-        let mut stage = stage(size);
-        stage.command(p(size), Command::Record);
-        stage.drain(&mut Dice(0));
+        let mut cluster = cluster(size);
+        cluster.command(p(size), Command::Record);
+        cluster.drain(&mut SplitMix64(0));
         let size = u64::from(size);
-        let sent = [stage.sent_of("marker"), stage.sent_of("report")];
+        let sent = [cluster.sent_of("marker"), cluster.sent_of("report")];
         assert_eq!(sent, [size * (size - 1), size - 1]);
     }
 }
 
 #[test]
-fn markers_go_before_anything_else_that_is_sent_after_the_recording() {
-    let mut stage = stage(3);
-    stage.command(p(1), Command::Record);
-    stage.command(p(1), give(2));
-    let queue = stage.queue((p(1), p(2)));
+fn markers_precede_later_messages() {
+    let mut cluster = cluster(3);
+    cluster.command(p(1), Command::Record);
+    cluster.command(p(1), give(2));
+    let queue = cluster.queue((p(1), p(2)));
     assert!(matches!(queue[..], [Message::Marker { .. }, Message::Tokens { tokens: 1 }]));
-    // P3 hears of it first from P1, and the marker of P2 finds it recorded.
-    stage.pass((p(1), p(3)), 0);
-    assert_eq!(stage.queue((p(3), p(2))).len(), 1);
-    stage.pass((p(1), p(2)), 0);
-    stage.pass((p(2), p(3)), 0);
-    assert_eq!(stage.sent_of("marker"), 6);
+    // P3 first receives the marker of P1; the marker of P2 finds it recorded.
+    cluster.pass((p(1), p(3)), 0);
+    assert_eq!(cluster.queue((p(3), p(2))).len(), 1);
+    cluster.pass((p(1), p(2)), 0);
+    cluster.pass((p(2), p(3)), 0);
+    assert_eq!(cluster.sent_of("marker"), 6);
 }
 
 #[test]
-fn whoever_asks_and_whenever_no_token_is_made_and_none_is_lost() {
+fn snapshots_preserve_the_number_of_tokens() {
     let mut under_way = 0;
     for seed in 0..300 {
         let size = 1 + seed as u32 % 5;
         let shown = run(size, Order::Fifo, Variants::none(), size, seed);
-        let shown = shown.unwrap_or_else(|says| panic!("seed {seed}: {says}"));
-        assert_eq!(shown.len(), size as usize, "seed {seed}: every picture is complete");
+        let shown = shown.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        assert_eq!(shown.len(), size as usize, "seed {seed}: every snapshot is complete");
         let all = u64::from(size) * TOKENS;
         assert!(
             shown.iter().all(|(held, passing)| held + passing == all),
@@ -142,11 +142,11 @@ fn whoever_asks_and_whenever_no_token_is_made_and_none_is_lost() {
         );
         under_way += shown.iter().map(|(_, passing)| passing).sum::<u64>();
     }
-    assert!(under_way > 100, "there was something to find in the channels");
+    assert!(under_way > 100, "channels contained tokens");
 }
 
 #[test]
-fn a_marker_that_comes_late_and_a_channel_that_is_left_out_are_caught() {
+fn each_mistake_is_caught() {
     for switch in [Switch::LateMarkers, Switch::NoChannels] {
         let variants = Variants::none().with(switch);
         let caught = (0..300).any(|seed| run(3, Order::Fifo, variants, 1, seed).is_err());
@@ -155,7 +155,7 @@ fn a_marker_that_comes_late_and_a_channel_that_is_left_out_are_caught() {
 }
 
 #[test]
-fn where_messages_overtake_each_other_the_picture_is_wrong() {
+fn reordering_breaks_the_snapshot() {
     let wrong = |seed| run(3, Order::Reordered, Variants::none(), 1, seed).is_err();
     assert!((0..300).any(wrong));
 }

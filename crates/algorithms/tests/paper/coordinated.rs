@@ -1,356 +1,361 @@
-//! The lock at the leader: H. Garcia-Molina's reason to elect, and what a change of leader needs.
+//! The lock at the leader: H. Garcia-Molina's reason to elect, and changes of leader.
 
 use tenure_algorithms::compose::Coordinated;
 use tenure_algorithms::compose::coordinated::{self, Timer};
 use tenure_algorithms::election::{
     Bully, ChangRoberts, HirschbergSinclair, bully, chang_roberts, hirschberg_sinclair,
 };
-use tenure_algorithms::mutex::{Side, Times};
-use tenure_claims::claims;
+use tenure_algorithms::mutex::{EntryTimes, Side};
 use tenure_core::service::mutex::Event;
 use tenure_core::service::{election, mutex, office};
 use tenure_core::{Election, Fence, Layer, Order, TICKS_PER_UNIT, Verdict};
 
-use crate::support::mutex::NOBODY;
+use crate::support::mutex::NONE;
 use crate::support::p;
-use tenure_trace::{Dice, Link, Seen, Stage};
+use tenure_trace::{ClusterEvent, Link, SplitMix64, TestCluster};
 
 const ENTER: office::Command = office::Command::Mutex(mutex::Command::Enter);
 const EXIT: office::Command = office::Command::Mutex(mutex::Command::Exit);
 const ELECT: office::Command = office::Command::Election(election::Command::Elect);
 
 /// P4 of four leads.
-fn stage() -> Stage<Coordinated<Bully>> {
-    let mut stage = Stage::alike(4, Order::Fifo, bully::Config::plain(4, TICKS_PER_UNIT).into());
-    stage.command(p(4), ELECT);
-    stage.settle();
-    stage.take_seen();
-    stage
+fn cluster() -> TestCluster<Coordinated<Bully>> {
+    let mut cluster =
+        TestCluster::uniform(4, Order::Fifo, bully::Config::plain(4, TICKS_PER_UNIT).into());
+    cluster.command(p(4), ELECT);
+    cluster.settle();
+    cluster.take_events();
+    cluster
 }
 
-/// Who has entered since this was last asked, and with which fence.
-fn entered<E: Election>(stage: &mut Stage<Coordinated<E>>) -> Vec<(u32, Fence)> {
-    let seen = stage.take_seen().into_iter().filter_map(|(at, seen)| match seen {
-        Seen::Event(office::Event::Mutex(Event::Entered { fence })) => Some((at.number(), fence)),
+/// Returns the processes that entered since the last call, with their fences.
+fn entered<E: Election>(cluster: &mut TestCluster<Coordinated<E>>) -> Vec<(u32, Fence)> {
+    let seen = cluster.take_events().into_iter().filter_map(|(at, seen)| match seen {
+        ClusterEvent::Event(office::Event::Mutex(Event::Entered { fence })) => {
+            Some((at.number(), fence))
+        }
         _ => None,
     });
     seen.collect()
 }
 
-fn who<E: Election>(stage: &mut Stage<Coordinated<E>>) -> Vec<u32> {
-    entered(stage).into_iter().map(|(at, _)| at).collect()
+fn entered_processes<E: Election>(cluster: &mut TestCluster<Coordinated<E>>) -> Vec<u32> {
+    entered(cluster).into_iter().map(|(at, _)| at).collect()
 }
 
-/// The leader dies and everybody notices.
-fn leader_dies(stage: &mut Stage<Coordinated<Bully>>) {
-    stage.crash(p(4));
+/// Crashes the leader and lets all others suspect it.
+fn crash_leader(cluster: &mut TestCluster<Coordinated<Bully>>) {
+    cluster.crash(p(4));
     for at in 1..=3 {
-        stage.suspicion(p(at), p(4), Verdict::Suspect);
+        cluster.suspicion(p(at), p(4), Verdict::Suspect);
     }
-    stage.settle();
+    cluster.settle();
 }
 
-fn mutex_messages<E: Election>(stage: &Stage<Coordinated<E>>) -> u64 {
-    let of_mutex = stage.sent().iter().filter(|((layer, _), _)| *layer == Layer::Mutex);
+fn mutex_messages<E: Election>(cluster: &TestCluster<Coordinated<E>>) -> u64 {
+    let of_mutex = cluster.sent().iter().filter(|((layer, _), _)| *layer == Layer::Mutex);
     of_mutex.map(|(_, count)| count).sum()
 }
 
-#[claims("A-CEN", "4-mutex")]
 #[test]
-fn while_the_leader_lives_an_entry_costs_three_messages_and_none_at_the_leader() {
-    let mut stage = stage();
-    let before = mutex_messages(&stage);
-    stage.command(p(4), ENTER);
-    stage.command(p(4), EXIT);
-    assert_eq!((who(&mut stage), mutex_messages(&stage)), (vec![4], before));
-    stage.command(p(1), ENTER);
-    stage.settle();
-    stage.command(p(1), EXIT);
-    stage.settle();
-    assert_eq!((who(&mut stage), mutex_messages(&stage)), (vec![1], before + 3));
+fn entry_costs_three_messages_or_none_at_leader() {
+    let mut cluster = cluster();
+    let before = mutex_messages(&cluster);
+    cluster.command(p(4), ENTER);
+    cluster.command(p(4), EXIT);
+    assert_eq!((entered_processes(&mut cluster), mutex_messages(&cluster)), (vec![4], before));
+    cluster.command(p(1), ENTER);
+    cluster.settle();
+    cluster.command(p(1), EXIT);
+    cluster.settle();
+    assert_eq!((entered_processes(&mut cluster), mutex_messages(&cluster)), (vec![1], before + 3));
 }
 
 #[test]
-fn a_change_of_leader_costs_two_messages_per_peer_more() {
-    let mut stage = stage();
-    let before = mutex_messages(&stage);
-    leader_dies(&mut stage);
-    // P3 does not ask P4, whom it suspects.
-    assert_eq!(mutex_messages(&stage), before + 2 * 2);
+fn leader_change_costs_two_messages_per_peer() {
+    let mut cluster = cluster();
+    let before = mutex_messages(&cluster);
+    crash_leader(&mut cluster);
+    // P3 does not inquire of P4, which it suspects.
+    assert_eq!(mutex_messages(&cluster), before + 2 * 2);
 }
 
-/// 3.12.
-#[claims("4-mutex", "I-51")]
+/// Section 3.12 of the checklist.
 #[test]
-fn the_holder_survives_the_change_and_nobody_is_let_in_beside_it() {
-    let mut stage = stage();
-    stage.command(p(1), ENTER);
-    stage.settle();
-    stage.command(p(2), ENTER);
-    stage.settle();
-    let first = entered(&mut stage);
-    leader_dies(&mut stage);
-    assert_eq!(who(&mut stage), NOBODY, "P2 goes on to wait, at P3");
-    stage.command(p(1), EXIT);
-    stage.settle();
-    let second = entered(&mut stage);
+fn holder_survives_leader_change() {
+    let mut cluster = cluster();
+    cluster.command(p(1), ENTER);
+    cluster.settle();
+    cluster.command(p(2), ENTER);
+    cluster.settle();
+    let first = entered(&mut cluster);
+    crash_leader(&mut cluster);
+    assert_eq!(entered_processes(&mut cluster), NONE, "P2 still waits, at P3");
+    cluster.command(p(1), EXIT);
+    cluster.settle();
+    let second = entered(&mut cluster);
     assert_eq!((first[0].0, second[0].0), (1, 2));
     assert!(first[0].1 < second[0].1, "{first:?} {second:?}");
 }
 
 #[test]
-fn whoever_waits_at_a_dead_leader_need_not_ask_again() {
-    let mut stage = stage();
-    stage.command(p(1), ENTER);
-    leader_dies(&mut stage);
-    assert_eq!(who(&mut stage), [1]);
+fn waiter_survives_leader_change() {
+    let mut cluster = cluster();
+    cluster.command(p(1), ENTER);
+    crash_leader(&mut cluster);
+    assert_eq!(entered_processes(&mut cluster), [1]);
 }
 
 #[test]
-fn a_grant_of_the_old_leader_is_void_once_the_new_one_has_asked() {
-    let mut stage = stage();
-    stage.command(p(1), ENTER);
-    stage.pass((p(1), p(4)), 0);
-    assert_eq!(stage.queue((p(4), p(1))).len(), 1, "the grant");
-    stage.command(p(2), ENTER);
-    stage.crash(p(4));
+fn old_grant_is_void_after_inquiry() {
+    let mut cluster = cluster();
+    cluster.command(p(1), ENTER);
+    cluster.pass((p(1), p(4)), 0);
+    assert_eq!(cluster.queue((p(4), p(1))).len(), 1, "the grant");
+    cluster.command(p(2), ENTER);
+    cluster.crash(p(4));
     for at in 1..=3 {
-        stage.suspicion(p(at), p(4), Verdict::Suspect);
+        cluster.suspicion(p(at), p(4), Verdict::Suspect);
     }
     let (grant, report) = ((p(4), p(1)), (p(1), p(3)));
-    deliver_all_but(&[grant], &mut stage);
-    stage.fire(p(3), Timer::Election(bully::Timer::Answer));
-    deliver_all_but(&[grant, report], &mut stage);
-    deliver_all_but(&[grant], &mut stage);
-    assert_eq!(who(&mut stage), [2], "P2's report came first");
-    stage.pass((p(4), p(1)), 0);
-    assert_eq!(who(&mut stage), NOBODY, "P1 has reported to P3, and waits for it");
+    deliver_all_but(&[grant], &mut cluster);
+    cluster.fire(p(3), Timer::Election(bully::Timer::Answer));
+    deliver_all_but(&[grant, report], &mut cluster);
+    deliver_all_but(&[grant], &mut cluster);
+    assert_eq!(entered_processes(&mut cluster), [2], "P2's report arrived first");
+    cluster.pass((p(4), p(1)), 0);
+    assert_eq!(entered_processes(&mut cluster), NONE, "P1 has reported to P3, and waits for it");
 }
 
-fn deliver_all_but(slow: &[Link], stage: &mut Stage<Coordinated<Bully>>) {
-    while let Some(link) = stage.busy_links().into_iter().find(|link| !slow.contains(link)) {
-        stage.pass(link, 0);
+fn deliver_all_but(slow: &[Link], cluster: &mut TestCluster<Coordinated<Bully>>) {
+    while let Some(link) = cluster.links_in_use().into_iter().find(|link| !slow.contains(link)) {
+        cluster.pass(link, 0);
     }
 }
 
-/// The dead never release.
+/// A crashed process never releases.
 #[test]
-fn what_a_suspected_process_left_under_way_is_not_served() {
-    let mut stage = stage();
-    stage.command(p(1), ENTER);
-    stage.crash(p(1));
-    stage.suspicion(p(4), p(1), Verdict::Suspect);
-    stage.settle();
-    stage.command(p(2), ENTER);
-    stage.settle();
-    assert_eq!(who(&mut stage), [2]);
+fn messages_of_suspect_are_ignored() {
+    let mut cluster = cluster();
+    cluster.command(p(1), ENTER);
+    cluster.crash(p(1));
+    cluster.suspicion(p(4), p(1), Verdict::Suspect);
+    cluster.settle();
+    cluster.command(p(2), ENTER);
+    cluster.settle();
+    assert_eq!(entered_processes(&mut cluster), [2]);
 }
 
 #[test]
-fn whoever_was_suspected_in_vain_is_asked_again() {
-    let mut stage = stage();
-    stage.command(p(1), ENTER);
-    stage.suspicion(p(4), p(1), Verdict::Suspect);
-    stage.settle();
-    assert_eq!(who(&mut stage), NOBODY);
-    stage.suspicion(p(4), p(1), Verdict::Trust);
-    stage.settle();
-    assert_eq!(who(&mut stage), [1]);
+fn falsely_suspected_process_is_asked_again() {
+    let mut cluster = cluster();
+    cluster.command(p(1), ENTER);
+    cluster.suspicion(p(4), p(1), Verdict::Suspect);
+    cluster.settle();
+    assert_eq!(entered_processes(&mut cluster), NONE);
+    cluster.suspicion(p(4), p(1), Verdict::Trust);
+    cluster.settle();
+    assert_eq!(entered_processes(&mut cluster), [1]);
 }
 
-/// Two are inside then, and only the fence tells the resource whom to refuse.
+/// Two are inside then, and only the fence lets the resource reject one.
 #[test]
-fn after_a_false_suspicion_the_later_entry_has_the_higher_fence() {
-    let mut stage = stage();
-    stage.command(p(1), ENTER);
-    stage.settle();
-    stage.suspicion(p(4), p(1), Verdict::Suspect);
-    stage.command(p(2), ENTER);
-    stage.settle();
-    let inside = entered(&mut stage);
+fn later_entry_has_higher_fence_after_false_suspicion() {
+    let mut cluster = cluster();
+    cluster.command(p(1), ENTER);
+    cluster.settle();
+    cluster.suspicion(p(4), p(1), Verdict::Suspect);
+    cluster.command(p(2), ENTER);
+    cluster.settle();
+    let inside = entered(&mut cluster);
     assert_eq!(inside.iter().map(|(at, _)| *at).collect::<Vec<_>>(), [1, 2]);
     assert!(inside[0].1 < inside[1].1);
 }
 
 #[test]
-fn an_entry_that_was_superseded_in_vain_does_not_supersede_the_next_one() {
-    let mut stage = stage();
-    stage.command(p(1), ENTER);
-    stage.settle();
-    stage.suspicion(p(4), p(1), Verdict::Suspect);
+fn superseded_entry_stays_superseded() {
+    let mut cluster = cluster();
+    cluster.command(p(1), ENTER);
+    cluster.settle();
+    cluster.suspicion(p(4), p(1), Verdict::Suspect);
     for at in [2, 3] {
-        stage.command(p(at), ENTER);
-        stage.settle();
+        cluster.command(p(at), ENTER);
+        cluster.settle();
     }
-    stage.suspicion(p(4), p(1), Verdict::Trust);
-    stage.settle();
-    assert_eq!(who(&mut stage), [1, 2], "P1 and P2 are inside, and P2 rightly so");
-    stage.command(p(1), EXIT);
-    stage.settle();
-    assert_eq!(who(&mut stage), NOBODY);
-    stage.command(p(2), EXIT);
-    stage.settle();
-    assert_eq!(who(&mut stage), [3]);
+    cluster.suspicion(p(4), p(1), Verdict::Trust);
+    cluster.settle();
+    assert_eq!(entered_processes(&mut cluster), [1, 2], "P1 and P2 are inside, and P2 rightly so");
+    cluster.command(p(1), EXIT);
+    cluster.settle();
+    assert_eq!(entered_processes(&mut cluster), NONE);
+    cluster.command(p(2), EXIT);
+    cluster.settle();
+    assert_eq!(entered_processes(&mut cluster), [3]);
 }
 
-/// P1 leads in vain, learns so, and must not grant under its old term when P3 has died.
+/// P1 leads wrongly, learns of it, and must not grant in its old term when P3 has crashed.
 #[test]
-fn an_overtaken_leader_grants_nothing_under_its_old_term() {
-    let mut stage = stage();
-    stage.command(p(3), ENTER);
-    stage.settle();
-    let first = entered(&mut stage);
-    stage.crash(p(4));
-    stage.crash(p(1));
-    stage.recover(p(1));
-    stage.suspicion(p(1), p(4), Verdict::Suspect);
-    stage.crash(p(2));
-    stage.suspicion(p(1), p(2), Verdict::Suspect);
-    stage.settle();
-    stage.crash(p(3));
-    stage.suspicion(p(1), p(3), Verdict::Suspect);
-    stage.command(p(1), ENTER);
-    stage.settle();
-    let second = entered(&mut stage);
+fn overtaken_leader_grants_nothing() {
+    let mut cluster = cluster();
+    cluster.command(p(3), ENTER);
+    cluster.settle();
+    let first = entered(&mut cluster);
+    cluster.crash(p(4));
+    cluster.crash(p(1));
+    cluster.recover(p(1));
+    cluster.suspicion(p(1), p(4), Verdict::Suspect);
+    cluster.crash(p(2));
+    cluster.suspicion(p(1), p(2), Verdict::Suspect);
+    cluster.settle();
+    cluster.crash(p(3));
+    cluster.suspicion(p(1), p(3), Verdict::Suspect);
+    cluster.command(p(1), ENTER);
+    cluster.settle();
+    let second = entered(&mut cluster);
     assert_eq!((first[0].0, second[0].0), (3, 1));
     assert!(first[0].1 < second[0].1, "{first:?} {second:?}");
 }
 
 #[test]
-fn any_election_will_do_while_nobody_crashes() {
-    fn everybody_enters<E: Election>(config: E::Config) {
+fn works_with_any_election_without_crashes() {
+    fn all_enter<E: Election>(config: E::Config) {
         for seed in 0..100 {
-            let mut dice = Dice(seed);
-            let mut stage = Stage::<Coordinated<E>>::alike(4, Order::Fifo, config.clone().into());
+            let mut rng = SplitMix64(seed);
+            let mut cluster =
+                TestCluster::<Coordinated<E>>::uniform(4, Order::Fifo, config.clone().into());
             let mut order = Vec::new();
-            (1..=4).for_each(|at| stage.command(p(at), ENTER));
+            (1..=4).for_each(|at| cluster.command(p(at), ENTER));
             while order.len() < 4 {
-                stage.drain(&mut dice);
-                if let Some((at, timer)) = stage.next_timer() {
-                    stage.fire(at, timer);
+                cluster.drain(&mut rng);
+                if let Some((at, timer)) = cluster.next_timer() {
+                    cluster.fire(at, timer);
                     continue;
                 }
-                let inside = who(&mut stage);
+                let inside = entered_processes(&mut cluster);
                 assert_eq!(inside.len(), 1, "seed {seed}: after {order:?}");
-                stage.command(p(inside[0]), EXIT);
+                cluster.command(p(inside[0]), EXIT);
                 order.extend(inside);
             }
         }
     }
-    everybody_enters::<Bully>(bully::Config::plain(4, TICKS_PER_UNIT));
-    everybody_enters::<ChangRoberts>(chang_roberts::Config::plain(4));
-    everybody_enters::<HirschbergSinclair>(hirschberg_sinclair::Config::plain(4));
+    all_enter::<Bully>(bully::Config::plain(4, TICKS_PER_UNIT));
+    all_enter::<ChangRoberts>(chang_roberts::Config::plain(4));
+    all_enter::<HirschbergSinclair>(hirschberg_sinclair::Config::plain(4));
 }
 
-/// The same where entries end by themselves.
-fn lasting() -> Stage<Coordinated<Bully>> {
-    let times = Some(Times::plain(TICKS_PER_UNIT));
+/// A cluster in which entries expire.
+fn expiring_cluster() -> TestCluster<Coordinated<Bully>> {
+    let times = Some(EntryTimes::plain(TICKS_PER_UNIT));
     let election = bully::Config::plain(4, TICKS_PER_UNIT);
-    let mut stage = Stage::alike(4, Order::Fifo, coordinated::Config { election, times });
-    stage.command(p(4), ELECT);
-    stage.settle();
-    stage.take_seen();
-    stage
+    let mut cluster = TestCluster::uniform(4, Order::Fifo, coordinated::Config { election, times });
+    cluster.command(p(4), ELECT);
+    cluster.settle();
+    cluster.take_events();
+    cluster
 }
 
-/// Who was told to be outside since this was last asked, by number.
-fn exited(stage: &mut Stage<Coordinated<Bully>>) -> Vec<u32> {
-    let out = Seen::Event(office::Event::Mutex(Event::Exited));
-    let seen = stage.take_seen().into_iter().filter(|(_, seen)| *seen == out);
+/// Returns the processes that exited since the last call, by number.
+fn exited(cluster: &mut TestCluster<Coordinated<Bully>>) -> Vec<u32> {
+    let out = ClusterEvent::Event(office::Event::Mutex(Event::Exited));
+    let seen = cluster.take_events().into_iter().filter(|(_, seen)| *seen == out);
     seen.map(|(at, _)| at.number()).collect()
 }
 
-/// The leader dies and everybody notices; time stands still, as renewals never end.
-fn dies(stage: &mut Stage<Coordinated<Bully>>) {
-    stage.crash(p(4));
+/// Crashes the leader and lets all others suspect it, without time passing, as renewals never end.
+fn crash_leader_at_once(cluster: &mut TestCluster<Coordinated<Bully>>) {
+    cluster.crash(p(4));
     for at in 1..=3 {
-        stage.suspicion(p(at), p(4), Verdict::Suspect);
+        cluster.suspicion(p(at), p(4), Verdict::Suspect);
     }
-    stage.drain(&mut Dice(0));
-    // P4 is asked, too, and does not answer.
-    stage.fire(p(3), Timer::Election(bully::Timer::Answer));
-    stage.drain(&mut Dice(0));
+    cluster.drain(&mut SplitMix64(0));
+    // P4 is asked as well, and does not respond.
+    cluster.fire(p(3), Timer::Election(bully::Timer::Answer));
+    cluster.drain(&mut SplitMix64(0));
 }
 
 #[test]
-fn where_entries_end_by_themselves_one_costs_three_messages_and_a_renewal_two() {
-    let mut stage = lasting();
-    let before = mutex_messages(&stage);
-    stage.command(p(2), ENTER);
-    stage.drain(&mut Dice(0));
-    assert_eq!(who(&mut stage), [2]);
+fn expiring_entry_costs_three_and_renewal_two() {
+    let mut cluster = expiring_cluster();
+    let before = mutex_messages(&cluster);
+    cluster.command(p(2), ENTER);
+    cluster.drain(&mut SplitMix64(0));
+    assert_eq!(entered_processes(&mut cluster), [2]);
     for _ in 0..5 {
-        stage.fire(p(2), Timer::Renewal);
-        stage.drain(&mut Dice(0));
+        cluster.fire(p(2), Timer::Renewal);
+        cluster.drain(&mut SplitMix64(0));
     }
-    assert_eq!(exited(&mut stage), NOBODY);
-    stage.command(p(2), EXIT);
-    stage.drain(&mut Dice(0));
-    assert_eq!(mutex_messages(&stage) - before, 3 + 5 * 2);
+    assert_eq!(exited(&mut cluster), NONE);
+    cluster.command(p(2), EXIT);
+    cluster.drain(&mut SplitMix64(0));
+    assert_eq!(mutex_messages(&cluster) - before, 3 + 5 * 2);
 }
 
-/// Whoever asks the leader in vain is out by itself; the leader gives its claim away after that.
+/// An isolated process leaves by itself; the leader reassigns the lock after that.
 #[test]
-fn whoever_is_inside_and_cut_off_is_put_out_and_then_the_next_one_is_let_in() {
-    let mut stage = lasting();
-    stage.command(p(2), ENTER);
-    stage.drain(&mut Dice(0));
-    stage.command(p(3), ENTER);
-    stage.drain(&mut Dice(0));
-    assert_eq!(who(&mut stage), [2]);
-    stage.suspicion(p(4), p(2), Verdict::Suspect);
-    stage.fire(p(2), Timer::Renewal);
-    stage.drain(&mut Dice(0));
-    assert_eq!(who(&mut stage), NOBODY, "nothing is given away, and nobody is answered");
-    stage.fire(p(2), Timer::Deadline(Side::Right));
-    assert_eq!(exited(&mut stage), NOBODY, "no answer to the last question counts any more");
-    stage.fire(p(2), Timer::Deadline(Side::Left));
-    stage.drain(&mut Dice(0));
-    assert_eq!(exited(&mut stage), [2]);
-    stage.command(p(2), EXIT);
-    stage.fire(p(4), Timer::Expiry);
-    stage.drain(&mut Dice(0));
-    assert_eq!(who(&mut stage), [3]);
+fn isolated_holder_exits_before_next_entry() {
+    let mut cluster = expiring_cluster();
+    cluster.command(p(2), ENTER);
+    cluster.drain(&mut SplitMix64(0));
+    cluster.command(p(3), ENTER);
+    cluster.drain(&mut SplitMix64(0));
+    assert_eq!(entered_processes(&mut cluster), [2]);
+    cluster.suspicion(p(4), p(2), Verdict::Suspect);
+    cluster.fire(p(2), Timer::Renewal);
+    cluster.drain(&mut SplitMix64(0));
+    assert_eq!(
+        entered_processes(&mut cluster),
+        NONE,
+        "the lock is not reassigned, and no renewal is answered"
+    );
+    cluster.fire(p(2), Timer::Deadline(Side::Right));
+    assert_eq!(exited(&mut cluster), NONE, "a late response no longer counts");
+    cluster.fire(p(2), Timer::Deadline(Side::Left));
+    cluster.drain(&mut SplitMix64(0));
+    assert_eq!(exited(&mut cluster), [2]);
+    cluster.command(p(2), EXIT);
+    cluster.fire(p(4), Timer::Expiry);
+    cluster.drain(&mut SplitMix64(0));
+    assert_eq!(entered_processes(&mut cluster), [3]);
 }
 
-/// The dead leader may have been inside, or somebody whom only it could reach.
+/// The crashed leader may have been inside, or a process that only it could reach.
 #[test]
-fn a_new_leader_waits_for_what_a_suspect_may_still_have() {
-    let mut stage = lasting();
-    stage.command(p(4), ENTER);
-    stage.drain(&mut Dice(0));
-    stage.command(p(1), ENTER);
-    stage.drain(&mut Dice(0));
-    assert_eq!(who(&mut stage), [4]);
-    dies(&mut stage);
-    assert_eq!(who(&mut stage), NOBODY);
-    stage.fire(p(3), Timer::Expiry);
-    stage.drain(&mut Dice(0));
-    assert_eq!(who(&mut stage), [1]);
-    // One who has said that it is outside is not waited for.
-    stage.crash(p(2));
-    stage.suspicion(p(3), p(2), Verdict::Suspect);
-    assert!(!stage.armed_timers().contains(&(p(3), Timer::Expiry)));
+fn new_leader_waits_for_entries_of_suspects() {
+    let mut cluster = expiring_cluster();
+    cluster.command(p(4), ENTER);
+    cluster.drain(&mut SplitMix64(0));
+    cluster.command(p(1), ENTER);
+    cluster.drain(&mut SplitMix64(0));
+    assert_eq!(entered_processes(&mut cluster), [4]);
+    crash_leader_at_once(&mut cluster);
+    assert_eq!(entered_processes(&mut cluster), NONE);
+    cluster.fire(p(3), Timer::Expiry);
+    cluster.drain(&mut SplitMix64(0));
+    assert_eq!(entered_processes(&mut cluster), [1]);
+    // A process that reported that it is outside is not waited for.
+    cluster.crash(p(2));
+    cluster.suspicion(p(3), p(2), Verdict::Suspect);
+    assert!(!cluster.armed_timers().contains(&(p(3), Timer::Expiry)));
 }
 
-/// Who is inside stays so under the next leader, and renews there.
+/// A process inside remains so under the next leader, and renews there.
 #[test]
-fn an_entry_outlives_its_leader() {
-    let mut stage = lasting();
-    stage.command(p(1), ENTER);
-    stage.drain(&mut Dice(0));
-    assert_eq!(who(&mut stage), [1]);
-    dies(&mut stage);
-    stage.fire(p(3), Timer::Expiry);
-    stage.fire(p(1), Timer::Renewal);
-    stage.drain(&mut Dice(0));
-    stage.fire(p(1), Timer::Renewal);
-    stage.drain(&mut Dice(0));
-    assert_eq!((exited(&mut stage), stage.sent_of("release")), (NOBODY.to_vec(), 0));
-    stage.command(p(2), ENTER);
-    stage.drain(&mut Dice(0));
-    assert_eq!(who(&mut stage), NOBODY);
-    stage.command(p(1), EXIT);
-    stage.drain(&mut Dice(0));
-    assert_eq!(who(&mut stage), [2]);
+fn entry_survives_leader_change_by_renewal() {
+    let mut cluster = expiring_cluster();
+    cluster.command(p(1), ENTER);
+    cluster.drain(&mut SplitMix64(0));
+    assert_eq!(entered_processes(&mut cluster), [1]);
+    crash_leader_at_once(&mut cluster);
+    cluster.fire(p(3), Timer::Expiry);
+    cluster.fire(p(1), Timer::Renewal);
+    cluster.drain(&mut SplitMix64(0));
+    cluster.fire(p(1), Timer::Renewal);
+    cluster.drain(&mut SplitMix64(0));
+    assert_eq!((exited(&mut cluster), cluster.sent_of("release")), (NONE.to_vec(), 0));
+    cluster.command(p(2), ENTER);
+    cluster.drain(&mut SplitMix64(0));
+    assert_eq!(entered_processes(&mut cluster), NONE);
+    cluster.command(p(1), EXIT);
+    cluster.drain(&mut SplitMix64(0));
+    assert_eq!(entered_processes(&mut cluster), [2]);
 }

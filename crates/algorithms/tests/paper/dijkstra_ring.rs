@@ -1,4 +1,4 @@
-//! Wherever the ring starts, in the end one at a time is privileged.
+//! The self-stabilizing ring converges from any start.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
@@ -8,12 +8,12 @@ use tenure_algorithms::mutex::dijkstra_ring::{Config, Message, State, Timer};
 use tenure_core::service::mutex::Command;
 use tenure_core::{Batch, Group, Input, Order, ProcessId, Property, Protocol};
 
-use crate::support::mutex::{NOBODY, Plan, entered, run_as};
+use crate::support::mutex::{NONE, Plan, entered, run_as};
 use crate::support::p;
-use tenure_trace::{Dice, Stage};
+use tenure_trace::{SplitMix64, TestCluster};
 
-/// Whether some run goes on for ever within `wrong` states: without end, and never putting off for
-/// ever anybody whom `owed` names.
+/// Returns true if some run stays within `wrong` states for ever, without starving any process that
+/// `owed` names.
 fn never_converges<S: Clone + Eq + Hash>(
     starts: impl IntoIterator<Item = S>,
     successors: impl Fn(&S) -> Vec<(u32, S)>,
@@ -30,14 +30,14 @@ fn never_converges<S: Clone + Eq + Hash>(
     let mut next = 0;
     while next < states.len() {
         let (mut inner, mut able) = (Vec::new(), BTreeSet::new());
-        for (who, state) in successors(&states[next].clone()) {
-            able.insert(who);
+        for (machine, state) in successors(&states[next].clone()) {
+            able.insert(machine);
             if wrong(&state) {
                 let place = *places.entry(state.clone()).or_insert_with(|| {
                     states.push(state);
                     states.len() - 1
                 });
-                inner.push((who, place));
+                inner.push((machine, place));
             }
         }
         edges.push((inner, able));
@@ -46,11 +46,11 @@ fn never_converges<S: Clone + Eq + Hash>(
     components(&edges).into_iter().any(|component| {
         let inside: BTreeSet<usize> = component.iter().copied().collect();
         let mut moves = component.iter().flat_map(|at| {
-            edges[*at].0.iter().filter(|(_, to)| inside.contains(to)).map(|(who, _)| *who)
+            edges[*at].0.iter().filter(|(_, to)| inside.contains(to)).map(|(machine, _)| *machine)
         });
         let taken: BTreeSet<u32> = moves.by_ref().collect();
-        let fair = |who: &u32| {
-            taken.contains(who) || component.iter().any(|at| !edges[*at].1.contains(who))
+        let fair = |machine: &u32| {
+            taken.contains(machine) || component.iter().any(|at| !edges[*at].1.contains(machine))
         };
         !taken.is_empty() && owed.iter().all(fair)
     })
@@ -58,7 +58,7 @@ fn never_converges<S: Clone + Eq + Hash>(
 
 type Edges = Vec<(Vec<(u32, usize)>, BTreeSet<u32>)>;
 
-/// The strongly connected components, by Tarjan's algorithm without recursion.
+/// Returns the strongly connected components, by Tarjan's algorithm without recursion.
 fn components(edges: &Edges) -> Vec<Vec<usize>> {
     let (mut index, mut low) = (vec![usize::MAX; edges.len()], vec![0; edges.len()]);
     let (mut stack, mut on_stack, mut found) = (Vec::new(), vec![false; edges.len()], Vec::new());
@@ -98,8 +98,8 @@ fn components(edges: &Edges) -> Vec<Vec<usize>> {
     found
 }
 
-/// All lists of so many numbers below `states`.
-fn all(length: usize, states: u32) -> Vec<Vec<u32>> {
+/// Returns all lists of this many numbers below `states`.
+fn all_lists(length: usize, states: u32) -> Vec<Vec<u32>> {
     (0..length).fold(vec![vec![]], |lists, _| {
         let longer =
             |list: Vec<u32>| (0..states).map(move |it| list.iter().copied().chain([it]).collect());
@@ -107,15 +107,16 @@ fn all(length: usize, states: u32) -> Vec<Vec<u32>> {
     })
 }
 
-/// How many are privileged on a ring of registers, of which the first makes new states.
+/// Returns the number of privileges on a ring of registers, whose first process makes new states.
 fn privileges(ring: &[u32]) -> usize {
     let changes = ring.windows(2).filter(|pair| pair[0] != pair[1]).count();
     changes + usize::from(ring.first() == ring.last())
 }
 
-/// The paper's own model: everybody reads its neighbour's state, and one moves at a time. Returns
-/// the fewest states with which a ring converges from every start, whoever is chosen to move.
-fn fewest_states_with_shared_reads(machines: usize) -> u32 {
+/// The paper's own model: every process reads its neighbour's state, and one moves at a time.
+/// Returns the smallest number of states with which a ring converges from every start under any
+/// scheduler.
+fn min_states_with_shared_reads(machines: usize) -> u32 {
     let moves = |ring: &Vec<u32>, states: u32| {
         let last = ring.len() - 1;
         let mut moves = Vec::new();
@@ -131,18 +132,18 @@ fn fewest_states_with_shared_reads(machines: usize) -> u32 {
     };
     let diverges = |states: &u32| {
         let successors = |ring: &Vec<u32>| moves(ring, *states);
-        never_converges(all(machines, *states), successors, |ring| privileges(ring) > 1, &[])
+        never_converges(all_lists(machines, *states), successors, |ring| privileges(ring) > 1, &[])
     };
     (2..).find(|states| !diverges(states)).expect("some number of states is enough")
 }
 
 #[test]
-fn with_shared_reads_one_state_fewer_than_processes_is_enough_from_three_on() {
-    let fewest: Vec<u32> = (2..=6).map(fewest_states_with_shared_reads).collect();
+fn shared_reads_need_n_minus_one_states() {
+    let fewest: Vec<u32> = (2..=6).map(min_states_with_shared_reads).collect();
     assert_eq!(fewest, [2, 2, 3, 4, 5], "for 2 to 6 processes");
 }
 
-/// The processes of the real code, and what is under way on the link from each.
+/// The processes of the real code, and the messages in flight on each link.
 type Ring = (Vec<DijkstraRing>, Vec<Vec<u32>>);
 
 fn batch() -> Batch<DijkstraRing> {
@@ -158,20 +159,20 @@ fn ring(states: u32, start: &[u32]) -> Ring {
     ((0..size).map(boot).collect(), vec![Vec::new(); size as usize])
 }
 
-/// Everything that can happen to a ring whose links hold one message: by process, it moves, it
-/// repeats its state, it hears its predecessor.
-fn what_can_happen((processes, links): &Ring) -> Vec<(u32, Ring)> {
+/// Returns all possible steps of a ring whose links hold one message. Each is labelled by process:
+/// it moves, repeats its state, or receives its predecessor's.
+fn possible_steps((processes, links): &Ring) -> Vec<(u32, Ring)> {
     let mut next = Vec::new();
     for at in 0..processes.len() {
         let number = u32::try_from(at).unwrap();
-        let mut happens = |what: u32, input: Input<DijkstraRing>, links: &[Vec<u32>]| {
+        let mut happens = |choice: u32, input: Input<DijkstraRing>, links: &[Vec<u32>]| {
             let (mut processes, mut links) = (processes.clone(), links.to_vec());
             let mut batch = batch();
             processes[at].step(input, &mut batch);
             for (_, Message::State { own }) in batch.messages.drain(..) {
                 links[at].push(own);
             }
-            next.push((3 * number + what, (processes, links)));
+            next.push((3 * number + choice, (processes, links)));
         };
         if links[at].is_empty() {
             if processes[at].is_privileged() {
@@ -191,7 +192,7 @@ fn what_can_happen((processes, links): &Ring) -> Vec<(u32, Ring)> {
     next
 }
 
-/// The registers along the ring, from the first process's own state to what it hears.
+/// Returns the registers along the ring, from the first process's own state to the one it knows.
 fn registers(starts: &Ring) -> Vec<u32> {
     let (processes, links) = starts;
     let mut along = Vec::new();
@@ -207,63 +208,66 @@ fn registers(starts: &Ring) -> Vec<u32> {
     along
 }
 
-fn fewest_states_with_messages(size: usize) -> u32 {
+fn min_states_with_messages(size: usize) -> u32 {
     let owed: Vec<u32> = (0..3 * u32::try_from(size).unwrap()).collect();
     let diverges = |states: &u32| {
-        let starts = all(2 * size, *states).into_iter().map(|start| ring(*states, &start));
+        let starts = all_lists(2 * size, *states).into_iter().map(|start| ring(*states, &start));
         let wrong = |ring: &Ring| privileges(&registers(ring)) > 1;
-        never_converges(starts, what_can_happen, wrong, &owed)
+        never_converges(starts, possible_steps, wrong, &owed)
     };
     (2..).find(|states| !diverges(states)).expect("some number of states is enough")
 }
 
-/// 3.3: the fewest states for the code itself, from every start, over links that hold a message.
+/// 3.3: the smallest number of states for the code itself, from every start, over links that hold
+/// one message.
 #[test]
-fn with_messages_two_processes_need_three_states() {
-    assert_eq!(fewest_states_with_messages(2), 3);
+fn messages_need_three_states_for_two_processes() {
+    assert_eq!(min_states_with_messages(2), 3);
 }
 
 #[test]
-fn from_any_start_one_at_a_time_enters_in_the_end() {
+fn converges_from_any_start() {
     for seed in 0..400 {
-        let mut dice = Dice(seed);
-        let size = 2 + u32::try_from(dice.below(4)).unwrap();
-        let mut any = || u32::try_from(dice.below(2 * size as usize)).unwrap();
+        let mut rng = SplitMix64(seed);
+        let size = 2 + u32::try_from(rng.below(4)).unwrap();
+        let mut any = || u32::try_from(rng.below(2 * size as usize)).unwrap();
         let start = (0..size).map(|_| State { own: any(), left: any() }).collect();
         let config = Config { start, ..Config::default() };
-        let mut stage = Stage::<DijkstraRing>::alike(size, Order::Fifo, config);
+        let mut cluster = TestCluster::<DijkstraRing>::uniform(size, Order::Fifo, config);
         for _ in 0..400 * size {
-            let (links, timers) = (stage.busy_links(), stage.armed_timers());
-            // Repeating is rarer than hearing, or links would fill without end.
+            let (links, timers) = (cluster.links_in_use(), cluster.armed_timers());
+            // Repetitions are rarer than receipts, or links would fill without bound.
             let repeats = |timer: &Timer| *timer == Timer::Repeat;
-            match dice.pick(&links).copied().filter(|_| !dice.one_in(4)) {
-                Some(link) => stage.deliver(link, &mut dice),
+            match rng.pick(&links).copied().filter(|_| !rng.one_in(4)) {
+                Some(link) => cluster.deliver(link, &mut rng),
                 None => {
-                    let (at, timer) = *dice.pick(&timers).expect("repeats never end");
+                    let (at, timer) = *rng.pick(&timers).expect("repeats never end");
                     if !repeats(&timer) || links.len() < 2 * size as usize {
-                        stage.fire(at, timer);
+                        cluster.fire(at, timer);
                     }
                 }
             }
         }
-        stage.drain(&mut dice);
-        let privileged =
-            stage.everybody().into_iter().filter(|at| stage.process(*at).unwrap().is_privileged());
+        cluster.drain(&mut rng);
+        let privileged = cluster
+            .process_ids()
+            .into_iter()
+            .filter(|at| cluster.process(*at).unwrap().is_privileged());
         assert_eq!(privileged.count(), 1, "seed {seed}");
     }
 }
 
 #[test]
-fn until_it_has_converged_several_may_be_inside() {
+fn several_may_be_inside_before_convergence() {
     let start = [State { own: 0, left: 1 }, State { own: 2, left: 0 }, State { own: 1, left: 2 }];
     let config = Config { start: start.into(), ..Config::default() };
-    let mut stage = Stage::<DijkstraRing>::alike(3, Order::Fifo, config);
-    (2..=3).for_each(|at| stage.command(p(at), Command::Enter));
-    assert_eq!(entered(&mut stage), [2, 3]);
+    let mut cluster = TestCluster::<DijkstraRing>::uniform(3, Order::Fifo, config);
+    (2..=3).for_each(|at| cluster.command(p(at), Command::Enter));
+    assert_eq!(entered(&mut cluster), [2, 3]);
 }
 
 #[test]
-fn a_converged_ring_is_a_lock_that_survives_loss_and_duplication() {
+fn converged_ring_tolerates_loss_and_duplication() {
     let card = |size| <DijkstraRing as tenure_core::Algorithm>::card(&Config::default(), size);
     assert!(!card(3).promises.contains(&Property::Fencing));
     for size in 1..=5_u32 {
@@ -271,20 +275,20 @@ fn a_converged_ring_is_a_lock_that_survives_loss_and_duplication() {
             let entries = vec![3; size as usize];
             let plan = Plan { order: Order::Fifo, entries, duplicates: 3, losses: 3, seed };
             let outcome = run_as::<DijkstraRing>(&card(size), Config::default(), &plan);
-            let outcome = outcome.unwrap_or_else(|says| panic!("{plan:?}: {says}"));
+            let outcome = outcome.unwrap_or_else(|error| panic!("{plan:?}: {error}"));
             assert!(outcome.bypass <= 1, "{plan:?}");
         }
     }
 }
 
 #[test]
-fn what_was_lost_is_said_again() {
-    let mut stage = Stage::<DijkstraRing>::alike(2, Order::Fifo, Config::default());
-    stage.command(p(2), Command::Enter);
-    stage.fire(p(1), Timer::Pass);
-    stage.lose((p(1), p(2)));
-    assert_eq!(entered(&mut stage), NOBODY);
-    stage.fire(p(1), Timer::Repeat);
-    stage.pass((p(1), p(2)), 0);
-    assert_eq!(entered(&mut stage), [2]);
+fn lost_state_is_repeated() {
+    let mut cluster = TestCluster::<DijkstraRing>::uniform(2, Order::Fifo, Config::default());
+    cluster.command(p(2), Command::Enter);
+    cluster.fire(p(1), Timer::Pass);
+    cluster.lose((p(1), p(2)));
+    assert_eq!(entered(&mut cluster), NONE);
+    cluster.fire(p(1), Timer::Repeat);
+    cluster.pass((p(1), p(2)), 0);
+    assert_eq!(entered(&mut cluster), [2]);
 }

@@ -6,38 +6,43 @@ use tenure_algorithms::election::dolev_klawe_rodeh::{Config, Message};
 use tenure_core::service::election::Command;
 use tenure_core::{Order, ProcessId};
 
-use crate::support::election::{beliefs, choices, elect, everybody, place_of, ranks};
+use crate::support::election::{all_processes, beliefs, elect, process_with_id, ranks, subsets};
 use crate::support::{p, permutations};
-use tenure_trace::{Dice, Stage};
+use tenure_trace::{SplitMix64, TestCluster};
 
 fn ring(ids: &[u32]) -> Config {
     Config::of(ranks(ids))
 }
 
-/// All start at once: the phases, the messages without the announcement, and who announced.
+/// Starts all at once. Returns the phases, the messages without the announcement, and the
+/// announcer.
 fn run(ids: &[u32], seed: u64) -> (u32, u64, ProcessId) {
     let size = ids.len() as u32;
-    let mut stage = Stage::<DolevKlaweRodeh>::alike(size, Order::Fifo, ring(ids));
-    everybody(size).into_iter().for_each(|at| stage.command(at, Command::Elect));
+    let mut cluster = TestCluster::<DolevKlaweRodeh>::uniform(size, Order::Fifo, ring(ids));
+    all_processes(size).into_iter().for_each(|at| cluster.command(at, Command::Elect));
     let (mut phases, mut detector) = (0, None);
-    let mut dice = Dice(seed);
-    while let Some(link) = dice.pick(&stage.busy_links()).copied() {
-        match stage.queue(link)[0] {
+    let mut rng = SplitMix64(seed);
+    while let Some(link) = rng.pick(&cluster.links_in_use()).copied() {
+        match cluster.queue(link)[0] {
             Message::First { phase, .. } | Message::Second { phase, .. } => {
                 phases = phases.max(*phase);
             }
             Message::Elected { .. } => drop(detector.get_or_insert(link.0)),
         }
-        stage.deliver(link, &mut dice);
+        cluster.deliver(link, &mut rng);
     }
-    assert_eq!(beliefs(&mut stage), vec![place_of(size, ids); ids.len()], "{ids:?} seed {seed}");
-    assert_eq!(stage.sent_of("elected"), u64::from(size), "the announcement");
-    (phases, stage.total_sent() - u64::from(size), detector.expect("somebody announced"))
+    assert_eq!(
+        beliefs(&mut cluster),
+        vec![process_with_id(size, ids); ids.len()],
+        "{ids:?} seed {seed}"
+    );
+    assert_eq!(cluster.sent_of("elected"), u64::from(size), "the announcement");
+    (phases, cluster.total_sent() - u64::from(size), detector.expect("an announcement was sent"))
 }
 
-/// 2.13.
+/// Section 2.13 of the checklist.
 #[test]
-fn it_costs_two_laps_a_phase_and_one_in_the_last() {
+fn costs_two_laps_per_phase_and_one_last() {
     for size in 2..=6_u32 {
         let mut seed = 0;
         permutations(size, |ids| {
@@ -50,83 +55,84 @@ fn it_costs_two_laps_a_phase_and_one_in_the_last() {
     }
 }
 
-/// The bound is tight where N is a power of two.
+/// The bound is tight if N is a power of two.
 #[test]
-fn some_ring_of_eight_takes_four_phases() {
+fn bound_is_tight_for_eight_processes() {
     let most = (0..2000).map(|seed| {
         let mut ids: Vec<u32> = (1..=8).collect();
-        Dice(seed).shuffle(&mut ids);
+        SplitMix64(seed).shuffle(&mut ids);
         run(&ids, seed).0
     });
     assert_eq!(most.max(), Some(4));
 }
 
-/// 2.13.
+/// Section 2.13 of the checklist.
 #[test]
-fn whoever_finds_the_largest_is_never_its_owner() {
+fn announcer_is_not_the_owner_of_the_rank() {
     for size in 2..=6_u32 {
         permutations(size, |ids| {
             let (.., detector) = run(ids, 1);
-            assert_ne!(Some(detector), place_of(size, ids), "{ids:?}");
+            assert_ne!(Some(detector), process_with_id(size, ids), "{ids:?}");
         });
     }
 }
 
 #[test]
-fn candidates_survive_a_phase_as_local_maxima() {
+fn local_maxima_survive_a_phase() {
     for seed in 0..200 {
         let mut ids: Vec<u32> = (1..=9).collect();
-        Dice(seed).shuffle(&mut ids);
+        SplitMix64(seed).shuffle(&mut ids);
         let highest = |at: usize| ids[at] > ids[(at + 1) % 9] && ids[at] > ids[(at + 8) % 9];
         let maxima = (0..9).filter(|at| highest(*at)).count();
-        let mut stage = Stage::<DolevKlaweRodeh>::alike(9, Order::Fifo, ring(&ids));
-        everybody(9).into_iter().for_each(|at| stage.command(at, Command::Elect));
+        let mut cluster = TestCluster::<DolevKlaweRodeh>::uniform(9, Order::Fifo, ring(&ids));
+        all_processes(9).into_iter().for_each(|at| cluster.command(at, Command::Elect));
         let mut survivors = std::collections::BTreeSet::new();
-        while let Some(link) = stage.busy_links().first().copied() {
-            if let Message::First { phase: 2, candidate, .. } = stage.queue(link)[0] {
+        while let Some(link) = cluster.links_in_use().first().copied() {
+            if let Message::First { phase: 2, candidate, .. } = cluster.queue(link)[0] {
                 survivors.insert(candidate.process);
             }
-            stage.deliver(link, &mut Dice(0));
+            cluster.deliver(link, &mut SplitMix64(0));
         }
         assert_eq!(survivors.len(), maxima, "{ids:?}");
         assert!(survivors.iter().all(|at| highest(at.index())), "{ids:?}: {survivors:?}");
     }
 }
 
-/// Whoever hears of an election takes part from the start.
+/// A process that learns of an election takes part from the start.
 #[test]
-fn whoever_starts_and_whatever_the_schedule_it_costs_the_same() {
+fn cost_is_independent_of_schedule_and_initiators() {
     let ids = [3, 1, 5, 2, 4];
     let cost = run(&ids, 0).1 + 5;
-    for initiators in choices(5) {
+    for initiators in subsets(5) {
         for seed in 0..20 {
-            let (stage, beliefs) =
+            let (cluster, beliefs) =
                 elect::<DolevKlaweRodeh>(5, Order::Fifo, ring(&ids), &initiators, 0, seed);
             assert_eq!(beliefs, [Some(p(3)); 5], "{initiators:?}, seed {seed}");
-            assert_eq!(stage.total_sent(), cost, "{initiators:?}, seed {seed}");
+            assert_eq!(cluster.total_sent(), cost, "{initiators:?}, seed {seed}");
         }
     }
 }
 
 #[test]
-fn who_is_alone_leads_for_nothing_and_elections_may_follow_one_another() {
-    let (stage, beliefs) = elect::<DolevKlaweRodeh>(1, Order::Fifo, ring(&[7]), &[p(1)], 0, 0);
-    assert_eq!((stage.total_sent(), beliefs), (0, vec![Some(p(1))]));
-    let (mut stage, _) = elect::<DolevKlaweRodeh>(3, Order::Fifo, ring(&[2, 3, 1]), &[p(1)], 0, 0);
-    let first = stage.total_sent();
-    stage.command(p(3), Command::Elect);
-    stage.drain(&mut Dice(0));
-    assert_eq!(stage.total_sent(), 2 * first);
-    assert_eq!(super::support::election::beliefs(&mut stage), [Some(p(2)); 3]);
+fn single_process_leads_without_messages() {
+    let (cluster, beliefs) = elect::<DolevKlaweRodeh>(1, Order::Fifo, ring(&[7]), &[p(1)], 0, 0);
+    assert_eq!((cluster.total_sent(), beliefs), (0, vec![Some(p(1))]));
+    let (mut cluster, _) =
+        elect::<DolevKlaweRodeh>(3, Order::Fifo, ring(&[2, 3, 1]), &[p(1)], 0, 0);
+    let first = cluster.total_sent();
+    cluster.command(p(3), Command::Elect);
+    cluster.drain(&mut SplitMix64(0));
+    assert_eq!(cluster.total_sent(), 2 * first);
+    assert_eq!(super::support::election::beliefs(&mut cluster), [Some(p(2)); 3]);
 }
 
 #[test]
-fn duplicates_do_not_change_who_leads() {
+fn duplicates_do_not_change_the_leader() {
     for seed in 0..1000 {
         let mut ids = vec![1, 2, 3, 4, 5];
-        Dice(seed).shuffle(&mut ids);
+        SplitMix64(seed).shuffle(&mut ids);
         let (_, beliefs) =
-            elect::<DolevKlaweRodeh>(5, Order::Fifo, ring(&ids), &everybody(5), 4, seed);
-        assert_eq!(beliefs, [place_of(5, &ids); 5], "seed {seed}");
+            elect::<DolevKlaweRodeh>(5, Order::Fifo, ring(&ids), &all_processes(5), 4, seed);
+        assert_eq!(beliefs, [process_with_id(5, &ids); 5], "seed {seed}");
     }
 }

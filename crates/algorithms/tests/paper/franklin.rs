@@ -6,39 +6,43 @@ use tenure_algorithms::election::franklin::{Config, Message};
 use tenure_core::Order;
 use tenure_core::service::election::Command;
 
-use crate::support::election::{beliefs, choices, elect, everybody, place_of, ranks};
+use crate::support::election::{all_processes, beliefs, elect, process_with_id, ranks, subsets};
 use crate::support::{p, permutations};
-use tenure_trace::{Dice, Stage};
+use tenure_trace::{SplitMix64, TestCluster};
 
 fn ring(ids: &[u32]) -> Config {
     Config::of(ranks(ids))
 }
 
-/// All start at once: by phase, how many bids travel.
+/// Starts all at once. Returns the number of bid hops, by phase.
 fn by_phase(ids: &[u32], order: Order, seed: u64) -> Vec<u64> {
     let size = ids.len() as u32;
-    let mut stage = Stage::<Franklin>::alike(size, order, ring(ids));
-    everybody(size).into_iter().for_each(|at| stage.command(at, Command::Elect));
+    let mut cluster = TestCluster::<Franklin>::uniform(size, order, ring(ids));
+    all_processes(size).into_iter().for_each(|at| cluster.command(at, Command::Elect));
     let mut bids = vec![0; 8];
-    let mut dice = Dice(seed);
-    while let Some(link) = dice.pick(&stage.busy_links()).copied() {
-        if let Message::Bid { phase, .. } = stage.queue(link)[0] {
+    let mut rng = SplitMix64(seed);
+    while let Some(link) = rng.pick(&cluster.links_in_use()).copied() {
+        if let Message::Bid { phase, .. } = cluster.queue(link)[0] {
             bids[*phase as usize - 1] += 1;
-            stage.pass(link, 0);
+            cluster.pass(link, 0);
         } else {
-            stage.deliver(link, &mut dice);
+            cluster.deliver(link, &mut rng);
         }
     }
-    assert_eq!(beliefs(&mut stage), vec![place_of(size, ids); ids.len()], "{ids:?} seed {seed}");
-    assert_eq!(stage.sent_of("elected"), u64::from(size), "the announcement");
-    assert_eq!(stage.sent_of("bid"), bids.iter().sum::<u64>());
+    assert_eq!(
+        beliefs(&mut cluster),
+        vec![process_with_id(size, ids); ids.len()],
+        "{ids:?} seed {seed}"
+    );
+    assert_eq!(cluster.sent_of("elected"), u64::from(size), "the announcement");
+    assert_eq!(cluster.sent_of("bid"), bids.iter().sum::<u64>());
     bids.retain(|count| *count > 0);
     bids
 }
 
-/// 2.13.
+/// Section 2.13 of the checklist.
 #[test]
-fn every_phase_costs_two_laps_and_there_are_at_most_log_n_and_one() {
+fn phases_cost_two_laps_and_number_at_most_log_n() {
     for size in 2..=6_u32 {
         let mut seed = 0;
         permutations(size, |ids| {
@@ -51,52 +55,52 @@ fn every_phase_costs_two_laps_and_there_are_at_most_log_n_and_one() {
 }
 
 #[test]
-fn some_ring_of_eight_takes_four_phases() {
+fn bound_is_tight_for_eight_processes() {
     let most = (0..2000).map(|seed| {
         let mut ids: Vec<u32> = (1..=8).collect();
-        Dice(seed).shuffle(&mut ids);
+        SplitMix64(seed).shuffle(&mut ids);
         by_phase(&ids, Order::Fifo, seed).len()
     });
     assert_eq!(most.max(), Some(4));
 }
 
-/// A neighbour that is ahead is heard when we are there, whether or not channels keep order.
+/// The bid of a neighbour in the next phase is kept, whether or not channels keep order.
 #[test]
-fn whoever_starts_and_whatever_the_schedule_it_costs_the_same() {
+fn cost_is_independent_of_schedule_and_initiators() {
     let ids = [3, 1, 5, 2, 4];
     let cost = by_phase(&ids, Order::Fifo, 0).iter().sum::<u64>() + 5;
-    for initiators in choices(5) {
+    for initiators in subsets(5) {
         for seed in 0..40 {
-            let (stage, beliefs) =
+            let (cluster, beliefs) =
                 elect::<Franklin>(5, Order::Reordered, ring(&ids), &initiators, 0, seed);
             assert_eq!(beliefs, [Some(p(3)); 5], "{initiators:?}, seed {seed}");
-            assert_eq!(stage.total_sent(), cost, "{initiators:?}, seed {seed}");
+            assert_eq!(cluster.total_sent(), cost, "{initiators:?}, seed {seed}");
         }
     }
 }
 
 #[test]
-fn who_is_alone_leads_for_nothing_and_elections_may_follow_one_another() {
-    let (stage, beliefs) = elect::<Franklin>(1, Order::Fifo, ring(&[7]), &[p(1)], 0, 0);
-    assert_eq!((stage.total_sent(), beliefs), (0, vec![Some(p(1))]));
+fn single_process_leads_without_messages() {
+    let (cluster, beliefs) = elect::<Franklin>(1, Order::Fifo, ring(&[7]), &[p(1)], 0, 0);
+    assert_eq!((cluster.total_sent(), beliefs), (0, vec![Some(p(1))]));
     for seed in 0..100 {
-        let (mut stage, _) =
+        let (mut cluster, _) =
             elect::<Franklin>(3, Order::Reordered, ring(&[2, 3, 1]), &[p(1)], 0, seed);
-        let first = stage.total_sent();
-        stage.command(p(3), Command::Elect);
-        stage.drain(&mut Dice(seed));
-        assert_eq!(stage.total_sent(), 2 * first, "seed {seed}");
-        assert_eq!(super::support::election::beliefs(&mut stage), [Some(p(2)); 3]);
+        let first = cluster.total_sent();
+        cluster.command(p(3), Command::Elect);
+        cluster.drain(&mut SplitMix64(seed));
+        assert_eq!(cluster.total_sent(), 2 * first, "seed {seed}");
+        assert_eq!(super::support::election::beliefs(&mut cluster), [Some(p(2)); 3]);
     }
 }
 
 #[test]
-fn duplicates_do_not_change_who_leads() {
+fn duplicates_do_not_change_the_leader() {
     for seed in 0..1000 {
         let mut ids = vec![1, 2, 3, 4, 5];
-        Dice(seed).shuffle(&mut ids);
+        SplitMix64(seed).shuffle(&mut ids);
         let (_, beliefs) =
-            elect::<Franklin>(5, Order::Reordered, ring(&ids), &everybody(5), 4, seed);
-        assert_eq!(beliefs, [place_of(5, &ids); 5], "seed {seed}");
+            elect::<Franklin>(5, Order::Reordered, ring(&ids), &all_processes(5), 4, seed);
+        assert_eq!(beliefs, [process_with_id(5, &ids); 5], "seed {seed}");
     }
 }

@@ -1,5 +1,5 @@
-//! The stories under `tests/golden`: a folder for each algorithm, with its name, and one for each
-//! variant of which a story is told, with the variant's name behind it.
+//! The stories under `tests/golden`: a folder for each algorithm, named after it, and one for each
+//! variant with a story, with the variant's name appended.
 
 use std::any::Any;
 use std::fs;
@@ -19,14 +19,14 @@ use tenure_trace::golden;
 
 use crate::support::p;
 
-/// Told by a test of its own: where a process starts is no parameter.
-const ELSEWHERE: &str = "dijkstra_ring";
+/// Has a test of its own, because the initial states are not part of the parameters.
+const EXCLUDED_FOLDER: &str = "dijkstra_ring";
 
 macro_rules! each {
     ($($file:ident)+) => {
         $(#[test]
         fn $file() {
-            tell_stories_of(stringify!($file));
+            check_stories_of(stringify!($file));
         })+
     };
 }
@@ -35,7 +35,7 @@ tenure_algorithms::each_lock!();
 tenure_algorithms::each_election!();
 tenure_algorithms::each_agreement!();
 
-/// Whose stories a folder has, or whose variant's: the longer name's where one begins with another.
+/// Returns the algorithm of a folder; the longer name if one is a prefix of another.
 fn algorithm_of(folder: &str) -> Option<String> {
     let names = [catalogue::MUTEXES, catalogue::ELECTIONS, catalogue::AGREEMENTS].concat();
     let files = names.iter().map(|name| name.replace('-', "_"));
@@ -45,22 +45,22 @@ fn algorithm_of(folder: &str) -> Option<String> {
     files.filter(begins).max_by_key(String::len)
 }
 
-fn tell_stories_of(file: &str) {
-    let mut told = 0;
+fn check_stories_of(file: &str) {
+    let mut found = 0;
     for entry in fs::read_dir("tests/golden").unwrap() {
         let folder = entry.unwrap().file_name().into_string().unwrap();
-        let is_told = algorithm_of(&folder).as_deref() == Some(file);
-        if is_told && folder != ELSEWHERE {
+        let is_of_algorithm = algorithm_of(&folder).as_deref() == Some(file);
+        if is_of_algorithm && folder != EXCLUDED_FOLDER {
             let name = file.replace('_', "-");
             let story = Story { name: &name, folder: &folder };
             catalogue::visit(&name, &story.parameters(3), story).unwrap();
         }
-        told += u32::from(is_told);
+        found += u32::from(is_of_algorithm);
     }
-    assert!(told > 0, "`{file}` has no story: tell one in tests/golden/{file}");
+    assert!(found > 0, "`{file}` has no story: add one in tests/golden/{file}");
 }
 
-/// A folder of stories about the algorithm of this name.
+/// A folder of stories about one algorithm.
 #[derive(Clone, Copy)]
 struct Story<'a> {
     name: &'a str,
@@ -68,7 +68,8 @@ struct Story<'a> {
 }
 
 impl Story<'_> {
-    /// The usual ones, with the variant that the folder names, but for some stories.
+    /// Returns the default parameters with the variant that the folder names, except for some
+    /// stories.
     fn parameters(self, size: u32) -> Parameters {
         let mut it = Parameters::plain(size);
         let ranks = |ranks: &[u32]| ranks.iter().copied().map(Rank::of_id).collect();
@@ -86,7 +87,7 @@ impl Story<'_> {
             "raft_log_one_entry" => {
                 it.variants.extend(["one-entry", "no-pre-vote"].map(String::from));
             }
-            // Apart, as users of the checker do not resign.
+            // Without the variant of that name, as users of the checker do not resign.
             "bully_resigns" => {}
             "bully_without_terms" => it.variants.push("no-terms".into()),
             "chang_roberts_decreasing" => it.ranks = (1..=size).rev().map(Rank::of_id).collect(),
@@ -101,10 +102,13 @@ impl Story<'_> {
         it
     }
 
-    fn tell<P: Protocol<Command: tenure_trace::Spoken>>(self) {
+    fn check<P: Protocol<Command: tenure_trace::ServiceCommand>>(self) {
         golden::<P>(format!("tests/golden/{}", self.folder), |group| {
             let config = catalogue::visit(self.name, &self.parameters(group.size()), Configure);
-            *config.unwrap().downcast().expect("a name stands for one type in every group")
+            *config.unwrap().downcast().expect(
+                "the type of a name does not depend on the group \
+                                                size",
+            )
         });
     }
 }
@@ -113,19 +117,19 @@ impl Visitor for Story<'_> {
     type Output = ();
 
     fn mutex<P: Mutex + Algorithm>(self, _: P::Config) {
-        self.tell::<P>();
+        self.check::<P>();
     }
 
     fn election<P: Election + Algorithm>(self, _: P::Config) {
-        self.tell::<P>();
+        self.check::<P>();
     }
 
     fn agreement<P: Agreement + Algorithm>(self, _: P::Config) {
-        self.tell::<P>();
+        self.check::<P>();
     }
 }
 
-/// The configuration that a name and parameters stand for.
+/// Returns the configuration for a name and parameters.
 struct Configure;
 
 impl Visitor for Configure {

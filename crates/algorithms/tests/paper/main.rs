@@ -1,6 +1,6 @@
-//! What each paper claims, one claim a test; and the stories under `tests/golden`.
+//! Tests of the claims of each paper, one claim per test, and of the stories under `tests/golden`.
 //!
-//! The names W-05, 7-R6 and the like are those of `docs/checklist.md`.
+//! Names like W-05 and 7-R6 are those of `docs/checklist.md`.
 
 mod applications;
 mod coordinated;
@@ -17,7 +17,7 @@ mod support;
 mod worked_examples;
 mod wrapped;
 
-/// Every algorithm has a file here, of its name; one that is missing does not compile.
+/// Every algorithm needs a file with its name here; otherwise the tests do not compile.
 macro_rules! each {
     ($($file:ident)+) => {
         $(mod $file;)+

@@ -3,57 +3,56 @@
 
 use tenure_algorithms::mutex::NaimiTrehel;
 use tenure_algorithms::mutex::naimi_trehel::Message;
-use tenure_claims::claims;
 use tenure_core::service::mutex::Command;
 use tenure_core::{Algorithm, Order};
 
-use crate::support::mutex::{NOBODY, Plan, enter_and_exit, entered, is_caught, run};
+use crate::support::mutex::{NONE, Plan, enter_and_exit, entered, is_caught, run};
 use crate::support::p;
-use tenure_trace::{Dice, Stage};
+use tenure_trace::{SplitMix64, TestCluster};
 
-fn stage(size: u32) -> Stage<NaimiTrehel> {
-    Stage::alike(size, Order::Fifo, ())
+fn cluster(size: u32) -> TestCluster<NaimiTrehel> {
+    TestCluster::uniform(size, Order::Fifo, ())
 }
 
 #[test]
-fn the_root_enters_without_a_message_and_its_neighbour_with_two() {
-    let mut stage = stage(5);
-    assert_eq!(enter_and_exit(&mut stage, 1), 0);
-    assert_eq!(enter_and_exit(&mut stage, 4), 2, "a request to P1, and the token");
-    assert_eq!(enter_and_exit(&mut stage, 4), 0);
-    assert_eq!(enter_and_exit(&mut stage, 2), 3, "by P1 to P4, and the token");
+fn root_enters_free_and_neighbour_with_two_messages() {
+    let mut cluster = cluster(5);
+    assert_eq!(enter_and_exit(&mut cluster, 1), 0);
+    assert_eq!(enter_and_exit(&mut cluster, 4), 2, "a request to P1, and the token");
+    assert_eq!(enter_and_exit(&mut cluster, 4), 0);
+    assert_eq!(enter_and_exit(&mut cluster, 2), 3, "via P1 to P4, and the token");
 }
 
-/// Who passed a request on points to its maker: P1 and P4 need no more than two messages now.
+/// A process that forwarded a request points to its requester: P1 and P4 now need at most two
+/// messages.
 #[test]
-fn a_request_turns_the_path_that_it_took() {
-    let mut stage = stage(5);
-    enter_and_exit(&mut stage, 4);
-    enter_and_exit(&mut stage, 2);
-    assert_eq!(enter_and_exit(&mut stage, 1), 2);
-    enter_and_exit(&mut stage, 2);
-    assert_eq!(enter_and_exit(&mut stage, 4), 2);
+fn request_reverses_its_path() {
+    let mut cluster = cluster(5);
+    enter_and_exit(&mut cluster, 4);
+    enter_and_exit(&mut cluster, 2);
+    assert_eq!(enter_and_exit(&mut cluster, 1), 2);
+    enter_and_exit(&mut cluster, 2);
+    assert_eq!(enter_and_exit(&mut cluster, 4), 2);
 }
 
 /// P4 → P1 → P2 → P3, which has the token.
 #[test]
-fn a_path_through_everybody_costs_n_messages() {
-    let mut stage = stage(4);
+fn path_through_all_costs_n_messages() {
+    let mut cluster = cluster(4);
     for (at, cost) in [(3, 2), (2, 3), (3, 2), (4, 4)] {
-        assert_eq!(enter_and_exit(&mut stage, at), cost, "P{at}");
+        assert_eq!(enter_and_exit(&mut cluster, at), cost, "P{at}");
     }
 }
 
-#[claims("A-MANY")]
 #[test]
-fn one_at_a_time_no_entry_costs_more_than_n_messages_and_some_cost_n() {
+fn sequential_entry_costs_at_most_n_messages() {
     for size in 2..=5_u32 {
         let mut worst = 0;
         for seed in 0..2000 {
-            let (mut stage, mut dice) = (stage(size), Dice(seed));
+            let (mut cluster, mut rng) = (cluster(size), SplitMix64(seed));
             for _ in 0..20 {
-                let at = dice.below(size as usize) as u32 + 1;
-                worst = worst.max(enter_and_exit(&mut stage, at));
+                let at = rng.below(size as usize) as u32 + 1;
+                worst = worst.max(enter_and_exit(&mut cluster, at));
             }
         }
         assert_eq!(worst, u64::from(size));
@@ -61,7 +60,7 @@ fn one_at_a_time_no_entry_costs_more_than_n_messages_and_some_cost_n() {
 }
 
 #[test]
-fn whatever_the_schedule_entries_cost_at_most_n_messages_on_average() {
+fn entries_cost_at_most_n_messages_on_average() {
     for size in 1..=6_u32 {
         for order in [Order::Fifo, Order::Reordered] {
             for seed in 0..200 {
@@ -75,19 +74,23 @@ fn whatever_the_schedule_entries_cost_at_most_n_messages_on_average() {
 }
 
 #[test]
-fn those_who_wait_form_a_queue_and_each_hands_the_token_to_the_next() {
-    let mut stage = stage(4);
-    stage.command(p(1), Command::Enter);
+fn waiters_form_a_queue() {
+    let mut cluster = cluster(4);
+    cluster.command(p(1), Command::Enter);
     for at in [3, 2, 4] {
-        stage.command(p(at), Command::Enter);
-        stage.drain(&mut Dice(0));
+        cluster.command(p(at), Command::Enter);
+        cluster.drain(&mut SplitMix64(0));
     }
-    assert_eq!(entered(&mut stage), [1]);
+    assert_eq!(entered(&mut cluster), [1]);
     for (leaves, enters) in [(1, 3), (3, 2), (2, 4)] {
-        stage.command(p(leaves), Command::Exit);
-        assert_eq!(stage.queue((p(leaves), p(enters))).len(), 1, "one message from exit to entry");
-        stage.drain(&mut Dice(0));
-        assert_eq!(entered(&mut stage), [enters]);
+        cluster.command(p(leaves), Command::Exit);
+        assert_eq!(
+            cluster.queue((p(leaves), p(enters))).len(),
+            1,
+            "one message from exit to entry"
+        );
+        cluster.drain(&mut SplitMix64(0));
+        assert_eq!(entered(&mut cluster), [enters]);
     }
 }
 
@@ -100,45 +103,45 @@ fn channels_need_no_order() {
 }
 
 #[test]
-fn the_holder_enters_as_often_as_it_likes_until_it_hears_of_a_request() {
-    let mut stage = stage(2);
-    stage.command(p(2), Command::Enter);
+fn holder_reenters_until_a_request_arrives() {
+    let mut cluster = cluster(2);
+    cluster.command(p(2), Command::Enter);
     for _ in 0..20 {
-        stage.command(p(1), Command::Enter);
-        stage.command(p(1), Command::Exit);
+        cluster.command(p(1), Command::Enter);
+        cluster.command(p(1), Command::Exit);
     }
-    assert_eq!(entered(&mut stage), [1; 20]);
-    stage.drain(&mut Dice(0));
-    assert_eq!(entered(&mut stage), [2]);
+    assert_eq!(entered(&mut cluster), [1; 20]);
+    cluster.drain(&mut SplitMix64(0));
+    assert_eq!(entered(&mut cluster), [2]);
     assert!(NaimiTrehel::card(&(), 2).most_bypass().is_none());
 }
 
 #[test]
-fn a_duplicated_message_lets_two_in() {
+fn duplicate_message_breaks_exclusion() {
     let plan = Plan::of(Order::Fifo, &[2, 2, 2]).duplicating(1);
     assert!(is_caught::<NaimiTrehel>(&(), &plan, "exclusion"));
 }
 
 #[test]
-fn a_request_that_comes_back_and_a_token_that_nobody_waits_for_are_ignored() {
-    let mut stage = stage(3);
-    enter_and_exit(&mut stage, 2);
-    let before = stage.total_sent();
-    stage.inject(p(1), p(2), Message::Request { requester: p(2) });
-    stage.inject(p(1), p(3), Message::Token { entries: 7 });
-    assert_eq!(stage.total_sent(), before);
-    assert_eq!(enter_and_exit(&mut stage, 2), 0);
-    assert_eq!(enter_and_exit(&mut stage, 3), 3);
+fn returned_request_and_unexpected_token_are_ignored() {
+    let mut cluster = cluster(3);
+    enter_and_exit(&mut cluster, 2);
+    let before = cluster.total_sent();
+    cluster.inject(p(1), p(2), Message::Request { requester: p(2) });
+    cluster.inject(p(1), p(3), Message::Token { entries: 7 });
+    assert_eq!(cluster.total_sent(), before);
+    assert_eq!(enter_and_exit(&mut cluster, 2), 0);
+    assert_eq!(enter_and_exit(&mut cluster, 3), 3);
 }
 
 #[test]
-fn a_holder_that_crashes_takes_the_token_with_it() {
-    let mut stage = stage(3);
-    stage.crash(p(1));
-    stage.recover(p(1));
+fn crashed_holder_loses_the_token() {
+    let mut cluster = cluster(3);
+    cluster.crash(p(1));
+    cluster.recover(p(1));
     for at in 1..=3 {
-        stage.command(p(at), Command::Enter);
+        cluster.command(p(at), Command::Enter);
     }
-    stage.drain(&mut Dice(0));
-    assert_eq!(entered(&mut stage), NOBODY);
+    cluster.drain(&mut SplitMix64(0));
+    assert_eq!(entered(&mut cluster), NONE);
 }

@@ -4,14 +4,14 @@ use tenure_algorithms::detector::PhiAccrual;
 use tenure_algorithms::detector::phi_accrual::{Config, Timer, deviations, level};
 use tenure_core::{Delay, Input, LocalTime, Verdict};
 
-use crate::support::detector::One;
+use crate::support::detector::DetectorHarness;
 use crate::support::p;
-use tenure_trace::Dice;
+use tenure_trace::SplitMix64;
 
 const UNIT: u64 = 1_000_000;
 
-fn one() -> One<Config> {
-    One::new(&Config::default())
+fn one() -> DetectorHarness<Config> {
+    DetectorHarness::new(&Config::default())
 }
 
 /// P(later than z deviations after the mean), by Simpson's rule.
@@ -32,13 +32,13 @@ fn tail(z: f64) -> f64 {
     (-z * z / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt() * sum * width / 3.0
 }
 
-/// φ as the paper has it.
+/// φ as defined in the paper.
 fn phi(z: f64) -> f64 {
     -tail(z).log10()
 }
 
 #[test]
-fn the_level_is_the_negative_logarithm_of_the_normal_tail_within_four_thousandths() {
+fn level_approximates_phi() {
     for step in -190..=1200 {
         let z = f64::from(step) / 100.0;
         let found = level(i64::from(step) * 10) as f64 / 1000.0;
@@ -48,9 +48,9 @@ fn the_level_is_the_negative_logarithm_of_the_normal_tail_within_four_thousandth
     assert!((-3000..13_000).all(|z| level(z) <= level(z + 1)), "suspicion only grows");
 }
 
-/// The paper: φ = 1 is a mistake of 10 %, 2 of 1 %, 3 of 0.1 %.
+/// The paper: φ = 1 is wrong in 10 % of cases, 2 in 1 %, 3 in 0.1 %.
 #[test]
-fn a_threshold_is_so_many_deviations_that_the_tail_is_a_tenth_to_that_power() {
+fn threshold_matches_tail_probability() {
     for (threshold, known) in [(1_000, 1.2816), (2_000, 2.3263), (3_000, 3.0902), (8_000, 5.6120)] {
         let found = deviations(threshold) as f64 / 1000.0;
         assert!((found - known).abs() < 0.02, "{threshold}: {found}");
@@ -62,24 +62,24 @@ fn a_threshold_is_so_many_deviations_that_the_tail_is_a_tenth_to_that_power() {
     assert_eq!((deviations(0), deviations(9), deviations(u64::MAX)), (-2000, -2000, 12_000));
 }
 
-/// Every mean, variance and timeout beside the same in floating point.
+/// Compares mean, variance and timeout with floating-point results.
 #[test]
-fn the_timeout_is_where_phi_of_the_last_intervals_reaches_the_threshold() {
+fn timeout_is_where_phi_reaches_the_threshold() {
     for seed in 0..200 {
-        let mut dice = Dice(seed);
+        let mut rng = SplitMix64(seed);
         let config = Config { window: 20, deviation_min: 0, ..Config::default() };
-        let mut one = One::new(&config);
-        one.hears(p(2));
+        let mut one = DetectorHarness::new(&config);
+        one.heartbeat_from(p(2));
         let intervals: Vec<u64> =
-            (0..60).map(|_| 10 * UNIT + dice.below(90_000_000) as u64).collect();
+            (0..60).map(|_| 10 * UNIT + rng.below(90_000_000) as u64).collect();
         for interval in &intervals {
-            one.waits(*interval);
-            one.hears(p(2));
+            one.advance(*interval);
+            one.heartbeat_from(p(2));
         }
         let last: Vec<f64> = intervals[40..].iter().map(|ticks| *ticks as f64).collect();
         let mean = last.iter().sum::<f64>() / 20.0;
         let deviation = (last.iter().map(|it| (it - mean).powi(2)).sum::<f64>() / 20.0).sqrt();
-        let timeout = one.patience(p(2)).expect("it waits for P2").max;
+        let timeout = one.timeout_of(p(2)).expect("it waits for P2").max;
         let reached = phi((timeout as f64 - mean) / deviation);
         assert!((reached - 8.0).abs() < 0.01, "seed {seed}: {reached}");
         let now = one.batch.environment.0 + timeout;
@@ -87,15 +87,15 @@ fn the_timeout_is_where_phi_of_the_last_intervals_reaches_the_threshold() {
     }
 }
 
-/// Accruement: the level of a silent peer only grows, and without bound but that of the table.
+/// Accruement: the level of a silent peer only grows, bounded only by the table.
 #[test]
-fn suspicion_of_the_silent_accrues() {
+fn level_of_silent_peer_grows() {
     let mut one = one();
-    assert_eq!(one.process.level_of(p(2), LocalTime(u64::MAX)), 0, "never heard of");
-    one.hears(p(2));
+    assert_eq!(one.process.level_of(p(2), LocalTime(u64::MAX)), 0, "no heartbeat known");
+    one.heartbeat_from(p(2));
     for _ in 0..200 {
-        one.waits(50 * UNIT);
-        one.hears(p(2));
+        one.advance(50 * UNIT);
+        one.heartbeat_from(p(2));
     }
     let now = one.batch.environment.0;
     let levels: Vec<u64> =
@@ -106,75 +106,75 @@ fn suspicion_of_the_silent_accrues() {
 }
 
 #[test]
-fn whoever_is_regular_is_missed_sooner_than_whoever_is_not() {
-    let patience = |jitter: usize| {
+fn regular_peer_is_suspected_sooner() {
+    let timeout_after = |jitter: usize| {
         let mut one = one();
-        let mut dice = Dice(7);
-        one.hears(p(2));
+        let mut rng = SplitMix64(7);
+        one.heartbeat_from(p(2));
         for _ in 0..200 {
-            one.waits(50 * UNIT - (jitter as u64) / 2 + dice.below(jitter) as u64);
-            one.hears(p(2));
+            one.advance(50 * UNIT - (jitter as u64) / 2 + rng.below(jitter) as u64);
+            one.heartbeat_from(p(2));
         }
-        one.patience(p(2)).expect("it waits for P2").max / UNIT
+        one.timeout_of(p(2)).expect("it waits for P2").max / UNIT
     };
-    assert_eq!(patience(1), 106, "50 and 5.6 times the least deviation");
-    assert!(patience(80_000_000) > 150);
+    assert_eq!(timeout_after(1), 106, "50 and 5.6 times the least deviation");
+    assert!(timeout_after(80_000_000) > 150);
 }
 
 #[test]
-fn completeness_whoever_falls_silent_is_suspected_once_and_for_ever() {
-    one().suspects_whoever_falls_silent_once_and_for_ever();
+fn completeness_silent_peer_is_suspected_once() {
+    one().check_completeness();
 }
 
 #[test]
-fn accuracy_every_mistake_is_forgiven_and_is_no_interval() {
+fn accuracy_false_suspicion_adds_allowance() {
     let mut one = one();
     let config = Config::default();
-    one.hears(p(2));
-    let first = one.patience(p(2)).expect("it waits for P2").max;
+    one.heartbeat_from(p(2));
+    let first = one.timeout_of(p(2)).expect("it waits for P2").max;
     for mistakes in 1..=100 {
-        one.waits(10_000 * UNIT);
-        one.misses(p(2));
-        one.hears(p(2));
-        assert_eq!(one.says(), [(p(2), Verdict::Trust)]);
-        let patience = (first + mistakes * config.increment).min(config.longest);
-        assert_eq!(one.patience(p(2)), Some(Delay::ticks(patience)));
+        one.advance(10_000 * UNIT);
+        one.time_out(p(2));
+        one.heartbeat_from(p(2));
+        assert_eq!(one.verdicts(), [(p(2), Verdict::Trust)]);
+        let timeout = (first + mistakes * config.increment).min(config.longest);
+        assert_eq!(one.timeout_of(p(2)), Some(Delay::ticks(timeout)));
     }
 }
 
-/// The paper's own: nothing is learnt from mistakes.
+/// The paper's own detector: false suspicions change nothing.
 #[test]
-fn without_an_increment_a_mistake_changes_nothing() {
-    let mut one = One::new(&Config { increment: 0, ..Config::default() });
-    one.hears(p(2));
-    let first = one.patience(p(2));
-    one.waits(10_000 * UNIT);
-    one.misses(p(2));
-    one.hears(p(2));
-    assert_eq!(one.patience(p(2)), first);
+fn false_suspicion_changes_nothing_without_increment() {
+    let mut one = DetectorHarness::new(&Config { increment: 0, ..Config::default() });
+    one.heartbeat_from(p(2));
+    let first = one.timeout_of(p(2));
+    one.advance(10_000 * UNIT);
+    one.time_out(p(2));
+    one.heartbeat_from(p(2));
+    assert_eq!(one.timeout_of(p(2)), first);
 }
 
 #[test]
-fn a_process_that_was_stopped_itself_accuses_nobody_and_learns_nothing() {
+fn paused_process_suspects_no_peer() {
     let mut one = one();
-    one.hears(p(2));
-    let first = one.patience(p(2));
-    one.waits(10_000 * UNIT);
+    one.heartbeat_from(p(2));
+    let first = one.timeout_of(p(2));
+    one.advance(10_000 * UNIT);
     one.step(Input::Timer(Timer::Beat));
-    assert_eq!(one.patience(p(2)), first, "a fresh timeout");
-    one.hears(p(2));
-    assert_eq!(one.patience(p(2)), first, "its own absence was no interval of P2");
+    assert_eq!(one.timeout_of(p(2)), first, "the timeout is reset");
+    one.heartbeat_from(p(2));
+    assert_eq!(one.timeout_of(p(2)), first, "the pause is not counted as an interval");
 }
 
 #[test]
-fn a_threshold_of_zero_suspects_at_once() {
-    let mut one = One::new(&Config { threshold: 0, ..Config::default() });
-    one.hears(p(2));
-    assert_eq!(one.patience(p(2)), Some(Delay::NONE));
+fn zero_threshold_suspects_at_once() {
+    let mut one = DetectorHarness::new(&Config { threshold: 0, ..Config::default() });
+    one.heartbeat_from(p(2));
+    assert_eq!(one.timeout_of(p(2)), Some(Delay::NONE));
 }
 
 #[test]
-fn its_card_says_its_name() {
+fn card_states_its_name() {
     use tenure_core::Algorithm;
     let card = PhiAccrual::card(&Config::default(), 5);
     assert_eq!((card.name.as_str(), card.messages.most), ("phi-accrual", Some(20)));

@@ -1,5 +1,5 @@
-//! D. Ongaro, J. Ousterhout, *In search of an understandable consensus algorithm*, USENIX ATC
-//! 2014: the election; and of D. Ongaro's thesis how a leader that is cut off leaves its office.
+//! D. Ongaro, J. Ousterhout, *In search of an understandable consensus algorithm*, USENIX ATC 2014:
+//! the election; and from D. Ongaro's thesis, how a partitioned leader steps down.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,140 +7,141 @@ use tenure_algorithms::Variants;
 use tenure_algorithms::catalogue::{Configured, Parameters};
 use tenure_algorithms::election::Raft;
 use tenure_algorithms::election::raft::{Config, Message, Switch, Timer};
-use tenure_claims::claims;
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{Algorithm, Delay, Order, ProcessId, TICKS_PER_UNIT};
 
-use crate::support::election::{beliefs, opinions};
+use crate::support::election::{beliefs, unchecked_beliefs};
 use crate::support::p;
-use tenure_trace::{Dice, Seen, Stage};
+use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 
 fn config(size: u32, switches: &[Switch]) -> Config {
     let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
     Config { variants, ..Config::plain(size, TICKS_PER_UNIT) }
 }
 
-fn stage(size: u32, switches: &[Switch]) -> Stage<Raft> {
-    Stage::alike(size, Order::Reordered, config(size, switches))
+fn cluster(size: u32, switches: &[Switch]) -> TestCluster<Raft> {
+    TestCluster::uniform(size, Order::Reordered, config(size, switches))
 }
 
-/// What is sent in an election, in the order of its life.
+/// Message kinds of an election, in order.
 const KINDS: [&str; 6] =
     ["request-pre-vote", "pre-vote", "request-vote", "vote", "heartbeat", "heard"];
 
 /// P1 times out first and leads in term 1.
-fn led(size: u32, switches: &[Switch]) -> Stage<Raft> {
-    let mut stage = stage(size, switches);
-    stage.fire(p(1), Timer::Election);
-    stage.drain(&mut Dice(0));
-    stage
+fn led_by_p1(size: u32, switches: &[Switch]) -> TestCluster<Raft> {
+    let mut cluster = cluster(size, switches);
+    cluster.fire(p(1), Timer::Election);
+    cluster.drain(&mut SplitMix64(0));
+    cluster
 }
 
-/// Who was told that it leads, and in which term, since this was last asked.
-fn crowned(stage: &mut Stage<Raft>) -> Vec<(u64, ProcessId)> {
-    let seen = stage.take_seen().into_iter().filter_map(|(at, seen)| match seen {
-        Seen::Event(Event::Elected { leader, term }) if leader == at => Some((term.number, at)),
+/// Returns the processes that became leaders since the last call, with their terms.
+fn new_leaders(cluster: &mut TestCluster<Raft>) -> Vec<(u64, ProcessId)> {
+    let seen = cluster.take_events().into_iter().filter_map(|(at, seen)| match seen {
+        ClusterEvent::Event(Event::Elected { leader, term }) if leader == at => {
+            Some((term.number, at))
+        }
         _ => None,
     });
     seen.collect()
 }
 
-fn leads_in(stage: &Stage<Raft>, at: u32) -> String {
-    format!("{:?}", stage.process(p(at)).unwrap())
+fn state_of(cluster: &TestCluster<Raft>, at: u32) -> String {
+    format!("{:?}", cluster.process(p(at)).unwrap())
 }
 
-/// 2.12.
-#[claims("A-RAFT")]
+/// Section 2.12 of the checklist.
 #[test]
-fn uncontested_it_costs_four_messages_a_peer_and_six_with_pre_vote() {
+fn uncontested_election_costs_four_messages_per_peer() {
     for size in 1..=8_u32 {
         let others = u64::from(size) - 1;
         for (switches, first) in [(&[][..], 0), (&[Switch::PreVote], others)] {
-            let mut stage = led(size, switches);
-            let counts = KINDS.map(|kind| stage.sent_of(kind));
+            let mut cluster = led_by_p1(size, switches);
+            let counts = KINDS.map(|kind| cluster.sent_of(kind));
             assert_eq!(counts, [first, first, others, others, others, others], "{size}");
-            assert_eq!(stage.total_sent(), counts.iter().sum::<u64>());
-            assert_eq!(beliefs(&mut stage), vec![Some(p(1)); size as usize]);
+            assert_eq!(cluster.total_sent(), counts.iter().sum::<u64>());
+            assert_eq!(beliefs(&mut cluster), vec![Some(p(1)); size as usize]);
         }
     }
 }
 
-/// 2.12: ⌊N/2⌋ + 1 votes, its own among them.
+/// 2.12: ⌊N/2⌋ + 1 votes, including its own.
 #[test]
-fn a_majority_is_needed_and_enough() {
+fn needs_exactly_a_majority() {
     for (size, needed) in [(2, 2), (3, 2), (4, 3), (5, 3), (6, 4)] {
-        let mut stage = stage(size, &[]);
-        stage.fire(p(1), Timer::Election);
+        let mut cluster = cluster(size, &[]);
+        cluster.fire(p(1), Timer::Election);
         for voter in 2..needed {
-            stage.pass((p(1), p(voter)), 0);
-            stage.pass((p(voter), p(1)), 0);
+            cluster.pass((p(1), p(voter)), 0);
+            cluster.pass((p(voter), p(1)), 0);
         }
-        assert_eq!(crowned(&mut stage), [], "{} votes of {size}", needed - 1);
-        stage.pass((p(1), p(needed)), 0);
-        stage.pass((p(needed), p(1)), 0);
-        assert_eq!(crowned(&mut stage), [(1, p(1))], "{needed} votes of {size}");
+        assert_eq!(new_leaders(&mut cluster), [], "{} votes of {size}", needed - 1);
+        cluster.pass((p(1), p(needed)), 0);
+        cluster.pass((p(needed), p(1)), 0);
+        assert_eq!(new_leaders(&mut cluster), [(1, p(1))], "{needed} votes of {size}");
     }
 }
 
 /// 2.12: each has two votes of four; the next term decides.
 #[test]
-fn a_split_vote_is_made_up_for_in_the_next_term() {
-    let mut stage = stage(4, &[Switch::PreVote]);
-    stage.fire(p(1), Timer::Election);
-    stage.fire(p(2), Timer::Election);
+fn split_vote_is_resolved_in_next_term() {
+    let mut cluster = cluster(4, &[Switch::PreVote]);
+    cluster.fire(p(1), Timer::Election);
+    cluster.fire(p(2), Timer::Election);
     for (candidate, voter) in [(1, 3), (1, 4), (2, 3), (2, 4)] {
-        stage.pass((p(candidate), p(voter)), 0);
-        stage.pass((p(voter), p(candidate)), 0);
+        cluster.pass((p(candidate), p(voter)), 0);
+        cluster.pass((p(voter), p(candidate)), 0);
     }
-    stage.pass((p(1), p(3)), 0);
-    stage.pass((p(2), p(4)), 0);
-    stage.drain(&mut Dice(0));
-    assert_eq!(opinions(&mut stage), [None; 4], "two votes each");
-    stage.fire(p(1), Timer::Election);
-    stage.drain(&mut Dice(0));
-    assert_eq!(crowned(&mut stage), [], "whoever has voted is patient until its own timeout");
-    stage.fire(p(3), Timer::Election);
-    stage.drain(&mut Dice(0));
-    assert_eq!(crowned(&mut stage), [(2, p(3))]);
-    assert!(leads_in(&stage, 1).contains("leader: Some(P3)"));
+    cluster.pass((p(1), p(3)), 0);
+    cluster.pass((p(2), p(4)), 0);
+    cluster.drain(&mut SplitMix64(0));
+    assert_eq!(unchecked_beliefs(&mut cluster), [None; 4], "two votes each");
+    cluster.fire(p(1), Timer::Election);
+    cluster.drain(&mut SplitMix64(0));
+    assert_eq!(new_leaders(&mut cluster), [], "voters wait for their own timeout");
+    cluster.fire(p(3), Timer::Election);
+    cluster.drain(&mut SplitMix64(0));
+    assert_eq!(new_leaders(&mut cluster), [(2, p(3))]);
+    assert!(state_of(&cluster, 1).contains("leader: Some(P3)"));
 }
 
 #[test]
-fn whoever_hears_of_a_later_term_steps_down() {
-    let mut stage = led(3, &[]);
-    stage.take_seen();
-    stage.inject(p(3), p(1), Message::Overtaken { term: 5 });
-    let seen = stage.take_seen();
-    let deposed = matches!(&seen[..], [(at, Seen::Event(Event::Deposed { .. }))] if *at == p(1));
+fn steps_down_for_later_term() {
+    let mut cluster = led_by_p1(3, &[]);
+    cluster.take_events();
+    cluster.inject(p(3), p(1), Message::Overtaken { term: 5 });
+    let seen = cluster.take_events();
+    let deposed =
+        matches!(&seen[..], [(at, ClusterEvent::Event(Event::Deposed { .. }))] if *at == p(1));
     assert!(deposed, "{seen:?}");
-    assert_eq!(stage.armed_timers().iter().filter(|(at, _)| *at == p(1)).count(), 1);
+    assert_eq!(cluster.armed_timers().iter().filter(|(at, _)| *at == p(1)).count(), 1);
 }
 
 #[test]
-fn a_leader_of_an_earlier_term_is_told_that_it_is_over() {
-    let mut stage = led(3, &[]);
-    stage.fire(p(1), Timer::Heartbeat);
-    stage.fire(p(3), Timer::Election);
-    stage.lose((p(3), p(1)));
-    stage.lose((p(3), p(2)));
-    stage.fire(p(2), Timer::Election);
-    stage.lose((p(2), p(1)));
-    stage.pass((p(2), p(3)), 0);
-    assert_eq!(crowned(&mut stage).last(), Some(&(1, p(1))), "P3 stands in term 2 itself");
-    stage.pass((p(1), p(2)), 0);
-    assert_eq!(stage.sent_of("overtaken"), 1);
-    stage.drain(&mut Dice(1));
-    assert!(leads_in(&stage, 1).contains("role: Free"), "{}", leads_in(&stage, 1));
+fn leader_of_earlier_term_is_informed() {
+    let mut cluster = led_by_p1(3, &[]);
+    cluster.fire(p(1), Timer::Heartbeat);
+    cluster.fire(p(3), Timer::Election);
+    cluster.lose((p(3), p(1)));
+    cluster.lose((p(3), p(2)));
+    cluster.fire(p(2), Timer::Election);
+    cluster.lose((p(2), p(1)));
+    cluster.pass((p(2), p(3)), 0);
+    assert_eq!(new_leaders(&mut cluster).last(), Some(&(1, p(1))), "P3 stands in term 2 itself");
+    cluster.pass((p(1), p(2)), 0);
+    assert_eq!(cluster.sent_of("overtaken"), 1);
+    cluster.drain(&mut SplitMix64(1));
+    assert!(state_of(&cluster, 1).contains("role: Free"), "{}", state_of(&cluster, 1));
 }
 
 #[test]
-fn a_process_votes_once_in_a_term_and_again_for_the_same_candidate() {
-    let mut stage = stage(3, &[]);
+fn votes_once_per_term() {
+    let mut cluster = cluster(3, &[]);
     for candidate in [1, 1, 3] {
-        stage.inject(p(candidate), p(2), Message::RequestVote { term: 4 });
+        cluster.inject(p(candidate), p(2), Message::RequestVote { term: 4 });
     }
     let vote = |to: u32, granted| {
-        let found = stage.queue((p(2), p(to)));
+        let found = cluster.queue((p(2), p(to)));
         assert!(found.iter().all(|message| **message == Message::Vote { term: 4, granted }));
         found.len()
     };
@@ -149,256 +150,260 @@ fn a_process_votes_once_in_a_term_and_again_for_the_same_candidate() {
 
 /// P2 votes for P1, forgets it, and votes for P3 in the same term.
 fn votes_twice(switches: &[Switch]) -> Vec<(u64, ProcessId)> {
-    let mut stage = stage(3, switches);
-    stage.fire(p(1), Timer::Election);
-    stage.fire(p(3), Timer::Election);
-    stage.pass((p(1), p(2)), 0);
-    stage.pass((p(2), p(1)), 0);
-    stage.crash(p(2));
-    stage.recover(p(2));
-    stage.pass((p(3), p(2)), 0);
-    stage.pass((p(2), p(3)), 0);
-    crowned(&mut stage)
+    let mut cluster = cluster(3, switches);
+    cluster.fire(p(1), Timer::Election);
+    cluster.fire(p(3), Timer::Election);
+    cluster.pass((p(1), p(2)), 0);
+    cluster.pass((p(2), p(1)), 0);
+    cluster.crash(p(2));
+    cluster.recover(p(2));
+    cluster.pass((p(3), p(2)), 0);
+    cluster.pass((p(2), p(3)), 0);
+    new_leaders(&mut cluster)
 }
 
-/// 2.12.
+/// Section 2.12 of the checklist.
 #[test]
-fn a_voter_that_forgets_its_vote_makes_two_leaders_of_one_term() {
+fn forgotten_vote_makes_two_leaders() {
     assert_eq!(votes_twice(&[Switch::ForgottenVote]), [(1, p(1)), (1, p(3))]);
     assert_eq!(votes_twice(&[]), [(1, p(1))]);
 }
 
-/// A process that was cut off comes back with a high term, or with the term that it left.
+/// A partitioned process returns with a high term, or with its earlier term.
 #[test]
-fn with_pre_vote_whoever_was_cut_off_does_not_depose_the_leader() {
+fn pre_vote_protects_the_leader() {
     let deposed = |switches: &[Switch]| {
-        let mut stage = led(3, switches);
-        stage.take_seen();
+        let mut cluster = led_by_p1(3, switches);
+        cluster.take_events();
         for _ in 0..5 {
-            stage.fire(p(3), Timer::Election);
+            cluster.fire(p(3), Timer::Election);
             for to in [1, 2] {
-                for _ in 0..stage.queue((p(3), p(to))).len() {
-                    stage.lose((p(3), p(to)));
+                for _ in 0..cluster.queue((p(3), p(to))).len() {
+                    cluster.lose((p(3), p(to)));
                 }
             }
         }
-        stage.fire(p(1), Timer::Heartbeat);
-        stage.drain(&mut Dice(0));
-        (was_deposed(&mut stage, 1), leads_in(&stage, 1).contains("term: 1,"))
+        cluster.fire(p(1), Timer::Heartbeat);
+        cluster.drain(&mut SplitMix64(0));
+        (was_deposed(&mut cluster, 1), state_of(&cluster, 1).contains("term: 1,"))
     };
     assert_eq!(deposed(&[]), (true, false));
     assert_eq!(deposed(&[Switch::PreVote]), (false, true));
 }
 
-fn was_deposed(stage: &mut Stage<Raft>, at: u32) -> bool {
-    stage
-        .take_seen()
-        .iter()
-        .any(|(who, seen)| *who == p(at) && matches!(seen, Seen::Event(Event::Deposed { .. })))
+fn was_deposed(cluster: &mut TestCluster<Raft>, at: u32) -> bool {
+    cluster.take_events().iter().any(|(process, seen)| {
+        *process == p(at) && matches!(seen, ClusterEvent::Event(Event::Deposed { .. }))
+    })
 }
 
-/// Pre-vote.
+/// Pre-vote, section 9.6 of the thesis.
 #[test]
-fn with_pre_vote_a_dead_leader_is_replaced_when_a_majority_misses_it() {
-    let mut stage = led(3, &[Switch::PreVote]);
-    stage.take_seen();
-    stage.crash(p(1));
-    stage.fire(p(2), Timer::Election);
-    stage.drain(&mut Dice(0));
-    assert_eq!(crowned(&mut stage), [], "P3 has not missed it yet");
-    stage.fire(p(3), Timer::Election);
-    stage.drain(&mut Dice(0));
-    assert_eq!(crowned(&mut stage), [(2, p(3))]);
+fn pre_vote_replaces_a_crashed_leader() {
+    let mut cluster = led_by_p1(3, &[Switch::PreVote]);
+    cluster.take_events();
+    cluster.crash(p(1));
+    cluster.fire(p(2), Timer::Election);
+    cluster.drain(&mut SplitMix64(0));
+    assert_eq!(new_leaders(&mut cluster), [], "P3 has not suspected the leader yet");
+    cluster.fire(p(3), Timer::Election);
+    cluster.drain(&mut SplitMix64(0));
+    assert_eq!(new_leaders(&mut cluster), [(2, p(3))]);
 }
 
-/// Patient voters: neither its vote nor its term.
+/// Voters wait for their timeout: they grant neither a vote nor a new term.
 #[test]
-fn whoever_hears_a_leader_gives_nothing_to_a_candidate() {
-    let mut stage = led(3, &[Switch::PreVote]);
-    stage.inject(p(3), p(2), Message::RequestVote { term: 7 });
-    assert_eq!(*stage.queue((p(2), p(3)))[0], Message::Vote { term: 1, granted: false });
-    stage.inject(p(3), p(1), Message::RequestVote { term: 7 });
-    assert_eq!(*stage.queue((p(1), p(3)))[0], Message::Vote { term: 1, granted: false });
-    stage.take_seen();
-    stage.fire(p(2), Timer::Election);
-    stage.inject(p(3), p(2), Message::RequestVote { term: 7 });
+fn follower_of_a_leader_grants_nothing() {
+    let mut cluster = led_by_p1(3, &[Switch::PreVote]);
+    cluster.inject(p(3), p(2), Message::RequestVote { term: 7 });
+    assert_eq!(*cluster.queue((p(2), p(3)))[0], Message::Vote { term: 1, granted: false });
+    cluster.inject(p(3), p(1), Message::RequestVote { term: 7 });
+    assert_eq!(*cluster.queue((p(1), p(3)))[0], Message::Vote { term: 1, granted: false });
+    cluster.take_events();
+    cluster.fire(p(2), Timer::Election);
+    cluster.inject(p(3), p(2), Message::RequestVote { term: 7 });
     assert_eq!(
-        stage.queue((p(2), p(3))).last(),
+        cluster.queue((p(2), p(3))).last(),
         Some(&&Message::Vote { term: 7, granted: true }),
-        "its own timeout has passed",
+        "its own timeout has fired",
     );
 }
 
-/// The lease timer is armed when it stands, and when a majority has answered its last heartbeat.
+/// The lease timer is set at the start of a candidacy, and when a majority has responded to the
+/// last heartbeat.
 #[test]
-fn a_leader_that_no_majority_answers_for_a_lease_steps_down() {
-    let mut stage = led(5, &[]);
-    stage.take_seen();
-    stage.fire(p(1), Timer::Heartbeat);
+fn leader_without_majority_steps_down() {
+    let mut cluster = led_by_p1(5, &[]);
+    cluster.take_events();
+    cluster.fire(p(1), Timer::Heartbeat);
     for to in [2, 3] {
-        stage.pass((p(1), p(to)), 0);
+        cluster.pass((p(1), p(to)), 0);
     }
-    stage.pass((p(2), p(1)), 0);
-    stage.fire(p(1), Timer::Lease);
-    assert!(was_deposed(&mut stage, 1));
-    stage.pass((p(3), p(1)), 0);
-    assert!(leads_in(&stage, 1).contains("role: Free"), "the last answer was too late");
+    cluster.pass((p(2), p(1)), 0);
+    cluster.fire(p(1), Timer::Lease);
+    assert!(was_deposed(&mut cluster, 1));
+    cluster.pass((p(3), p(1)), 0);
+    assert!(state_of(&cluster, 1).contains("role: Free"), "the last response was too late");
 }
 
 #[test]
-fn without_check_quorum_it_goes_on_for_ever() {
-    let mut stage = led(5, &[Switch::NoCheckQuorum]);
-    stage.take_seen();
-    stage.fire(p(1), Timer::Lease);
-    assert!(!was_deposed(&mut stage, 1));
-    assert!(stage.armed_timers().contains(&(p(1), Timer::Heartbeat)));
+fn leader_without_check_quorum_stays_for_ever() {
+    let mut cluster = led_by_p1(5, &[Switch::NoCheckQuorum]);
+    cluster.take_events();
+    cluster.fire(p(1), Timer::Lease);
+    assert!(!was_deposed(&mut cluster, 1));
+    assert!(cluster.armed_timers().contains(&(p(1), Timer::Heartbeat)));
 }
 
-/// Votes that come when its lease is over are no good: who gave them may vote again.
+/// Votes that arrive after its lease are void: the voters may vote again.
 #[test]
-fn whoever_stands_for_longer_than_a_lease_stands_no_more() {
-    let mut stage = stage(3, &[]);
-    stage.fire(p(1), Timer::Election);
-    stage.fire(p(1), Timer::Lease);
-    stage.drain(&mut Dice(0));
-    assert_eq!(crowned(&mut stage), []);
-    stage.fire(p(2), Timer::Election);
-    stage.drain(&mut Dice(0));
-    assert_eq!(crowned(&mut stage), [(2, p(2))]);
+fn candidacy_ends_with_the_lease() {
+    let mut cluster = cluster(3, &[]);
+    cluster.fire(p(1), Timer::Election);
+    cluster.fire(p(1), Timer::Lease);
+    cluster.drain(&mut SplitMix64(0));
+    assert_eq!(new_leaders(&mut cluster), []);
+    cluster.fire(p(2), Timer::Election);
+    cluster.drain(&mut SplitMix64(0));
+    assert_eq!(new_leaders(&mut cluster), [(2, p(2))]);
 }
 
-/// An answer to an earlier heartbeat says nothing of now.
+/// A response to an earlier heartbeat does not count for the current one.
 #[test]
-fn answers_count_for_the_last_heartbeat_only() {
-    let mut stage = led(3, &[]);
-    let heard = |stage: &mut Stage<Raft>, round| {
-        stage.inject(p(2), p(1), Message::Heard { term: 1, round });
-        leads_in(stage, 1).contains("answered: {P1, P2}")
+fn responses_count_for_last_heartbeat_only() {
+    let mut cluster = led_by_p1(3, &[]);
+    let confirmed = |cluster: &mut TestCluster<Raft>, round| {
+        cluster.inject(p(2), p(1), Message::Heard { term: 1, round });
+        state_of(cluster, 1).contains("answered: {P1, P2}")
     };
-    stage.fire(p(1), Timer::Heartbeat);
-    assert!(leads_in(&stage, 1).contains("round: 2"), "{}", leads_in(&stage, 1));
-    assert!(!heard(&mut stage, 1));
-    assert!(heard(&mut stage, 2));
+    cluster.fire(p(1), Timer::Heartbeat);
+    assert!(state_of(&cluster, 1).contains("round: 2"), "{}", state_of(&cluster, 1));
+    assert!(!confirmed(&mut cluster, 1));
+    assert!(confirmed(&mut cluster, 2));
 }
 
-/// It may have voted, or have heard a leader, right before it crashed.
+/// It may have voted, or have received a heartbeat, right before it crashed.
 #[test]
-fn whoever_comes_back_votes_for_nobody_before_its_timeout() {
+fn restarted_process_grants_no_vote_before_timeout() {
     let votes = |switches: &[Switch]| {
-        let mut stage = led(3, switches);
-        stage.crash(p(2));
-        stage.recover(p(2));
-        stage.inject(p(3), p(2), Message::RequestVote { term: 2 });
-        let queue = stage.queue((p(2), p(3)));
+        let mut cluster = led_by_p1(3, switches);
+        cluster.crash(p(2));
+        cluster.recover(p(2));
+        cluster.inject(p(3), p(2), Message::RequestVote { term: 2 });
+        let queue = cluster.queue((p(2), p(3)));
         matches!(queue.last(), Some(Message::Vote { granted: true, .. }))
     };
     assert!(!votes(&[]));
     assert!(votes(&[Switch::ForgottenVote]));
 }
 
-/// Nobody's timeout is over: whoever is told to stands, and the others forget what they promised.
+/// No timeout fires: the nominated process stands, and the others disregard their promises.
 #[test]
-fn a_leader_that_resigns_is_replaced_before_anybody_times_out() {
+fn resigned_leader_is_replaced_without_timeout() {
     for switches in [&[][..], &[Switch::PreVote]] {
-        let mut stage = led(5, switches);
-        stage.command(p(1), Command::Resign);
-        assert_eq!(beliefs(&mut stage)[0], None, "it has left before another leads");
-        stage.drain(&mut Dice(0));
-        assert_eq!(beliefs(&mut stage), [Some(p(2)); 5]);
-        assert_eq!((stage.sent_of("hand-over"), stage.sent_of("succeed")), (1, 4));
+        let mut cluster = led_by_p1(5, switches);
+        cluster.command(p(1), Command::Resign);
+        assert_eq!(beliefs(&mut cluster)[0], None, "it is deposed before another leads");
+        cluster.drain(&mut SplitMix64(0));
+        assert_eq!(beliefs(&mut cluster), [Some(p(2)); 5]);
+        assert_eq!((cluster.sent_of("hand-over"), cluster.sent_of("succeed")), (1, 4));
     }
 }
 
-/// Late and repeated, a hand-over says what is true and of no use any more.
+/// A late or duplicate hand-over is true but no longer useful.
 #[test]
-fn a_hand_over_of_an_earlier_term_makes_nobody_stand() {
-    let mut stage = led(3, &[]);
-    stage.take_seen();
+fn old_hand_over_is_ignored() {
+    let mut cluster = led_by_p1(3, &[]);
+    cluster.take_events();
     for term in [0, 2] {
-        stage.inject(p(1), p(2), Message::HandOver { term });
-        assert_eq!(stage.sent_of("succeed"), 0, "{term}");
+        cluster.inject(p(1), p(2), Message::HandOver { term });
+        assert_eq!(cluster.sent_of("succeed"), 0, "{term}");
     }
-    stage.inject(p(3), p(2), Message::Succeed { term: 1 });
+    cluster.inject(p(3), p(2), Message::Succeed { term: 1 });
     let refused = Message::Vote { term: 1, granted: false };
-    assert_eq!(stage.queue((p(2), p(3))).last(), Some(&&refused), "it voted in that term");
+    assert_eq!(cluster.queue((p(2), p(3))).last(), Some(&&refused), "it voted in that term");
 }
 
-/// A walk through what may happen to four: by term, who has led in it.
-fn walk(seed: u64, switches: &[Switch]) -> BTreeMap<u64, BTreeSet<ProcessId>> {
-    let mut dice = Dice(seed);
-    let mut stage = stage(4, switches);
+/// A random walk of four processes. Returns the leaders by term.
+fn random_walk(seed: u64, switches: &[Switch]) -> BTreeMap<u64, BTreeSet<ProcessId>> {
+    let mut rng = SplitMix64(seed);
+    let mut cluster = cluster(4, switches);
     let mut leaders: BTreeMap<u64, BTreeSet<ProcessId>> = BTreeMap::new();
     for _ in 0..200 {
-        let at = ProcessId::at(dice.below(4));
-        match (dice.below(40), dice.pick(&stage.busy_links()).copied()) {
-            (0, Some(link)) => stage.lose(link),
-            (1, Some(link)) => stage.duplicate(link),
-            (2, _) if stage.is_up(at) => stage.crash(at),
-            (2..=5, _) if !stage.is_up(at) => stage.recover(at),
-            (6, _) if stage.is_up(at) => stage.command(at, Command::Elect),
+        let at = ProcessId::at(rng.below(4));
+        match (rng.below(40), rng.pick(&cluster.links_in_use()).copied()) {
+            (0, Some(link)) => cluster.lose(link),
+            (1, Some(link)) => cluster.duplicate(link),
+            (2, _) if cluster.is_up(at) => cluster.crash(at),
+            (2..=5, _) if !cluster.is_up(at) => cluster.recover(at),
+            (6, _) if cluster.is_up(at) => cluster.command(at, Command::Elect),
             (7, _) => {
-                if let Some((at, timer)) = dice.pick(&stage.armed_timers()).cloned() {
-                    stage.fire(at, timer);
+                if let Some((at, timer)) = rng.pick(&cluster.armed_timers()).cloned() {
+                    cluster.fire(at, timer);
                 }
             }
-            (_, Some(link)) => stage.deliver(link, &mut dice),
+            (_, Some(link)) => cluster.deliver(link, &mut rng),
             _ => {}
         }
-        for (term, leader) in crowned(&mut stage) {
+        for (term, leader) in new_leaders(&mut cluster) {
             leaders.entry(term).or_default().insert(leader);
         }
     }
     leaders
 }
 
-/// Whatever is lost, repeated, reordered or down, and whichever timer fires when.
-#[claims("A-RAFT")]
+/// For any losses, duplicates, reordering, crashes and timers.
 #[test]
-fn no_term_ever_has_two_leaders_unless_votes_are_forgotten() {
+fn no_term_has_two_leaders() {
     let (mut terms, mut clashes) = (0, 0);
     for seed in 0..3000 {
         for switches in [&[][..], &[Switch::PreVote]] {
-            let leaders = walk(seed, switches);
-            assert!(leaders.values().all(|led| led.len() == 1), "seed {seed}: {leaders:?}");
+            let leaders = random_walk(seed, switches);
+            assert!(
+                leaders.values().all(|led_by_p1| led_by_p1.len() == 1),
+                "seed {seed}: {leaders:?}"
+            );
             terms += leaders.len();
         }
-        let leaders = walk(seed, &[Switch::ForgottenVote]);
-        clashes += leaders.values().filter(|led| led.len() > 1).count();
+        let leaders = random_walk(seed, &[Switch::ForgottenVote]);
+        clashes += leaders.values().filter(|led_by_p1| led_by_p1.len() > 1).count();
     }
-    assert!(terms > 3000, "somebody leads in most of these worlds: {terms}");
-    assert!(clashes > 0, "the walk would find two leaders");
+    assert!(terms > 3000, "too few runs elect a leader: {terms}");
+    assert!(clashes > 0, "the walk finds no violation");
 }
 
 #[test]
-fn whoever_is_asked_campaigns_unless_it_does_already() {
-    let mut stage = stage(3, &[]);
-    stage.command(p(1), Command::Elect);
-    assert_eq!(stage.sent_of("request-vote"), 2);
-    stage.command(p(1), Command::Elect);
-    assert_eq!(stage.sent_of("request-vote"), 2);
+fn command_starts_one_campaign() {
+    let mut cluster = cluster(3, &[]);
+    cluster.command(p(1), Command::Elect);
+    assert_eq!(cluster.sent_of("request-vote"), 2);
+    cluster.command(p(1), Command::Elect);
+    assert_eq!(cluster.sent_of("request-vote"), 2);
 }
 
-/// Whoever has a leader may not leave it: others rely on that.
+/// A process with a leader must not abandon it: others rely on that.
 #[test]
-fn whoever_is_asked_while_somebody_leads_says_who() {
-    let mut stage = led(3, &[]);
-    let sent = stage.total_sent();
-    stage.take_seen();
+fn command_reports_a_known_leader() {
+    let mut cluster = led_by_p1(3, &[]);
+    let sent = cluster.total_sent();
+    cluster.take_events();
     for at in [1, 2] {
-        stage.command(p(at), Command::Elect);
-        let leader = |seen: &Seen<Raft>| match seen {
-            Seen::Event(Event::Elected { leader, .. }) => Some(*leader),
+        cluster.command(p(at), Command::Elect);
+        let leader = |seen: &ClusterEvent<Raft>| match seen {
+            ClusterEvent::Event(Event::Elected { leader, .. }) => Some(*leader),
             _ => None,
         };
-        let told = stage.take_seen();
-        assert!(told.iter().any(|(who, seen)| *who == p(at) && leader(seen) == Some(p(1))));
+        let events = cluster.take_events();
+        assert!(
+            events.iter().any(|(process, seen)| *process == p(at) && leader(seen) == Some(p(1)))
+        );
     }
-    assert_eq!(stage.total_sent(), sent);
+    assert_eq!(cluster.total_sent(), sent);
 }
 
 /// With clocks that are 4 % fast or slow, the first voter is still later than the lease.
 #[test]
-fn heartbeat_and_lease_are_shorter_than_any_election_timeout_by_more_than_clocks_differ() {
+fn lease_is_shorter_than_election_timeout() {
     for (size, delay) in [(3, 1_000), (5, 7)] {
         let Config { election, heartbeat, lease, .. } = Config::plain(size, delay);
         let most = (12 + 4 * u64::from(size)) * delay;
@@ -409,9 +414,9 @@ fn heartbeat_and_lease_are_shorter_than_any_election_timeout_by_more_than_clocks
     }
 }
 
-/// The same where a larger drift is known, and the card promises as much.
+/// The same for a larger known drift, which the card states.
 #[test]
-fn election_timeout_follows_from_the_drift_of_clocks() {
+fn election_timeout_follows_from_clock_drift() {
     for drift_ppm in [0, 40_000, 100_000, 900_000] {
         let parameters = Parameters { drift_ppm, delay: 1_000, ..Parameters::plain(3) };
         let config = Config::configured(&parameters).unwrap();
@@ -427,17 +432,17 @@ fn election_timeout_follows_from_the_drift_of_clocks() {
 
 #[test]
 fn only_a_leader_resigns() {
-    let mut stage = led(3, &[]);
-    stage.take_seen();
-    stage.command(p(2), Command::Resign);
-    assert!(leads_in(&stage, 2).contains("leader: Some(P1)"), "{}", leads_in(&stage, 2));
+    let mut cluster = led_by_p1(3, &[]);
+    cluster.take_events();
+    cluster.command(p(2), Command::Resign);
+    assert!(state_of(&cluster, 2).contains("leader: Some(P1)"), "{}", state_of(&cluster, 2));
 }
 
 #[test]
-fn a_pre_vote_is_for_a_later_term_only() {
+fn pre_vote_needs_a_later_term() {
     for (term, granted) in [(0, false), (1, true)] {
-        let mut stage = stage(3, &[Switch::PreVote]);
-        stage.inject(p(1), p(2), Message::RequestPreVote { term });
-        assert_eq!(*stage.queue((p(2), p(1)))[0], Message::PreVote { term, granted });
+        let mut cluster = cluster(3, &[Switch::PreVote]);
+        cluster.inject(p(1), p(2), Message::RequestPreVote { term });
+        assert_eq!(*cluster.queue((p(2), p(1)))[0], Message::PreVote { term, granted });
     }
 }

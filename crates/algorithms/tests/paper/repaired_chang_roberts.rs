@@ -1,4 +1,4 @@
-//! Chang–Roberts on a ring that mends itself.
+//! Chang–Roberts on a ring that repairs itself.
 
 use std::collections::BTreeSet;
 
@@ -9,263 +9,266 @@ use tenure_algorithms::election::{ChangRoberts, chang_roberts};
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{Algorithm, Order, ProcessId, Term, Verdict};
 
-use crate::support::election::{beliefs, choices, elect, everybody, opinions, place_of, ranks};
+use crate::support::election::{
+    all_processes, beliefs, elect, process_with_id, ranks, subsets, unchecked_beliefs,
+};
 use crate::support::{p, permutations};
-use tenure_trace::{Dice, Seen, Stage};
+use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 
 fn ring(ids: &[u32]) -> Config {
     Config::of(ranks(ids))
 }
 
-fn stage(ids: &[u32]) -> Stage<RepairedChangRoberts> {
-    Stage::alike(ids.len() as u32, Order::Reordered, ring(ids))
+fn cluster(ids: &[u32]) -> TestCluster<RepairedChangRoberts> {
+    TestCluster::uniform(ids.len() as u32, Order::Reordered, ring(ids))
 }
 
-fn drain(stage: &mut Stage<RepairedChangRoberts>) {
-    stage.drain(&mut Dice(0));
+fn drain(cluster: &mut TestCluster<RepairedChangRoberts>) {
+    cluster.drain(&mut SplitMix64(0));
 }
 
-/// A process crashes, and all the others get to know.
-fn dies(stage: &mut Stage<RepairedChangRoberts>, process: u32) {
-    stage.crash(p(process));
-    for peer in stage.live() {
-        stage.suspicion(peer, p(process), Verdict::Suspect);
+/// Crashes a process, and lets all others suspect it.
+fn crash_and_suspect(cluster: &mut TestCluster<RepairedChangRoberts>, process: u32) {
+    cluster.crash(p(process));
+    for peer in cluster.live() {
+        cluster.suspicion(peer, p(process), Verdict::Suspect);
     }
 }
 
-/// The terms that anybody was told of, in their order.
-fn terms(stage: &mut Stage<RepairedChangRoberts>) -> Vec<Term> {
+/// Returns the terms that were reported, in order.
+fn terms(cluster: &mut TestCluster<RepairedChangRoberts>) -> Vec<Term> {
     let term = |(_, seen)| match seen {
-        Seen::Event(Event::Elected { term, .. }) => Some(term),
+        ClusterEvent::Event(Event::Elected { term, .. }) => Some(term),
         _ => None,
     };
-    let mut terms: Vec<Term> = stage.take_seen().into_iter().filter_map(term).collect();
+    let mut terms: Vec<Term> = cluster.take_events().into_iter().filter_map(term).collect();
     terms.dedup();
     terms
 }
 
-fn led(number: u64, leader: u32) -> Term {
+fn term_of(number: u64, leader: u32) -> Term {
     Term { number, leader: p(leader) }
 }
 
 #[test]
-fn without_a_crash_it_sends_what_chang_roberts_sends_message_for_message() {
+fn equals_chang_roberts_without_crashes() {
     for size in 1..=5 {
         permutations(size, |ids| {
             let plain =
                 chang_roberts::Config { ranks: ranks(ids), ..chang_roberts::Config::plain(size) };
-            for initiators in choices(size) {
+            for initiators in subsets(size) {
                 let order = Order::Fifo;
                 let (first, _) =
                     elect::<ChangRoberts>(size, order, plain.clone(), &initiators, 0, 1);
                 let (second, beliefs) =
                     elect::<RepairedChangRoberts>(size, order, ring(ids), &initiators, 0, 1);
                 assert_eq!(first.sent(), second.sent(), "{ids:?} {initiators:?}");
-                assert_eq!(beliefs, vec![place_of(size, ids); size as usize]);
+                assert_eq!(beliefs, vec![process_with_id(size, ids); size as usize]);
             }
         });
     }
 }
 
 #[test]
-fn any_order_of_delivery_and_duplicates_change_nothing() {
+fn tolerates_reordering_and_duplicates() {
     for seed in 0..1000 {
         let mut ids = vec![1, 2, 3, 4, 5];
-        Dice(seed).shuffle(&mut ids);
+        SplitMix64(seed).shuffle(&mut ids);
         let order = Order::Reordered;
         let (_, beliefs) =
-            elect::<RepairedChangRoberts>(5, order, ring(&ids), &everybody(5), 4, seed);
-        assert_eq!(beliefs, [place_of(5, &ids); 5], "seed {seed}");
+            elect::<RepairedChangRoberts>(5, order, ring(&ids), &all_processes(5), 4, seed);
+        assert_eq!(beliefs, [process_with_id(5, &ids); 5], "seed {seed}");
     }
 }
 
-/// stale messages are dropped, and a new term begins when the leader is suspected.
+/// stale messages are dropped, and a new term starts when the leader is suspected.
 #[test]
-fn when_the_leader_dies_the_largest_of_the_rest_leads_in_the_next_term() {
-    let mut stage = stage(&[2, 4, 1, 3]);
-    stage.command(p(1), Command::Elect);
-    drain(&mut stage);
-    assert_eq!(terms(&mut stage), [led(1, 2)]);
-    dies(&mut stage, 2);
-    drain(&mut stage);
-    assert_eq!(beliefs(&mut stage), [Some(p(4)), None, Some(p(4)), Some(p(4))]);
-    stage.command(p(3), Command::Elect);
-    drain(&mut stage);
-    assert_eq!(terms(&mut stage), [led(3, 4)], "on the ring of three");
+fn next_largest_leads_after_leader_crash() {
+    let mut cluster = cluster(&[2, 4, 1, 3]);
+    cluster.command(p(1), Command::Elect);
+    drain(&mut cluster);
+    assert_eq!(terms(&mut cluster), [term_of(1, 2)]);
+    crash_and_suspect(&mut cluster, 2);
+    drain(&mut cluster);
+    assert_eq!(beliefs(&mut cluster), [Some(p(4)), None, Some(p(4)), Some(p(4))]);
+    cluster.command(p(3), Command::Elect);
+    drain(&mut cluster);
+    assert_eq!(terms(&mut cluster), [term_of(3, 4)], "on the ring of three");
 }
 
-/// 3.14, 5.7: an orphan is removed by the first who suspects its owner, wherever it is.
+/// 3.14, 5.7: an orphan is removed by the first process that suspects its owner, anywhere on the
+/// ring.
 #[test]
-fn a_rank_whose_owner_died_is_removed_and_the_next_largest_wins() {
-    let mut stage = stage(&[1, 2, 3, 4]);
-    stage.command(p(4), Command::Elect);
-    dies(&mut stage, 4);
-    drain(&mut stage);
-    assert_eq!(beliefs(&mut stage), [Some(p(3)), Some(p(3)), Some(p(3)), None]);
+fn orphaned_rank_is_removed() {
+    let mut cluster = cluster(&[1, 2, 3, 4]);
+    cluster.command(p(4), Command::Elect);
+    crash_and_suspect(&mut cluster, 4);
+    drain(&mut cluster);
+    assert_eq!(beliefs(&mut cluster), [Some(p(3)), Some(p(3)), Some(p(3)), None]);
 }
 
-/// Nobody has yet passed it on when they come to suspect its owner: the second lap tells.
+/// No process has forwarded it when they suspect its owner: the second lap reveals it.
 #[test]
-fn an_orphan_that_everybody_suspects_before_it_comes_is_removed_on_its_second_lap() {
-    let mut stage = stage(&[1, 2, 3, 4]);
-    stage.command(p(4), Command::Elect);
-    stage.crash(p(4));
+fn suspected_orphan_is_removed_on_second_lap() {
+    let mut cluster = cluster(&[1, 2, 3, 4]);
+    cluster.command(p(4), Command::Elect);
+    cluster.crash(p(4));
     for peer in [1, 2, 3] {
-        stage.suspicion(p(peer), p(4), Verdict::Suspect);
+        cluster.suspicion(p(peer), p(4), Verdict::Suspect);
     }
-    stage.pass((p(4), p(1)), 0);
-    stage.pass((p(1), p(2)), 0);
-    stage.pass((p(2), p(3)), 0);
-    assert_eq!(stage.sent_of("election"), 4, "one lap");
-    stage.pass((p(3), p(1)), 0);
-    assert_eq!(stage.sent_of("election"), 5, "P1 begins a new term");
-    drain(&mut stage);
-    assert_eq!(terms(&mut stage), [led(2, 3)]);
+    cluster.pass((p(4), p(1)), 0);
+    cluster.pass((p(1), p(2)), 0);
+    cluster.pass((p(2), p(3)), 0);
+    assert_eq!(cluster.sent_of("election"), 4, "one lap");
+    cluster.pass((p(3), p(1)), 0);
+    assert_eq!(cluster.sent_of("election"), 5, "P1 starts a new term");
+    drain(&mut cluster);
+    assert_eq!(terms(&mut cluster), [term_of(2, 3)]);
 }
 
 #[test]
-fn a_rank_that_died_with_the_process_on_its_way_is_sent_again() {
-    let mut stage = stage(&[4, 1, 2, 3]);
-    stage.command(p(1), Command::Elect);
-    stage.crash(p(2));
-    drain(&mut stage);
-    assert_eq!(stage.sent_of("election"), 1);
-    stage.suspicion(p(1), p(2), Verdict::Suspect);
-    assert_eq!(stage.queue((p(1), p(3))).len(), 1);
-    drain(&mut stage);
-    assert_eq!(terms(&mut stage), [led(1, 1)], "of the same term");
-    assert_eq!((stage.sent_of("election"), stage.sent_of("elected")), (4, 3));
+fn rank_lost_in_a_crash_is_sent_again() {
+    let mut cluster = cluster(&[4, 1, 2, 3]);
+    cluster.command(p(1), Command::Elect);
+    cluster.crash(p(2));
+    drain(&mut cluster);
+    assert_eq!(cluster.sent_of("election"), 1);
+    cluster.suspicion(p(1), p(2), Verdict::Suspect);
+    assert_eq!(cluster.queue((p(1), p(3))).len(), 1);
+    drain(&mut cluster);
+    assert_eq!(terms(&mut cluster), [term_of(1, 1)], "of the same term");
+    assert_eq!((cluster.sent_of("election"), cluster.sent_of("elected")), (4, 3));
 }
 
 #[test]
-fn an_announcement_that_died_on_its_way_is_sent_again() {
-    let mut stage = stage(&[4, 1, 2, 3]);
-    stage.command(p(1), Command::Elect);
-    (1..=4).for_each(|at| stage.pass((p(at), p(at % 4 + 1)), 0));
-    stage.crash(p(2));
-    drain(&mut stage);
-    stage.suspicion(p(1), p(2), Verdict::Suspect);
-    drain(&mut stage);
-    assert_eq!(beliefs(&mut stage), [Some(p(1)), None, Some(p(1)), Some(p(1))]);
+fn announcement_lost_in_a_crash_is_sent_again() {
+    let mut cluster = cluster(&[4, 1, 2, 3]);
+    cluster.command(p(1), Command::Elect);
+    (1..=4).for_each(|at| cluster.pass((p(at), p(at % 4 + 1)), 0));
+    cluster.crash(p(2));
+    drain(&mut cluster);
+    cluster.suspicion(p(1), p(2), Verdict::Suspect);
+    drain(&mut cluster);
+    assert_eq!(beliefs(&mut cluster), [Some(p(1)), None, Some(p(1)), Some(p(1))]);
 }
 
 #[test]
-fn a_crash_of_somebody_else_costs_one_message_and_no_election() {
-    let mut stage = stage(&[4, 1, 2, 3]);
-    stage.command(p(1), Command::Elect);
-    drain(&mut stage);
-    let before = stage.total_sent();
-    terms(&mut stage);
-    dies(&mut stage, 3);
-    drain(&mut stage);
-    assert_eq!(stage.total_sent(), before + 1);
-    assert_eq!(terms(&mut stage), []);
+fn unrelated_crash_costs_one_message() {
+    let mut cluster = cluster(&[4, 1, 2, 3]);
+    cluster.command(p(1), Command::Elect);
+    drain(&mut cluster);
+    let before = cluster.total_sent();
+    terms(&mut cluster);
+    crash_and_suspect(&mut cluster, 3);
+    drain(&mut cluster);
+    assert_eq!(cluster.total_sent(), before + 1);
+    assert_eq!(terms(&mut cluster), []);
 }
 
-/// 3.4: f adjacent crashes survive, and here f is N − 1.
+/// 3.4: f adjacent crashes are tolerated; here f is N − 1.
 #[test]
-fn of_five_the_last_that_is_left_leads() {
+fn last_of_five_leads() {
     for first in 0..5 {
-        let mut stage = stage(&[1, 2, 3, 4, 5]);
-        stage.command(p(1), Command::Elect);
-        drain(&mut stage);
+        let mut cluster = cluster(&[1, 2, 3, 4, 5]);
+        cluster.command(p(1), Command::Elect);
+        drain(&mut cluster);
         let rest: Vec<u32> = (0..4).map(|step| (first + step) % 5 + 1).collect();
         let last = (first + 4) % 5 + 1;
-        rest.iter().for_each(|process| dies(&mut stage, *process));
-        stage.command(p(last), Command::Elect);
-        drain(&mut stage);
-        assert_eq!(beliefs(&mut stage)[p(last).index()], Some(p(last)));
+        rest.iter().for_each(|process| crash_and_suspect(&mut cluster, *process));
+        cluster.command(p(last), Command::Elect);
+        drain(&mut cluster);
+        assert_eq!(beliefs(&mut cluster)[p(last).index()], Some(p(last)));
     }
 }
 
 #[test]
-fn whoever_comes_back_begins_a_term_that_is_newer_than_all_that_the_others_know_of() {
-    let mut stage = stage(&[1, 2, 3, 4]);
-    stage.command(p(1), Command::Elect);
-    drain(&mut stage);
-    dies(&mut stage, 2);
+fn restart_starts_the_newest_term() {
+    let mut cluster = cluster(&[1, 2, 3, 4]);
+    cluster.command(p(1), Command::Elect);
+    drain(&mut cluster);
+    crash_and_suspect(&mut cluster, 2);
     for _ in 0..3 {
-        stage.command(p(1), Command::Elect);
-        drain(&mut stage);
+        cluster.command(p(1), Command::Elect);
+        drain(&mut cluster);
     }
-    assert_eq!(terms(&mut stage).last(), Some(&led(4, 4)));
-    stage.recover(p(2));
+    assert_eq!(terms(&mut cluster).last(), Some(&term_of(4, 4)));
+    cluster.recover(p(2));
     for peer in [1, 3, 4] {
-        stage.suspicion(p(peer), p(2), Verdict::Trust);
+        cluster.suspicion(p(peer), p(2), Verdict::Trust);
     }
-    drain(&mut stage);
-    assert_eq!((stage.sent_of("query"), stage.sent_of("answer")), (3, 3));
-    assert_eq!(beliefs(&mut stage), [Some(p(4)); 4]);
-    assert!(stage.process(p(2)).unwrap().highest_term() > 4);
+    drain(&mut cluster);
+    assert_eq!((cluster.sent_of("query"), cluster.sent_of("answer")), (3, 3));
+    assert_eq!(beliefs(&mut cluster), [Some(p(4)); 4]);
+    assert!(cluster.process(p(2)).unwrap().highest_term() > 4);
 }
 
 /// I-66: a recovered process with the highest rank takes over.
 #[test]
-fn the_largest_that_comes_back_leads_in_a_new_term() {
-    let mut stage = stage(&[1, 2, 3, 4]);
-    stage.command(p(1), Command::Elect);
-    drain(&mut stage);
-    dies(&mut stage, 4);
-    drain(&mut stage);
-    stage.recover(p(4));
+fn restarted_largest_leads_in_new_term() {
+    let mut cluster = cluster(&[1, 2, 3, 4]);
+    cluster.command(p(1), Command::Elect);
+    drain(&mut cluster);
+    crash_and_suspect(&mut cluster, 4);
+    drain(&mut cluster);
+    cluster.recover(p(4));
     for peer in [1, 2, 3] {
-        stage.suspicion(p(peer), p(4), Verdict::Trust);
+        cluster.suspicion(p(peer), p(4), Verdict::Trust);
     }
-    drain(&mut stage);
-    assert_eq!(beliefs(&mut stage), [Some(p(4)); 4]);
-    assert!(stage.process(p(1)).unwrap().highest_term() > 2);
+    drain(&mut cluster);
+    assert_eq!(beliefs(&mut cluster), [Some(p(4)); 4]);
+    assert!(cluster.process(p(1)).unwrap().highest_term() > 2);
 }
 
-/// What it granted in a term would else be granted again.
+/// Otherwise its grants of an earlier term could be repeated.
 #[test]
-fn a_leader_that_comes_back_unnoticed_leads_in_a_new_term_and_not_in_the_old_one() {
-    let mut stage = stage(&[1, 2, 3]);
-    stage.command(p(3), Command::Elect);
-    drain(&mut stage);
-    assert_eq!(terms(&mut stage), [led(1, 3)]);
-    stage.crash(p(3));
-    stage.recover(p(3));
-    drain(&mut stage);
-    assert_eq!(terms(&mut stage), [led(2, 3)]);
-    // Nor does a rank that its earlier life has sent, and that comes round only now.
-    stage.command(p(3), Command::Elect);
-    stage.crash(p(3));
-    stage.recover(p(3));
-    drain(&mut stage);
-    assert_eq!(terms(&mut stage), [led(4, 3)]);
+fn unnoticed_restart_leads_in_new_term() {
+    let mut cluster = cluster(&[1, 2, 3]);
+    cluster.command(p(3), Command::Elect);
+    drain(&mut cluster);
+    assert_eq!(terms(&mut cluster), [term_of(1, 3)]);
+    cluster.crash(p(3));
+    cluster.recover(p(3));
+    drain(&mut cluster);
+    assert_eq!(terms(&mut cluster), [term_of(2, 3)]);
+    // A rank that its earlier incarnation sent, and that returns only now, does not count either.
+    cluster.command(p(3), Command::Elect);
+    cluster.crash(p(3));
+    cluster.recover(p(3));
+    drain(&mut cluster);
+    assert_eq!(terms(&mut cluster), [term_of(4, 3)]);
 }
 
 /// I-61, 5.7 *wrong timeouts*: one more election with the same winner.
 #[test]
-fn whoever_suspects_the_leader_in_vain_begins_a_term_and_believes_in_it_when_it_trusts() {
-    let mut stage = stage(&[1, 2, 3, 4]);
-    stage.command(p(1), Command::Elect);
-    drain(&mut stage);
-    terms(&mut stage);
-    stage.suspicion(p(2), p(4), Verdict::Suspect);
-    drain(&mut stage);
+fn false_suspicion_costs_one_election() {
+    let mut cluster = cluster(&[1, 2, 3, 4]);
+    cluster.command(p(1), Command::Elect);
+    drain(&mut cluster);
+    terms(&mut cluster);
+    cluster.suspicion(p(2), p(4), Verdict::Suspect);
+    drain(&mut cluster);
     let four = Some(p(4));
-    assert_eq!(beliefs(&mut stage), [four, None, four, four]);
-    stage.suspicion(p(2), p(4), Verdict::Trust);
-    assert_eq!(beliefs(&mut stage)[1], four);
-    assert_eq!(stage.process(p(2)).unwrap().highest_term(), 2, "one more term");
+    assert_eq!(beliefs(&mut cluster), [four, None, four, four]);
+    cluster.suspicion(p(2), p(4), Verdict::Trust);
+    assert_eq!(beliefs(&mut cluster)[1], four);
+    assert_eq!(cluster.process(p(2)).unwrap().highest_term(), 2, "one more term");
 }
 
 #[test]
-fn a_process_that_was_skipped_in_vain_learns_of_it_when_it_is_trusted_and_wins() {
-    let mut stage = stage(&[1, 2, 3, 4]);
-    stage.suspicion(p(3), p(4), Verdict::Suspect);
-    stage.command(p(1), Command::Elect);
-    drain(&mut stage);
+fn falsely_skipped_process_wins_when_trusted() {
+    let mut cluster = cluster(&[1, 2, 3, 4]);
+    cluster.suspicion(p(3), p(4), Verdict::Suspect);
+    cluster.command(p(1), Command::Elect);
+    drain(&mut cluster);
     let three = Some(p(3));
-    assert_eq!(beliefs(&mut stage), [three, three, three, None]);
-    stage.suspicion(p(3), p(4), Verdict::Trust);
-    drain(&mut stage);
-    assert_eq!(beliefs(&mut stage), [Some(p(4)); 4]);
+    assert_eq!(beliefs(&mut cluster), [three, three, three, None]);
+    cluster.suspicion(p(3), p(4), Verdict::Trust);
+    drain(&mut cluster);
+    assert_eq!(beliefs(&mut cluster), [Some(p(4)); 4]);
 }
 
 #[test]
-fn it_is_the_fault_tolerant_variant_of_chang_roberts_also_as_the_leader_of_a_lock() {
+fn is_the_fault_tolerant_variant_of_chang_roberts() {
     let variants = vec!["fault-tolerant".to_string()];
     let parameters = Parameters { variants, ..Parameters::plain(4) };
     for (name, found) in [
@@ -288,31 +291,33 @@ fn it_is_the_fault_tolerant_variant_of_chang_roberts_also_as_the_leader_of_a_loc
     assert!(plain.variants.iter().any(|variant| variant.name == "fault-tolerant"));
 }
 
-/// A stage with a detector that tells the truth sooner or later, and is wrong now and then.
-struct Storm {
-    stage: Stage<RepairedChangRoberts>,
-    dice: Dice,
-    /// Who suspects whom.
+/// A cluster with a detector that is right eventually, and wrong now and then.
+struct FaultyCluster {
+    cluster: TestCluster<RepairedChangRoberts>,
+    rng: SplitMix64,
+    /// Pairs of observer and suspect.
     suspected: BTreeSet<(ProcessId, ProcessId)>,
 }
 
-impl Storm {
-    /// Where a detector would say something new: the observer, and of whom it speaks.
-    fn untold(&self) -> Vec<(ProcessId, ProcessId)> {
-        let everybody = self.stage.everybody();
-        let pairs = self.stage.live().into_iter().flat_map(|observer| {
-            everybody
+impl FaultyCluster {
+    /// Returns the pairs of observer and peer for which the detector has a new verdict.
+    fn pending_verdicts(&self) -> Vec<(ProcessId, ProcessId)> {
+        let all_processes = self.cluster.process_ids();
+        let pairs = self.cluster.live().into_iter().flat_map(|observer| {
+            all_processes
                 .iter()
                 .filter(move |peer| **peer != observer)
                 .map(move |peer| (observer, *peer))
         });
         pairs
-            .filter(|(at, peer)| self.suspected.contains(&(*at, *peer)) == self.stage.is_up(*peer))
+            .filter(|(at, peer)| {
+                self.suspected.contains(&(*at, *peer)) == self.cluster.is_up(*peer)
+            })
             .collect()
     }
 
-    /// The detector of one process changes its mind about another.
-    fn tell(&mut self, (observer, peer): (ProcessId, ProcessId)) {
+    /// Changes the verdict of one process about another.
+    fn flip_verdict(&mut self, (observer, peer): (ProcessId, ProcessId)) {
         let verdict = match self.suspected.remove(&(observer, peer)) {
             true => Verdict::Trust,
             false => Verdict::Suspect,
@@ -320,77 +325,77 @@ impl Storm {
         if verdict == Verdict::Suspect {
             self.suspected.insert((observer, peer));
         }
-        self.stage.suspicion(observer, peer, verdict);
+        self.cluster.suspicion(observer, peer, verdict);
     }
 
     fn deliver(&mut self) {
-        if let Some(link) = self.dice.pick(&self.stage.busy_links()).copied() {
-            self.stage.deliver(link, &mut self.dice);
+        if let Some(link) = self.rng.pick(&self.cluster.links_in_use()).copied() {
+            self.cluster.deliver(link, &mut self.rng);
         }
     }
 
-    /// Somebody crashes, comes back, starts an election or is wrong about another.
-    fn fault(&mut self) {
-        let at = *self.dice.pick(&self.stage.everybody()).expect("there are some");
-        let other = *self.dice.pick(&self.stage.everybody()).expect("there are some");
-        match self.dice.below(4) {
-            0 if self.stage.is_up(at) => {
-                self.stage.crash(at);
+    /// Crashes or restarts a process, starts an election, or makes a false suspicion.
+    fn inject_fault(&mut self) {
+        let at = *self.rng.pick(&self.cluster.process_ids()).expect("the cluster is not empty");
+        let other = *self.rng.pick(&self.cluster.process_ids()).expect("the cluster is not empty");
+        match self.rng.below(4) {
+            0 if self.cluster.is_up(at) => {
+                self.cluster.crash(at);
                 self.suspected.retain(|(observer, _)| *observer != at);
             }
-            1 if !self.stage.is_up(at) => self.stage.recover(at),
-            2 if self.stage.is_up(at) => self.stage.command(at, Command::Elect),
-            3 if self.stage.is_up(at) && at != other => self.tell((at, other)),
+            1 if !self.cluster.is_up(at) => self.cluster.recover(at),
+            2 if self.cluster.is_up(at) => self.cluster.command(at, Command::Elect),
+            3 if self.cluster.is_up(at) && at != other => self.flip_verdict((at, other)),
             _ => {}
         }
     }
 
-    /// Delivers everything, and lets the detectors tell the truth, in any order.
-    fn calm(&mut self) {
+    /// Delivers everything, and corrects the detectors, in random order.
+    fn settle(&mut self) {
         for _ in 0..100_000 {
-            let untold = self.untold();
-            match self.dice.pick(&untold).copied() {
-                Some(pair) if self.dice.one_in(3) => self.tell(pair),
-                None if self.stage.busy_links().is_empty() => return,
+            let pending_verdicts = self.pending_verdicts();
+            match self.rng.pick(&pending_verdicts).copied() {
+                Some(pair) if self.rng.one_in(3) => self.flip_verdict(pair),
+                None if self.cluster.links_in_use().is_empty() => return,
                 _ => self.deliver(),
             }
         }
-        panic!("elections breed elections");
+        panic!("too many elections");
     }
 }
 
 #[test]
-fn after_crashes_returns_and_mistakes_in_any_order_all_agree_on_the_largest_that_is_up() {
+fn agrees_on_largest_after_random_faults() {
     for seed in 0..3000 {
-        let mut dice = Dice(seed);
-        let size = 2 + dice.below(4) as u32;
+        let mut rng = SplitMix64(seed);
+        let size = 2 + rng.below(4) as u32;
         let mut ids: Vec<u32> = (1..=size).collect();
-        dice.shuffle(&mut ids);
-        let mut storm = Storm { stage: stage(&ids), dice, suspected: BTreeSet::new() };
+        rng.shuffle(&mut ids);
+        let mut faulty = FaultyCluster { cluster: cluster(&ids), rng, suspected: BTreeSet::new() };
         for _ in 0..80 {
-            match storm.dice.below(8) {
-                0 => storm.fault(),
+            match faulty.rng.below(8) {
+                0 => faulty.inject_fault(),
                 1 => {
-                    let untold = storm.untold();
-                    if let Some(pair) = storm.dice.pick(&untold).copied() {
-                        storm.tell(pair);
+                    let pending_verdicts = faulty.pending_verdicts();
+                    if let Some(pair) = faulty.rng.pick(&pending_verdicts).copied() {
+                        faulty.flip_verdict(pair);
                     }
                 }
-                _ => storm.deliver(),
+                _ => faulty.deliver(),
             }
         }
-        if storm.stage.live().is_empty() {
+        if faulty.cluster.live().is_empty() {
             continue;
         }
-        storm.calm();
-        let live = storm.stage.live();
+        faulty.settle();
+        let live = faulty.cluster.live();
         let largest = live.iter().max_by_key(|at| ids[at.index()]).copied();
-        let believed = opinions(&mut storm.stage);
+        let believed = unchecked_beliefs(&mut faulty.cluster);
         let some = believed[live[0].index()].and(largest);
         assert!(live.iter().all(|at| believed[at.index()] == some), "seed {seed}: {believed:?}");
-        storm.stage.command(live[0], Command::Elect);
-        storm.calm();
-        let believed = beliefs(&mut storm.stage);
+        faulty.cluster.command(live[0], Command::Elect);
+        faulty.settle();
+        let believed = beliefs(&mut faulty.cluster);
         assert!(live.iter().all(|at| believed[at.index()] == largest), "seed {seed}: {believed:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! All know the same for a moment, and pick different names by it.
+//! Processes that share a stable vector pick distinct names.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::StableVectors;
@@ -6,82 +6,83 @@ use tenure_algorithms::agreement::stable_vectors::{Config, Switch};
 use tenure_core::monitors::{SmallNames, UniqueNames};
 use tenure_core::service::renaming::{Command, Event, largest_name};
 use tenure_core::{Monitor, Order, ProcessId, Rank};
-use tenure_trace::{Dice, Seen, Stage};
+use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 
 use crate::support::p;
 
-/// Everybody asks at some moment, `crashes` die on the way, and everything happens in random order.
-/// What was violated, if anything, and the names of those who are up, by process.
+/// All processes request a name at some moment, `crashes` of them crash, with random delivery.
+/// Returns the names of live processes, or a violation.
 fn run(config: Config, crashes: u32, seed: u64) -> Result<Vec<Option<u32>>, String> {
     let size = config.originals.len() as u32;
-    let mut stage = Stage::<StableVectors>::alike(size, Order::Reordered, config);
+    let mut cluster = TestCluster::<StableVectors>::uniform(size, Order::Reordered, config);
     let (mut unique, mut small) = (UniqueNames::new(), SmallNames::new(size));
-    let (mut dice, mut crashes) = (Dice(seed), crashes);
-    let mut silent: Vec<ProcessId> = stage.everybody();
+    let (mut rng, mut crashes) = (SplitMix64(seed), crashes);
+    let mut silent: Vec<ProcessId> = cluster.process_ids();
     let mut names = vec![None; size as usize];
     loop {
-        for (at, seen) in stage.take_seen() {
-            unique.observe(at, seen.observed()).map_err(|violation| violation.says)?;
-            small.observe(at, seen.observed()).map_err(|violation| violation.says)?;
-            if let Seen::Event(Event::Named { name }) = seen {
+        for (at, seen) in cluster.take_events() {
+            unique.observe(at, seen.observed()).map_err(|violation| violation.message)?;
+            small.observe(at, seen.observed()).map_err(|violation| violation.message)?;
+            if let ClusterEvent::Event(Event::Named { name }) = seen {
                 names[at.index()] = Some(name);
             }
         }
-        let links = stage.busy_links();
+        let links = cluster.links_in_use();
         if links.is_empty() && silent.is_empty() {
-            return Ok(stage.live().into_iter().map(|at| names[at.index()]).collect());
+            return Ok(cluster.live().into_iter().map(|at| names[at.index()]).collect());
         }
-        if crashes > 0 && dice.one_in(10) {
-            let dead = *dice.pick(&stage.live()).expect("somebody is up");
+        if crashes > 0 && rng.one_in(10) {
+            let dead = *rng.pick(&cluster.live()).expect("a process is up");
             silent.retain(|at| *at != dead);
-            stage.crash(dead);
+            cluster.crash(dead);
             crashes -= 1;
-        } else if !silent.is_empty() && (links.is_empty() || dice.one_in(5)) {
-            let at = silent.remove(dice.below(silent.len()));
-            stage.command(at, Command::Rename);
-        } else if let Some(link) = dice.pick(&links) {
-            stage.deliver(*link, &mut dice);
+        } else if !silent.is_empty() && (links.is_empty() || rng.one_in(5)) {
+            let at = silent.remove(rng.below(silent.len()));
+            cluster.command(at, Command::Rename);
+        } else if let Some(link) = rng.pick(&links) {
+            cluster.deliver(*link, &mut rng);
         }
     }
 }
 
 #[test]
-fn who_is_alone_in_wanting_one_gets_the_first_name() {
+fn single_process_gets_the_first_name() {
     let originals = [900, 17, 404].map(Rank::of_id).into();
     let config = Config { originals, ..Config::plain(3) };
-    let mut stage = Stage::<StableVectors>::alike(3, Order::Reordered, config);
-    stage.command(p(1), Command::Rename);
-    stage.drain(&mut Dice(0));
+    let mut cluster = TestCluster::<StableVectors>::uniform(3, Order::Reordered, config);
+    cluster.command(p(1), Command::Rename);
+    cluster.drain(&mut SplitMix64(0));
     let named = |(at, seen)| match seen {
-        Seen::Event(Event::Named { name }) => Some((at, name)),
+        ClusterEvent::Event(Event::Named { name }) => Some((at, name)),
         _ => None,
     };
-    let named: Vec<_> = stage.take_seen().into_iter().filter_map(named).collect();
+    let named: Vec<_> = cluster.take_events().into_iter().filter_map(named).collect();
     assert_eq!(named, [(p(1), 1)]);
 }
 
 #[test]
-fn nothing_is_decided_without_a_majority_that_knows_the_same() {
-    let mut stage = Stage::<StableVectors>::alike(5, Order::Reordered, Config::plain(5));
-    stage.command(p(1), Command::Rename);
-    let version = |stage: &Stage<StableVectors>| format!("{:?}", stage.queue((p(1), p(5))).last());
-    let first = version(&stage);
-    stage.pass((p(1), p(2)), 0);
-    stage.pass((p(2), p(1)), 0);
-    assert_eq!(version(&stage), first, "two of five are no majority");
-    stage.pass((p(1), p(3)), 0);
-    stage.pass((p(3), p(1)), 0);
-    assert_ne!(version(&stage), first, "three are");
+fn decides_only_on_a_vector_shared_by_a_majority() {
+    let mut cluster = TestCluster::<StableVectors>::uniform(5, Order::Reordered, Config::plain(5));
+    cluster.command(p(1), Command::Rename);
+    let version =
+        |cluster: &TestCluster<StableVectors>| format!("{:?}", cluster.queue((p(1), p(5))).last());
+    let first = version(&cluster);
+    cluster.pass((p(1), p(2)), 0);
+    cluster.pass((p(2), p(1)), 0);
+    assert_eq!(version(&cluster), first, "two of five are no majority");
+    cluster.pass((p(1), p(3)), 0);
+    cluster.pass((p(3), p(1)), 0);
+    assert_ne!(version(&cluster), first, "three of five are a majority");
 }
 
 #[test]
-fn names_are_unique_and_small_and_all_who_stay_up_get_one() {
+fn live_processes_get_unique_small_names() {
     let mut largest = 0;
     for seed in 0..600 {
         let size = 1 + seed as u32 % 7;
         let crashes = seed as u32 / 7 % (1 + (size - 1) / 2);
         let names = run(Config::plain(size), crashes, seed);
-        let names = names.unwrap_or_else(|says| panic!("seed {seed}: {says}"));
+        let names = names.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         assert!(names.len() as u32 >= size - crashes, "seed {seed}");
         assert!(names.iter().all(Option::is_some), "seed {seed}: {names:?}");
         assert!(names.iter().flatten().all(|name| *name <= largest_name(size)));
@@ -91,24 +92,24 @@ fn names_are_unique_and_small_and_all_who_stay_up_get_one() {
 }
 
 #[test]
-fn who_does_not_wait_and_who_keeps_a_name_that_is_taken_are_caught() {
+fn each_mistake_is_caught() {
     for (switch, size) in [(Switch::Impatient, 2), (Switch::Keeps, 3)] {
         let variants = Variants::none().with(switch);
         let config = Config { variants, ..Config::plain(size) };
         let found = (0..3000).find_map(|seed| run(config.clone(), 0, seed).err());
-        assert!(found.is_some_and(|says| says.contains("as P")), "{switch:?}");
+        assert!(found.is_some_and(|error| error.contains("as P")), "{switch:?}");
     }
 }
 
-/// Who is not among the first t + 1 waits until one of those has decided.
+/// A process that is not among the first t + 1 waits until one of those has decided.
 #[test]
-fn if_everybody_suggests_some_name_is_too_large() {
+fn all_suggesting_exceeds_the_name_bound() {
     let caught = |switch: Option<Switch>| {
         let variants = switch.into_iter().fold(Variants::none(), Variants::with);
         let config = Config { variants, ..Config::plain(2) };
         (0..300).find_map(|seed| run(config.clone(), 0, seed).err())
     };
     assert_eq!(caught(None), None);
-    let says = caught(Some(Switch::AllSuggest)).expect("it is seen");
-    assert!(says.ends_with("is named 3, and the largest name is 2"), "{says}");
+    let error = caught(Some(Switch::AllSuggest)).expect("the mistake is found");
+    assert!(error.ends_with("is named 3, and the largest name is 2"), "{error}");
 }

@@ -2,35 +2,33 @@
 
 use tenure_algorithms::mutex::SuzukiKasami;
 use tenure_algorithms::mutex::suzuki_kasami::Message;
-use tenure_claims::claims;
 use tenure_core::service::mutex::Command;
 use tenure_core::{Algorithm, Order, Property};
 
-use crate::support::mutex::{NOBODY, Plan, enter_and_exit, entered, is_caught, run};
+use crate::support::mutex::{NONE, Plan, enter_and_exit, entered, is_caught, run};
 use crate::support::p;
-use tenure_trace::{Dice, Stage};
+use tenure_trace::{SplitMix64, TestCluster};
 
-fn stage(size: u32) -> Stage<SuzukiKasami> {
-    Stage::alike(size, Order::Fifo, ())
+fn cluster(size: u32) -> TestCluster<SuzukiKasami> {
+    TestCluster::uniform(size, Order::Fifo, ())
 }
 
-#[claims("A-MANY")]
 #[test]
-fn an_entry_costs_nothing_with_the_token_and_n_messages_without() {
+fn entry_costs_zero_or_n_messages() {
     for size in 2..=7 {
-        let mut stage = stage(size);
-        assert_eq!(enter_and_exit(&mut stage, 1), 0, "P1 has the token at first");
+        let mut cluster = cluster(size);
+        assert_eq!(enter_and_exit(&mut cluster, 1), 0, "P1 has the token initially");
         for _ in 0..3 {
-            assert_eq!(enter_and_exit(&mut stage, 2), u64::from(size));
-            assert_eq!(enter_and_exit(&mut stage, 2), 0, "the token stays");
-            assert_eq!(enter_and_exit(&mut stage, 1), u64::from(size));
+            assert_eq!(enter_and_exit(&mut cluster, 2), u64::from(size));
+            assert_eq!(enter_and_exit(&mut cluster, 2), 0, "the token stays");
+            assert_eq!(enter_and_exit(&mut cluster, 1), u64::from(size));
         }
-        assert_eq!(stage.sent_of("request"), stage.sent_of("token") * u64::from(size - 1));
+        assert_eq!(cluster.sent_of("request"), cluster.sent_of("token") * u64::from(size - 1));
     }
 }
 
 #[test]
-fn whatever_the_schedule_each_entry_costs_nothing_or_n_messages() {
+fn entry_costs_zero_or_n_messages_in_any_schedule() {
     for size in 1..=6_u32 {
         for order in [Order::Fifo, Order::Reordered] {
             for seed in 0..200 {
@@ -45,41 +43,45 @@ fn whatever_the_schedule_each_entry_costs_nothing_or_n_messages() {
 }
 
 #[test]
-fn the_token_goes_round_among_those_who_wait_from_the_next_process_on() {
-    let mut stage = stage(4);
-    stage.command(p(1), Command::Enter);
-    the_others_ask(&mut stage);
-    assert_eq!(entered(&mut stage), [1]);
+fn token_visits_waiters_in_ring_order() {
+    let mut cluster = cluster(4);
+    cluster.command(p(1), Command::Enter);
+    others_request(&mut cluster);
+    assert_eq!(entered(&mut cluster), [1]);
     for (leaves, enters) in [(1, 2), (2, 3), (3, 4)] {
-        stage.command(p(leaves), Command::Exit);
-        assert_eq!(stage.queue((p(leaves), p(enters))).len(), 1, "one message from exit to entry");
-        stage.drain(&mut Dice(0));
-        assert_eq!(entered(&mut stage), [enters]);
+        cluster.command(p(leaves), Command::Exit);
+        assert_eq!(
+            cluster.queue((p(leaves), p(enters))).len(),
+            1,
+            "one message from exit to entry"
+        );
+        cluster.drain(&mut SplitMix64(0));
+        assert_eq!(entered(&mut cluster), [enters]);
     }
 }
 
-/// P4, P3 and P2 ask, in this order, and are heard of in this order.
-fn the_others_ask(stage: &mut Stage<SuzukiKasami>) {
+/// P4, P3 and P2 request, in this order, and their requests arrive in this order.
+fn others_request(cluster: &mut TestCluster<SuzukiKasami>) {
     for late in [4, 3, 2] {
-        stage.command(p(late), Command::Enter);
-        stage.drain(&mut Dice(0));
+        cluster.command(p(late), Command::Enter);
+        cluster.drain(&mut SplitMix64(0));
     }
 }
 
 #[test]
-fn a_request_that_was_served_does_nothing_when_it_arrives_again() {
-    let mut stage = stage(3);
-    enter_and_exit(&mut stage, 2);
-    enter_and_exit(&mut stage, 1);
-    let before = stage.total_sent();
-    stage.inject(p(2), p(1), Message::Request { number: 1 });
-    assert_eq!(stage.total_sent(), before, "P1 keeps the token");
-    stage.inject(p(2), p(1), Message::Request { number: 2 });
-    assert_eq!(stage.total_sent(), before + 1, "and sends it for a new request");
+fn served_request_is_ignored() {
+    let mut cluster = cluster(3);
+    enter_and_exit(&mut cluster, 2);
+    enter_and_exit(&mut cluster, 1);
+    let before = cluster.total_sent();
+    cluster.inject(p(2), p(1), Message::Request { number: 1 });
+    assert_eq!(cluster.total_sent(), before, "P1 keeps the token");
+    cluster.inject(p(2), p(1), Message::Request { number: 2 });
+    assert_eq!(cluster.total_sent(), before + 1, "P1 sends it for a new request");
 }
 
 #[test]
-fn a_request_reaches_the_token_wherever_it_goes() {
+fn request_reaches_a_moving_token() {
     for seed in 0..3000 {
         let plan = Plan::of(Order::Reordered, &[3, 3, 3]).seeded(seed);
         run::<SuzukiKasami>((), &plan).unwrap();
@@ -87,72 +89,71 @@ fn a_request_reaches_the_token_wherever_it_goes() {
 }
 
 #[test]
-fn a_duplicated_token_lets_two_in() {
-    let mut stage = stage(2);
-    stage.command(p(2), Command::Enter);
-    stage.pass((p(2), p(1)), 0);
-    stage.duplicate((p(1), p(2)));
-    stage.pass((p(1), p(2)), 0);
-    stage.command(p(2), Command::Exit);
-    stage.command(p(1), Command::Enter);
-    stage.pass((p(1), p(2)), 1);
-    stage.pass((p(2), p(1)), 0);
-    stage.command(p(2), Command::Enter);
-    assert_eq!(entered(&mut stage), [2, 1], "P1 is inside, and P2 waits");
-    stage.pass((p(1), p(2)), 0);
-    assert_eq!(entered(&mut stage), [2], "for a token that has already been");
+fn duplicate_token_breaks_exclusion() {
+    let mut cluster = cluster(2);
+    cluster.command(p(2), Command::Enter);
+    cluster.pass((p(2), p(1)), 0);
+    cluster.duplicate((p(1), p(2)));
+    cluster.pass((p(1), p(2)), 0);
+    cluster.command(p(2), Command::Exit);
+    cluster.command(p(1), Command::Enter);
+    cluster.pass((p(1), p(2)), 1);
+    cluster.pass((p(2), p(1)), 0);
+    cluster.command(p(2), Command::Enter);
+    assert_eq!(entered(&mut cluster), [2, 1], "P1 is inside, and P2 waits");
+    cluster.pass((p(1), p(2)), 0);
+    assert_eq!(entered(&mut cluster), [2], "with an outdated token");
     let plan = Plan::of(Order::Fifo, &[2, 2, 2]).duplicating(1);
     assert!(is_caught::<SuzukiKasami>(&(), &plan, "exclusion"));
 }
 
 #[test]
-fn a_token_that_nobody_waits_for_is_ignored() {
-    let mut stage = stage(2);
-    stage.command(p(2), Command::Enter);
-    stage.pass((p(2), p(1)), 0);
-    stage.duplicate((p(1), p(2)));
-    stage.pass((p(1), p(2)), 0);
-    stage.command(p(2), Command::Exit);
-    stage.pass((p(1), p(2)), 0);
-    assert_eq!(enter_and_exit(&mut stage, 1), 2);
-    assert_eq!(enter_and_exit(&mut stage, 2), 2, "P2 has no token of its own");
+fn unexpected_token_is_ignored() {
+    let mut cluster = cluster(2);
+    cluster.command(p(2), Command::Enter);
+    cluster.pass((p(2), p(1)), 0);
+    cluster.duplicate((p(1), p(2)));
+    cluster.pass((p(1), p(2)), 0);
+    cluster.command(p(2), Command::Exit);
+    cluster.pass((p(1), p(2)), 0);
+    assert_eq!(enter_and_exit(&mut cluster, 1), 2);
+    assert_eq!(enter_and_exit(&mut cluster, 2), 2, "P2 has no token of its own");
 }
 
-/// P3 hears of P2's request, asks, and is heard of by P1 before P2 is.
-#[claims("7-SK1")]
+/// P3 receives P2's request, requests itself, and its request reaches P1 before P2's.
 #[test]
-fn a_request_that_happened_later_may_enter_first() {
-    let mut stage = stage(3);
-    stage.command(p(2), Command::Enter);
-    stage.pass((p(2), p(3)), 0);
-    stage.command(p(3), Command::Enter);
-    stage.pass((p(3), p(1)), 0);
-    stage.pass((p(1), p(3)), 0);
-    assert_eq!(entered(&mut stage), [3]);
+fn later_request_may_enter_first() {
+    let mut cluster = cluster(3);
+    cluster.command(p(2), Command::Enter);
+    cluster.pass((p(2), p(3)), 0);
+    cluster.command(p(3), Command::Enter);
+    cluster.pass((p(3), p(1)), 0);
+    cluster.pass((p(1), p(3)), 0);
+    assert_eq!(entered(&mut cluster), [3]);
     assert!(!SuzukiKasami::card(&(), 3).promises.contains(&Property::Order));
 }
 
 #[test]
-fn the_holder_enters_as_often_as_it_likes_until_it_hears_of_a_request() {
-    let mut stage = stage(2);
-    stage.command(p(2), Command::Enter);
+fn holder_reenters_until_a_request_arrives() {
+    let mut cluster = cluster(2);
+    cluster.command(p(2), Command::Enter);
     for _ in 0..20 {
-        stage.command(p(1), Command::Enter);
-        stage.command(p(1), Command::Exit);
+        cluster.command(p(1), Command::Enter);
+        cluster.command(p(1), Command::Exit);
     }
-    assert_eq!(entered(&mut stage), [1; 20]);
-    stage.drain(&mut Dice(0));
-    assert_eq!(entered(&mut stage), [2]);
+    assert_eq!(entered(&mut cluster), [1; 20]);
+    cluster.drain(&mut SplitMix64(0));
+    assert_eq!(entered(&mut cluster), [2]);
 }
 
 #[test]
-fn a_holder_that_crashes_takes_the_token_with_it() {
-    let mut stage = stage(3);
-    stage.crash(p(1));
-    stage.recover(p(1));
+fn crashed_holder_loses_the_token() {
+    let mut cluster = cluster(3);
+    cluster.crash(p(1));
+    cluster.recover(p(1));
     for at in 1..=3 {
-        stage.command(p(at), Command::Enter);
+        cluster.command(p(at), Command::Enter);
     }
-    stage.drain(&mut Dice(0));
-    assert_eq!(entered(&mut stage), NOBODY);
+    cluster.drain(&mut SplitMix64(0));
+    assert_eq!(entered(&mut cluster), NONE);
 }

@@ -1,75 +1,71 @@
-//! Whoever has the token may enter, and passes it on.
+//! The holder of the token may enter, and passes it on.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::TokenRing;
 use tenure_algorithms::mutex::token_ring::{Config, Switch, Timer};
-use tenure_claims::claims;
 use tenure_core::Order;
 use tenure_core::service::mutex::Command;
 
 use crate::support::mutex::{Plan, entered, run};
 use crate::support::p;
-use tenure_trace::Stage;
+use tenure_trace::TestCluster;
 
-fn stage(size: u32) -> Stage<TokenRing> {
-    Stage::alike(size, Order::Reordered, Config::default())
+fn cluster(size: u32) -> TestCluster<TokenRing> {
+    TestCluster::uniform(size, Order::Reordered, Config::default())
 }
 
 #[test]
-fn the_token_starts_at_the_first_process_which_enters_without_a_message() {
-    let mut stage = stage(3);
-    stage.command(p(1), Command::Enter);
-    assert_eq!(entered(&mut stage), [1]);
-    assert_eq!((stage.total_sent(), stage.armed_timers()), (0, vec![]));
+fn first_process_enters_without_messages() {
+    let mut cluster = cluster(3);
+    cluster.command(p(1), Command::Enter);
+    assert_eq!(entered(&mut cluster), [1]);
+    assert_eq!((cluster.total_sent(), cluster.armed_timers()), (0, vec![]));
 }
 
-#[claims("A-RING", "I-33")]
 #[test]
-fn whoever_leaves_passes_the_token_on_even_if_it_wants_again() {
-    let mut stage = stage(3);
-    stage.command(p(1), Command::Enter);
-    stage.command(p(1), Command::Exit);
-    stage.command(p(1), Command::Enter);
-    assert_eq!(entered(&mut stage), [1]);
-    stage.pass((p(1), p(2)), 0);
-    stage.fire(p(2), Timer::Pass);
-    stage.pass((p(2), p(3)), 0);
-    stage.fire(p(3), Timer::Pass);
-    stage.pass((p(3), p(1)), 0);
-    assert_eq!(entered(&mut stage), [1], "after a full lap");
+fn exit_passes_the_token_on() {
+    let mut cluster = cluster(3);
+    cluster.command(p(1), Command::Enter);
+    cluster.command(p(1), Command::Exit);
+    cluster.command(p(1), Command::Enter);
+    assert_eq!(entered(&mut cluster), [1]);
+    cluster.pass((p(1), p(2)), 0);
+    cluster.fire(p(2), Timer::Pass);
+    cluster.pass((p(2), p(3)), 0);
+    cluster.fire(p(3), Timer::Pass);
+    cluster.pass((p(3), p(1)), 0);
+    assert_eq!(entered(&mut cluster), [1], "after a full lap");
 }
 
-#[claims("I-34")]
 #[test]
-fn an_idle_ring_never_rests() {
-    let mut stage = stage(3);
+fn idle_ring_keeps_passing_the_token() {
+    let mut cluster = cluster(3);
     for hop in 1..=100 {
-        let (at, timer) = stage.armed_timers()[0];
-        stage.fire(at, timer);
-        let link = stage.busy_links()[0];
-        stage.pass(link, 0);
-        assert_eq!(stage.total_sent(), hop);
+        let (at, timer) = cluster.armed_timers()[0];
+        cluster.fire(at, timer);
+        let link = cluster.links_in_use()[0];
+        cluster.pass(link, 0);
+        assert_eq!(cluster.total_sent(), hop);
     }
-    stage.command(p(2), Command::Enter);
-    assert_eq!(entered(&mut stage), [2], "the token had come to P2");
-    assert_eq!(stage.armed_timers(), [], "while somebody is inside, nothing moves");
+    cluster.command(p(2), Command::Enter);
+    assert_eq!(entered(&mut cluster), [2], "the token was at P2");
+    assert_eq!(cluster.armed_timers(), [], "the token stays while P2 is inside");
 }
 
-#[claims("A-RING", "I-35")]
 #[test]
-fn when_everybody_wants_to_enter_an_entry_costs_one_message() {
-    let mut stage = stage(4);
-    (1..=4).for_each(|at| stage.command(p(at), Command::Enter));
+fn entry_costs_one_message_under_load() {
+    let mut cluster = cluster(4);
+    (1..=4).for_each(|at| cluster.command(p(at), Command::Enter));
     for at in 1..=4 {
-        assert_eq!(entered(&mut stage), [at]);
-        stage.command(p(at), Command::Exit);
-        stage.pass((p(at), p(at % 4 + 1)), 0);
+        assert_eq!(entered(&mut cluster), [at]);
+        cluster.command(p(at), Command::Exit);
+        cluster.pass((p(at), p(at % 4 + 1)), 0);
     }
-    assert_eq!(stage.total_sent(), 4);
+    assert_eq!(cluster.total_sent(), 4);
 }
 
 #[test]
-fn nobody_enters_twice_while_another_waits() {
+fn no_process_enters_twice_past_a_waiter() {
     for size in 1..=5_u32 {
         for seed in 0..300 {
             let entries = vec![4; size as usize];
@@ -82,31 +78,30 @@ fn nobody_enters_twice_while_another_waits() {
 }
 
 #[test]
-fn who_keeps_the_token_overtakes_a_neighbour_again_and_again() {
+fn kept_token_overtakes_a_neighbour() {
     let variants = Variants::none().with(Switch::KeepsToken);
     let worst = (0..50).map(|seed| {
         let plan =
             Plan { order: Order::Reordered, entries: vec![4; 2], duplicates: 0, losses: 0, seed };
         let config = Config { variants, ..Config::default() };
-        run::<TokenRing>(config, &plan).expect("everybody is served, and alone inside").bypass
+        run::<TokenRing>(config, &plan).expect("all are served exclusively").bypass
     });
     assert!(worst.max() > Some(1));
 }
 
 #[test]
-fn who_is_alone_enters_again_and_again_without_a_message() {
-    let mut stage = stage(1);
+fn single_process_enters_without_messages() {
+    let mut cluster = cluster(1);
     for _ in 0..3 {
-        stage.command(p(1), Command::Enter);
-        assert_eq!(entered(&mut stage), [1]);
-        stage.command(p(1), Command::Exit);
+        cluster.command(p(1), Command::Enter);
+        assert_eq!(entered(&mut cluster), [1]);
+        cluster.command(p(1), Command::Exit);
     }
-    assert_eq!((stage.total_sent(), stage.armed_timers()), (0, vec![]));
+    assert_eq!((cluster.total_sent(), cluster.armed_timers()), (0, vec![]));
 }
 
-#[claims("7-T2")]
 #[test]
-fn a_duplicated_token_lets_two_in() {
+fn duplicate_token_breaks_exclusion() {
     let caught = (0..300).find_map(|seed| {
         let plan =
             Plan { order: Order::Reordered, entries: vec![2; 2], duplicates: 1, losses: 0, seed };
@@ -116,32 +111,31 @@ fn a_duplicated_token_lets_two_in() {
 }
 
 #[test]
-fn two_tokens_that_meet_become_one() {
-    let mut stage = stage(2);
-    stage.fire(p(1), Timer::Pass);
-    stage.duplicate((p(1), p(2)));
-    stage.pass((p(1), p(2)), 0);
-    stage.pass((p(1), p(2)), 0);
-    stage.fire(p(2), Timer::Pass);
-    assert_eq!((stage.queue((p(2), p(1))).len(), stage.armed_timers()), (1, vec![]));
+fn meeting_tokens_merge() {
+    let mut cluster = cluster(2);
+    cluster.fire(p(1), Timer::Pass);
+    cluster.duplicate((p(1), p(2)));
+    cluster.pass((p(1), p(2)), 0);
+    cluster.pass((p(1), p(2)), 0);
+    cluster.fire(p(2), Timer::Pass);
+    assert_eq!((cluster.queue((p(2), p(1))).len(), cluster.armed_timers()), (1, vec![]));
 }
 
 #[test]
-fn a_lost_token_is_not_made_anew_by_a_process_that_recovers() {
-    let mut stage = stage(2);
-    stage.crash(p(1));
-    stage.recover(p(1));
-    stage.command(p(1), Command::Enter);
-    assert_eq!((entered(&mut stage), stage.armed_timers()), (vec![], vec![]));
+fn restarted_process_makes_no_token() {
+    let mut cluster = cluster(2);
+    cluster.crash(p(1));
+    cluster.recover(p(1));
+    cluster.command(p(1), Command::Enter);
+    assert_eq!((entered(&mut cluster), cluster.armed_timers()), (vec![], vec![]));
 }
 
-/// What the application says is not carried by the token.
-#[claims("7-T1")]
+/// The token does not carry communication between applications.
 #[test]
-fn entries_follow_the_ring_and_not_what_happened_before() {
-    let mut stage = stage(3);
-    stage.command(p(2), Command::Enter);
-    // Here P2 tells P1 that it waits; then P1, which has the token, wants to enter.
-    stage.command(p(1), Command::Enter);
-    assert_eq!(entered(&mut stage), [1]);
+fn entries_follow_the_ring_not_causality() {
+    let mut cluster = cluster(3);
+    cluster.command(p(2), Command::Enter);
+    // P2 informs P1 that it waits; then P1, which has the token, wants to enter.
+    cluster.command(p(1), Command::Enter);
+    assert_eq!(entered(&mut cluster), [1]);
 }

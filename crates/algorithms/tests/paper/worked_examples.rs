@@ -1,8 +1,6 @@
-//! The golden stories of the worked examples, counted: what is sent, who enters, who leads.
+//! The golden stories of the worked examples: counts of messages, entries and leaders.
 
-use tenure_claims::claims;
-
-/// A story as it is written, below its blocks of actions.
+/// Text of a story, after its blocks of actions.
 struct Story(String);
 
 impl Story {
@@ -11,52 +9,52 @@ impl Story {
         Story(std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}")))
     }
 
-    /// From the block that has this line on.
+    /// Returns the story from the block that contains this line.
     fn from(&self, line: &str) -> Story {
-        let at = self.0.find(line).unwrap_or_else(|| panic!("there is no {line}"));
+        let at = self.0.find(line).unwrap_or_else(|| panic!("no line {line}"));
         Story(self.0[at..].to_owned())
     }
 
-    /// Its blocks, one by one.
+    /// Returns its blocks, one by one.
     fn blocks(&self) -> impl Iterator<Item = Story> {
         self.0.split("\n\n").map(|block| Story(block.to_owned()))
     }
 
-    /// What each process sends: who, to whom, and which kind of message.
+    /// Returns the messages: sender, receiver and kind.
     fn sends(&self) -> Vec<(&str, &str, &str)> {
-        let mut who = "";
+        let mut process = "";
         let mut sends = Vec::new();
         for line in self.0.lines() {
             match line.strip_prefix("  sends ").and_then(|sent| sent.split_once(' ')) {
-                Some((to, message)) => sends.push((who, to, first(message))),
-                None if !line.starts_with(' ') => who = first(line).trim_end_matches("'s"),
+                Some((to, message)) => sends.push((process, to, first(message))),
+                None if !line.starts_with(' ') => process = first(line).trim_end_matches("'s"),
                 None => {}
             }
         }
         sends
     }
 
-    /// How many messages of these kinds are sent.
+    /// Returns the numbers of messages of these kinds.
     fn counts<const N: usize>(&self, kinds: [&str; N]) -> [usize; N] {
         let sends = self.sends();
         let all = sends.len();
         let counts = kinds.map(|kind| sends.iter().filter(|sent| sent.2 == kind).count());
-        assert_eq!(counts.iter().sum::<usize>(), all, "there are other kinds");
+        assert_eq!(counts.iter().sum::<usize>(), all, "unexpected message kinds");
         counts
     }
 
-    /// To whom an event of this name happens, in order.
-    fn told(&self, event: &str) -> Vec<&str> {
-        let mut who = "";
-        let mut told = Vec::new();
+    /// Returns the processes at which an event of this name happens, in order.
+    fn processes_with(&self, event: &str) -> Vec<&str> {
+        let mut process = "";
+        let mut processes_with = Vec::new();
         for line in self.0.lines() {
-            match line.strip_prefix("  is told ") {
-                Some(it) if it.starts_with(event) => told.push(who),
-                None if !line.starts_with(' ') => who = first(line).trim_end_matches("'s"),
+            match line.strip_prefix("  emits ") {
+                Some(it) if it.starts_with(event) => processes_with.push(process),
+                None if !line.starts_with(' ') => process = first(line).trim_end_matches("'s"),
                 _ => {}
             }
         }
-        told
+        processes_with
     }
 }
 
@@ -64,37 +62,40 @@ fn first(line: &str) -> &str {
     line.split([' ', ';']).next().unwrap_or_default()
 }
 
-#[claims("W-05", "W-06")]
 #[test]
-fn a_coordinator_and_its_queue() {
+fn coordinator_and_queue() {
     let kinds = ["Request", "Grant", "Release"];
     let empty = Story::of("central/uncontended");
-    assert_eq!((empty.counts(kinds), empty.told("Entered")), ([1, 1, 1], vec!["P2"]));
+    assert_eq!((empty.counts(kinds), empty.processes_with("Entered")), ([1, 1, 1], vec!["P2"]));
     let queue = Story::of("central/queue");
-    assert_eq!((queue.counts(kinds), queue.told("Entered")), ([3, 3, 3], vec!["P2", "P6", "P1"]));
-    let desk = queue.from("P5 is ").0;
-    let queued = desk.split("queue: ").nth(1).expect("a queue").split(']').next();
+    assert_eq!(
+        (queue.counts(kinds), queue.processes_with("Entered")),
+        ([3, 3, 3], vec!["P2", "P6", "P1"])
+    );
+    let coordinator = queue.from("P5 is ").0;
+    let queued = coordinator.split("queue: ").nth(1).expect("a queue").split(']').next();
     assert_eq!(queued.map(|it| it.matches("process: P1").count()), Some(1), "{queued:?}");
     assert_eq!(queued.map(|it| it.matches("process: ").count()), Some(1), "{queued:?}");
 }
 
-#[claims("W-07", "W-08")]
 #[test]
-fn replies_from_all_of_two_others() {
+fn lamport_and_ricart_agrawala_replies() {
     let lamport = Story::of("lamport/first_entry");
     assert_eq!(lamport.counts(["Request", "Reply", "Release"]), [2, 2, 2]);
-    assert_eq!(lamport.blocks().nth(2).expect("P2 replies").told("Entered"), [""; 0]);
-    assert_eq!(lamport.from("deliver p3→p1").told("Entered"), ["P1"]);
-    let ricart = Story::of("ricart_agrawala/everybody_replies");
-    assert_eq!((ricart.counts(["Request", "Reply"]), ricart.told("Entered").len()), ([4, 4], 2));
+    assert_eq!(lamport.blocks().nth(2).expect("P2 replies").processes_with("Entered"), [""; 0]);
+    assert_eq!(lamport.from("deliver p3→p1").processes_with("Entered"), ["P1"]);
+    let ricart = Story::of("ricart_agrawala/all_reply");
+    assert_eq!(
+        (ricart.counts(["Request", "Reply"]), ricart.processes_with("Entered").len()),
+        ([4, 4], 2)
+    );
     assert_eq!(ricart.from("enter p2").counts(["Request", "Reply"]), [2, 2]);
-    assert_eq!(ricart.from("exit p1").counts(["Reply"]), [1], "P1 replied when it had left");
+    assert_eq!(ricart.from("exit p1").counts(["Reply"]), [1], "P1 replied on exit");
 }
 
-/// P4 asks before them, so that P2's clock is ahead of P3's; what it sends is not counted.
-#[claims("W-09")]
+/// P4 requests before them, so that P2's clock is ahead of P3's; its messages are not counted.
 #[test]
-fn two_that_ask_at_once() {
+fn concurrent_requests() {
     let story = Story::of("ricart_agrawala/two_at_once");
     let sends = story.sends();
     let among = |kind| {
@@ -103,14 +104,13 @@ fn two_that_ask_at_once() {
         these.count()
     };
     assert_eq!((among("Request"), among("Reply")), (4, 4));
-    assert_eq!(story.told("Entered"), ["P3", "P4", "P2"]);
+    assert_eq!(story.processes_with("Entered"), ["P3", "P4", "P2"]);
     assert!(story.0.contains("request: (1, P3), awaited: {P1, P2, P4} }, deferred: [(2, P2)] }"));
     assert!(story.0.contains("request: (2, P2), awaited: {P1, P3, P4} }, deferred: [] }"));
 }
 
-#[claims("W-10", "W-11", "W-12", "W-13", "W-15")]
 #[test]
-fn elections_on_a_ring() {
+fn chang_roberts_examples() {
     let kinds = ["Election", "Elected"];
     let single = Story::of("chang_roberts/single");
     assert_eq!(single.counts(kinds), [4 + 5, 5], "3N − 1");
@@ -121,62 +121,63 @@ fn elections_on_a_ring() {
     assert_eq!(decreasing.counts(kinds), [5 * 6 / 2, 5]);
     let highest = Story::of("chang_roberts_28/comes_back");
     assert_eq!(highest.counts(kinds), [2 + 6, 6]);
-    assert_eq!(highest.told("Elected { leader: P3").len(), 6);
+    assert_eq!(highest.processes_with("Elected { leader: P3").len(), 6);
     let two = Story::of("chang_roberts/two");
-    assert_eq!(two.told("Elected { leader: P4").len(), 4);
-    assert_eq!(two.told("Elected").len(), 4);
+    assert_eq!(two.processes_with("Elected { leader: P4").len(), 4);
+    assert_eq!(two.processes_with("Elected").len(), 4);
 }
 
-/// What is sent in each block: the rank that goes on, or none.
-#[claims("W-14")]
+/// The message sent in each block: the forwarded rank, or none.
 #[test]
-fn every_case_of_a_rank_that_arrives() {
+fn every_case_of_an_arriving_rank() {
     let story = Story::of("chang_roberts/cases");
     let case = |line: &str| {
         let block = story.from(line).blocks().next().expect("there is a block");
-        let what = block.0.split("----\n").nth(1).expect("with an outcome").to_owned();
-        let arrived = what.lines().skip_while(|line| !line.contains(" receives "));
+        let outcome = block.0.split("----\n").nth(1).expect("with an outcome").to_owned();
+        let arrived = outcome.lines().skip_while(|line| !line.contains(" receives "));
         arrived.map(str::to_owned).collect::<Vec<_>>()
     };
-    let goes_on = |line: &str, passed: &str, phase: &str| {
+    let assert_forwarded = |line: &str, passed: &str, phase: &str| {
         let lines = case(line);
         assert!(lines[1].starts_with("  sends ") && lines[1].ends_with(passed), "{lines:?}");
         assert!(lines.last().expect("a look").contains(phase), "{lines:?}");
     };
     let participant = "phase: Participant";
-    goes_on("elect p3", "Election { rank: 4 }", participant);
-    goes_on("deliver p4→p1", "Election { rank: 4 }", participant);
-    goes_on("deliver p1→p2", "Election { rank: 4 }", participant);
-    goes_on("\ndeliver p3→p4; look", "Elected { rank: 4, leader: P4 }", "phase: NonParticipant");
+    assert_forwarded("elect p3", "Election { rank: 4 }", participant);
+    assert_forwarded("deliver p4→p1", "Election { rank: 4 }", participant);
+    assert_forwarded("deliver p1→p2", "Election { rank: 4 }", participant);
+    assert_forwarded(
+        "\ndeliver p3→p4; look",
+        "Elected { rank: 4, leader: P4 }",
+        "phase: NonParticipant",
+    );
     let discarded = case("elect p2");
-    assert_eq!(discarded.len(), 2, "nothing is sent: {discarded:?}");
+    assert_eq!(discarded.len(), 2, "no message is sent: {discarded:?}");
     assert!(discarded[1].contains(participant));
     assert_eq!(story.from("stabilize").0.matches("phase: NonParticipant").count(), 4);
 }
 
-#[claims("W-16", "W-17", "W-18")]
 #[test]
 fn phases_of_eight() {
     let story = Story::of("hirschberg_sinclair_eight/phases");
-    let said = |line: &&str, what: &str| line.starts_with("  sends ") && line.contains(what);
-    let lines = |what: &str| story.0.lines().filter(|line| said(line, what)).count();
+    let sends = |line: &&str, word: &str| line.starts_with("  sends ") && line.contains(word);
+    let lines = |word: &str| story.0.lines().filter(|line| sends(line, word)).count();
     let messages = [0, 1, 2, 3].map(|phase| lines(&format!("phase: {phase}")));
     let candidates = [0, 1, 2, 3].map(|phase| lines(&format!("phase: {phase}, hops: 1,")) / 2);
     assert_eq!((messages, candidates), ([24, 24, 24, 16], [8, 4, 2, 1]));
     for phase in 0..4 {
         assert!(messages[phase] <= 4 * (1 << phase) * candidates[phase], "phase {phase}");
         let most = if phase == 0 { 8 } else { 8 / ((1 << (phase - 1)) + 1) };
-        assert_eq!(candidates[phase], most, "phase {phase}: as many as there can be");
+        assert_eq!(candidates[phase], most, "phase {phase}: the maximum");
     }
-    assert_eq!(lines("phase: 3, hops: 8,"), 2, "all the way round");
+    assert_eq!(lines("phase: 3, hops: 8,"), 2, "all the way around");
     let all = story.sends().len();
     assert_eq!((all, lines("Elected")), (24 + 24 + 24 + 16 + 8, 8));
     assert!((all as f64) < 222.76);
-    assert_eq!(story.told("Elected { leader: P1").len(), 8);
+    assert_eq!(story.processes_with("Elected { leader: P1").len(), 8);
 }
 
 /// Step 1 is not counted.
-#[claims("W-19")]
 #[test]
 fn two_crashes_and_two_recoveries() {
     let kinds = ["Election", "Answer", "Coordinator"];
@@ -184,8 +185,9 @@ fn two_crashes_and_two_recoveries() {
     assert_eq!(story.counts(kinds), [9, 4, 9]);
     assert_eq!(story.sends().len(), 22);
     let blocks: Vec<[usize; 3]> = story.blocks().map(|block| block.counts(kinds)).collect();
-    let spoken: Vec<_> = blocks.into_iter().filter(|counts| *counts != [0; 3]).collect();
-    // Step 7 is told in two blocks.
+    let rounds_with_messages: Vec<_> =
+        blocks.into_iter().filter(|counts| *counts != [0; 3]).collect();
+    // Step 7 has two blocks.
     let expected = [[2, 0, 0], [1, 1, 0], [0, 0, 3], [3, 0, 0], [3, 3, 0], [0, 0, 3], [0, 0, 3]];
-    assert_eq!(spoken, expected);
+    assert_eq!(rounds_with_messages, expected);
 }

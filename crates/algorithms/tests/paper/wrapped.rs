@@ -1,4 +1,4 @@
-//! Protocols around others: what of the inner one may be saved later may be with them, too.
+//! Wrapping protocols: deferred saves of the inner protocol may be deferred there as well.
 
 use tenure_algorithms::agreement::{RaftLog, raft_log};
 use tenure_algorithms::channel::{Fifo, fifo};
@@ -6,68 +6,70 @@ use tenure_algorithms::compose::{Detected, detected};
 use tenure_algorithms::detector::{Heartbeat, heartbeat};
 use tenure_core::service::log::{Command, Payload};
 use tenure_core::{
-    Delay, Group, Input, Node, ProcessId, Protocol, Still, TICKS_PER_UNIT, TimerChange,
+    ConstantEnvironment, Delay, Group, Input, Node, ProcessId, Protocol, TICKS_PER_UNIT,
+    TimerChange,
 };
 
-/// A log of one process around which there may be something.
-struct Keeper<P: Protocol> {
+/// A single-process log, possibly wrapped.
+struct LogHarness<P: Protocol> {
     node: Node<P>,
-    say: fn(Command) -> P::Command,
+    wrap: fn(Command) -> P::Command,
 }
 
-impl<P: Protocol> Keeper<P> {
-    /// One that leads.
-    fn leading(config: &P::Config, say: fn(Command) -> P::Command) -> Self {
-        let node = Node::boot(Group::new(ProcessId(0), 1), config, None, Still);
-        let mut keeper = Keeper { node, say };
+impl<P: Protocol> LogHarness<P> {
+    /// Returns a log that leads.
+    fn new_leader(config: &P::Config, wrap: fn(Command) -> P::Command) -> Self {
+        let node = Node::boot(Group::new(ProcessId(0), 1), config, None, ConstantEnvironment);
+        let mut harness = LogHarness { node, wrap };
         let set = |change| match change {
             TimerChange::Set(timer, _) => Some(timer),
             TimerChange::Cancel(_) => None,
         };
-        let timers: Vec<P::Timer> = keeper.node.pending().saved().timers.filter_map(set).collect();
+        let timers: Vec<P::Timer> =
+            harness.node.pending().mark_saved().timers.filter_map(set).collect();
         let election = timers.into_iter().find(|timer| format!("{timer:?}").contains("Election"));
-        drop(keeper.node.step(Input::Timer(election.expect("an election timeout"))).saved());
-        keeper
+        drop(harness.node.step(Input::Timer(election.expect("an election timeout"))).mark_saved());
+        harness
     }
 
-    /// Gives a command, and saves what is to be saved before its effects leave: if anything is.
+    /// Gives a command, and saves what must be saved before its effects are sent. Returns true if
+    /// anything was.
     fn saves(&mut self, command: Command) -> bool {
-        let step = self.node.step(Input::Command((self.say)(command)));
-        let saves = !step.may_leave();
-        drop(step.saved());
+        let step = self.node.step(Input::Command((self.wrap)(command)));
+        let saves = !step.can_release();
+        drop(step.mark_saved());
         saves
     }
 }
 
-/// A snapshot of entries that are saved is not waited for, and is part of what is written beside
-/// the next ones.
-fn owes_no_snapshot<P: Protocol>(config: &P::Config, say: fn(Command) -> P::Command) {
-    let mut keeper = Keeper::<P>::leading(config, say);
+/// Saving a snapshot of saved entries is not urgent, and it is written with the next entries.
+fn check_deferred_snapshot<P: Protocol>(config: &P::Config, wrap: fn(Command) -> P::Command) {
+    let mut harness = LogHarness::<P>::new_leader(config, wrap);
     let append = |ticket| Command::Append { ticket, payload: Payload::from(ticket) };
-    assert!(keeper.saves(append(1)), "an entry is waited for");
-    assert!(!keeper.node.is_long());
+    assert!(harness.saves(append(1)), "an entry must be saved");
+    assert!(!harness.node.needs_rewrite());
     let state = Payload::from(7);
-    assert!(!keeper.saves(Command::Compact { ticket: 2, index: 2, state }));
-    assert!(keeper.node.is_long(), "there is more than need be");
-    assert_eq!(keeper.node.rewrite(), Some(keeper.node.process().stable()));
-    assert!(keeper.saves(append(3)));
-    keeper.node.rewritten();
-    assert_eq!(keeper.node.written(), Some(&keeper.node.process().stable()));
-    assert!(!keeper.node.is_long());
+    assert!(!harness.saves(Command::Compact { ticket: 2, index: 2, state }));
+    assert!(harness.node.needs_rewrite(), "the saved log is longer than necessary");
+    assert_eq!(harness.node.begin_rewrite(), Some(harness.node.process().stable()));
+    assert!(harness.saves(append(3)));
+    harness.node.finish_rewrite();
+    assert_eq!(harness.node.written(), Some(&harness.node.process().stable()));
+    assert!(!harness.node.needs_rewrite());
 }
 
 fn config() -> raft_log::Config {
-    raft_log::Config { trailing: 0, ..raft_log::Config::plain(1, TICKS_PER_UNIT) }
+    raft_log::Config { trailing_entries: 0, ..raft_log::Config::plain(1, TICKS_PER_UNIT) }
 }
 
 #[test]
-fn a_log_beside_a_detector_owes_no_snapshot() {
+fn log_with_detector_defers_snapshots() {
     let detector = heartbeat::Config { period: Delay::units(2), ..heartbeat::Config::default() };
     let config = detected::Config { detector, inner: config() };
-    owes_no_snapshot::<Detected<Heartbeat, RaftLog>>(&config, |command| command);
+    check_deferred_snapshot::<Detected<Heartbeat, RaftLog>>(&config, |command| command);
 }
 
 #[test]
-fn nor_does_one_over_a_channel() {
-    owes_no_snapshot::<Fifo<RaftLog>>(&fifo::Config::around(config()), |command| command);
+fn log_over_fifo_defers_snapshots() {
+    check_deferred_snapshot::<Fifo<RaftLog>>(&fifo::Config::around(config()), |command| command);
 }

@@ -1,21 +1,21 @@
-//! Those who propose and are told what is decided.
+//! Helpers for consensus tests: proposals and decisions.
 
 use tenure_core::Protocol;
 use tenure_core::service::consensus::{Command, Event};
-use tenure_trace::{Seen, Stage};
+use tenure_trace::{ClusterEvent, TestCluster};
 
 use super::p;
 
-/// The user at `at` proposes its own number.
-pub(crate) fn propose<P: Protocol<Command = Command>>(stage: &mut Stage<P>, at: u32) {
-    stage.command(p(at), Command::Propose { value: at.into() });
+/// Proposes the number of process `at` as its value.
+pub(crate) fn propose<P: Protocol<Command = Command>>(cluster: &mut TestCluster<P>, at: u32) {
+    cluster.command(p(at), Command::Propose { value: at.into() });
 }
 
-/// By process: what it decided since the last look.
-pub(crate) fn decided<P: Protocol<Event = Event>>(stage: &mut Stage<P>) -> Vec<(u32, u64)> {
-    let seen = stage.take_seen().into_iter();
+/// Returns the new decisions, by process.
+pub(crate) fn decided<P: Protocol<Event = Event>>(cluster: &mut TestCluster<P>) -> Vec<(u32, u64)> {
+    let seen = cluster.take_events().into_iter();
     let decisions = seen.filter_map(|(at, seen)| match seen {
-        Seen::Event(Event::Decided { value }) => Some((at.number(), value)),
+        ClusterEvent::Event(Event::Decided { value }) => Some((at.number(), value)),
         _ => None,
     });
     let mut decisions: Vec<(u32, u64)> = decisions.collect();

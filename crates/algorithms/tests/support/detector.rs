@@ -1,7 +1,7 @@
-//! One process of a detector, moved by hand.
+//! A single detector process under manual control.
 
-use tenure_algorithms::detector::Beating;
-use tenure_algorithms::detector::beating::{Message, Patience, Timer};
+use tenure_algorithms::detector::HeartbeatDetector;
+use tenure_algorithms::detector::heartbeat_detector::{Message, TimeoutPolicy, Timer};
 use tenure_core::service::detector::Event;
 use tenure_core::{
     Batch, Delay, Environment, Group, Input, LocalTime, ProcessId, Protocol, TimerChange, Verdict,
@@ -9,7 +9,7 @@ use tenure_core::{
 
 use super::p;
 
-/// A clock that is set by hand.
+/// A clock that is set manually.
 #[derive(Debug, Default)]
 pub(crate) struct Clock(pub(crate) LocalTime);
 
@@ -23,54 +23,54 @@ impl Environment for Clock {
     }
 }
 
-/// P1 of three, and what it asked for last.
-pub(crate) struct One<C: Patience> {
-    pub(crate) process: Beating<C>,
-    pub(crate) batch: Batch<Beating<C>, Clock>,
+/// P1 of three processes, and the effects of its last step.
+pub(crate) struct DetectorHarness<C: TimeoutPolicy> {
+    pub(crate) process: HeartbeatDetector<C>,
+    pub(crate) batch: Batch<HeartbeatDetector<C>, Clock>,
 }
 
-impl<C: Patience> One<C> {
+impl<C: TimeoutPolicy> DetectorHarness<C> {
     pub(crate) fn new(config: &C) -> Self {
         let mut batch = Batch::new(Clock::default());
-        let process = Beating::boot(Group::new(p(1), 3), config, None, &mut batch);
-        One { process, batch }
+        let process = HeartbeatDetector::boot(Group::new(p(1), 3), config, None, &mut batch);
+        DetectorHarness { process, batch }
     }
 
-    pub(crate) fn step(&mut self, input: Input<Beating<C>>) {
+    pub(crate) fn step(&mut self, input: Input<HeartbeatDetector<C>>) {
         self.batch.clear();
         self.process.step(input, &mut self.batch);
     }
 
-    /// The clock goes on by so many ticks.
-    pub(crate) fn waits(&mut self, ticks: u64) {
+    /// Advances the clock.
+    pub(crate) fn advance(&mut self, ticks: u64) {
         self.batch.environment.0 = self.batch.environment.0 + ticks;
     }
 
-    pub(crate) fn hears(&mut self, from: ProcessId) {
+    pub(crate) fn heartbeat_from(&mut self, from: ProcessId) {
         self.step(Input::Message { from, message: Message::Heartbeat });
     }
 
-    pub(crate) fn misses(&mut self, peer: ProcessId) {
+    pub(crate) fn time_out(&mut self, peer: ProcessId) {
         self.step(Input::Timer(Timer::Silence(peer)));
     }
 
-    pub(crate) fn says(&self) -> Vec<(ProcessId, Verdict)> {
+    pub(crate) fn verdicts(&self) -> Vec<(ProcessId, Verdict)> {
         self.batch.events.iter().map(|Event { peer, verdict }| (*peer, *verdict)).collect()
     }
 
-    /// Completeness, whatever its patience.
+    /// Checks completeness, regardless of the timeout policy.
     #[track_caller]
-    pub(crate) fn suspects_whoever_falls_silent_once_and_for_ever(&mut self) {
-        self.misses(p(2));
-        assert_eq!(self.says(), [(p(2), Verdict::Suspect)]);
-        self.misses(p(2));
-        assert_eq!(self.says(), []);
+    pub(crate) fn check_completeness(&mut self) {
+        self.time_out(p(2));
+        assert_eq!(self.verdicts(), [(p(2), Verdict::Suspect)]);
+        self.time_out(p(2));
+        assert_eq!(self.verdicts(), []);
         self.step(Input::Timer(Timer::Beat));
-        assert_eq!(self.patience(p(2)), None, "nothing more is expected of P2");
+        assert_eq!(self.timeout_of(p(2)), None, "the timer of P2 is not set again");
     }
 
-    /// For how long it now waits for a sign of life of a peer.
-    pub(crate) fn patience(&self, of: ProcessId) -> Option<Delay> {
+    /// Returns the current timeout for the next heartbeat of a peer.
+    pub(crate) fn timeout_of(&self, of: ProcessId) -> Option<Delay> {
         self.batch.timers.iter().find_map(|change| match change {
             TimerChange::Set(Timer::Silence(peer), after) if *peer == of => Some(*after),
             _ => None,

@@ -1,4 +1,4 @@
-//! What tests of algorithms have in common: names for processes, and those who use a stage.
+//! Helpers shared by the tests of algorithms.
 #![allow(dead_code, reason = "each test crate uses a part of it")]
 
 pub(crate) mod consensus;
@@ -10,12 +10,12 @@ use std::collections::BTreeSet;
 
 use tenure_core::ProcessId;
 
-/// The process that people call by this number.
+/// Returns the process with this number, counted from 1.
 pub(crate) fn p(number: u32) -> ProcessId {
     ProcessId(number - 1)
 }
 
-/// All orders of `1..=n`, by Heap's method.
+/// Calls `visit` for all permutations of `1..=n`, by Heap's method.
 pub(crate) fn permutations(n: u32, mut visit: impl FnMut(&[u32])) {
     fn arrange(items: &mut [u32], last: usize, visit: &mut impl FnMut(&[u32])) {
         if last == 0 {
@@ -33,7 +33,7 @@ pub(crate) fn permutations(n: u32, mut visit: impl FnMut(&[u32])) {
 }
 
 #[test]
-fn every_permutation_is_visited_once() {
+fn visits_every_permutation_once() {
     let mut seen = BTreeSet::new();
     permutations(5, |ring| assert!(seen.insert(ring.to_vec())));
     assert_eq!(seen.len(), 120);

@@ -1,20 +1,19 @@
-//! The search: breadth-first, level by level, on all cores, with one result for any number of
-//! threads.
+//! Breadth-first search on all cores. The result does not depend on the number of threads.
 
-mod steered;
+mod forced_steps;
 mod steps;
 pub(crate) mod successors;
 pub(crate) mod visited;
 
+mod annotations;
+mod expansion;
 mod faults;
 mod frontier;
-mod harvest;
-mod levels;
-mod notes;
 mod origins;
 mod packed;
 mod parallel;
+mod search;
 mod sessions;
 
-pub(crate) use harvest::Panicked;
-pub(crate) use levels::{Ended, Explored, Search};
+pub(crate) use expansion::HandlerPanic;
+pub(crate) use search::{Explored, Search, SearchEnd};

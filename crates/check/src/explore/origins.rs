@@ -1,13 +1,13 @@
-//! How each world of a shard was found.
+//! Origins of the worlds of a shard.
 
 use super::packed::Packed;
 use crate::explore::visited::{Origin, StateId};
-use crate::world::action::{Action, KINDS};
+use crate::world::action::{ACTION_KINDS, Action};
 
-/// Origins that are packed together.
-const TOGETHER: usize = 1 << 10;
-/// The numbers that an origin consists of: worlds that were found one after another have parents
-/// that were, so that each of them differs in a few bits only.
+/// Number of origins packed together.
+const PACK_SIZE: usize = 1 << 10;
+/// Number of integers per origin. Worlds found one after another have neighbouring parents, so each
+/// integer differs in few bits.
 const PARTS: usize = 6;
 
 /// Origins in the order in which their worlds were found.
@@ -15,33 +15,33 @@ const PARTS: usize = 6;
 pub(super) struct Origins {
     packed: Vec<Packed>,
     packed_bytes: usize,
-    /// The last ones, fewer than are packed together.
+    /// Origins at the end, not packed yet.
     last: Vec<Origin>,
 }
 
 impl Origins {
     pub(super) fn len(&self) -> usize {
-        self.packed.len() * TOGETHER + self.last.len()
+        self.packed.len() * PACK_SIZE + self.last.len()
     }
 
-    pub(super) fn at(&self, place: usize) -> Origin {
-        match self.packed.get(place / TOGETHER) {
-            Some(packed) => joined(packed.row(place % TOGETHER)),
-            None => self.last[place % TOGETHER],
+    pub(super) fn at(&self, index: usize) -> Origin {
+        match self.packed.get(index / PACK_SIZE) {
+            Some(packed) => join(packed.row(index % PACK_SIZE)),
+            None => self.last[index % PACK_SIZE],
         }
     }
 
     #[inline]
     pub(super) fn push(&mut self, origin: Origin) {
         self.last.push(origin);
-        if self.last.len() == TOGETHER {
+        if self.last.len() == PACK_SIZE {
             self.pack();
         }
     }
 
     #[cold]
     fn pack(&mut self) {
-        let parts: Vec<u32> = self.last.drain(..).flat_map(parted).collect();
+        let parts: Vec<u32> = self.last.drain(..).flat_map(split).collect();
         let packed = Packed::of(&parts, PARTS);
         self.packed_bytes += packed.bytes();
         self.packed.push(packed);
@@ -54,15 +54,15 @@ impl Origins {
     }
 }
 
-fn parted(Origin { parent, action }: Origin) -> [u32; PARTS] {
-    let [place, item, outcome] = [action.place(), action.item(), action.outcome()];
-    let parts = [parent.place(), parent.shard(), action.kind() as usize, place, item, outcome];
+fn split(Origin { parent, action }: Origin) -> [u32; PARTS] {
+    let [index, item, outcome] = [action.slot(), action.item(), action.outcome()];
+    let parts = [parent.index(), parent.shard(), action.kind() as usize, index, item, outcome];
     parts.map(|part| part as u32)
 }
 
-fn joined(parts: [u32; PARTS]) -> Origin {
-    let [parent, shard, kind, place, item, outcome] = parts.map(|part| part as usize);
-    let action = Action::new(KINDS[kind], place, item, outcome);
+fn join(parts: [u32; PARTS]) -> Origin {
+    let [parent, shard, kind, index, item, outcome] = parts.map(|part| part as usize);
+    let action = Action::new(ACTION_KINDS[kind], index, item, outcome);
     Origin { parent: StateId::new(shard, parent), action }
 }
 
@@ -72,20 +72,20 @@ mod tests {
     use crate::explore::visited::SHARDS;
 
     #[test]
-    fn every_origin_comes_back() {
+    fn returns_every_origin() {
         let origin = |number: usize| match number {
-            0 => Origin { parent: StateId::OUTSIDE, action: Action(0) },
+            0 => Origin { parent: StateId::OUT_OF_BOUNDS, action: Action(0) },
             _ => Origin {
                 parent: StateId::new(number * 7 % SHARDS, number / 3),
                 action: Action::new(
-                    KINDS[number % KINDS.len()],
+                    ACTION_KINDS[number % ACTION_KINDS.len()],
                     number % (1 << 11),
                     number % (1 << 8),
                     number % (1 << 9),
                 ),
             },
         };
-        let (mut origins, many) = (Origins::default(), 3 * TOGETHER + 5);
+        let (mut origins, many) = (Origins::default(), 3 * PACK_SIZE + 5);
         (0..many).for_each(|number| origins.push(origin(number)));
         assert_eq!(origins.len(), many);
         for number in 0..many {
@@ -94,13 +94,13 @@ mod tests {
     }
 
     #[test]
-    fn origins_that_are_alike_take_half_the_room() {
+    fn similar_origins_take_half_the_space() {
         let mut origins = Origins::default();
-        for number in 0..100 * TOGETHER {
+        for number in 0..100 * PACK_SIZE {
             let parent = StateId::new(number % SHARDS, (1 << 25) + number * 31 % 4_096);
-            let action = Action::new(KINDS[number % 2], number % 20, number % 4, 0);
+            let action = Action::new(ACTION_KINDS[number % 2], number % 20, number % 4, 0);
             origins.push(Origin { parent, action });
         }
-        assert!(origins.bytes() < 100 * TOGETHER * size_of::<Origin>() / 2);
+        assert!(origins.bytes() < 100 * PACK_SIZE * size_of::<Origin>() / 2);
     }
 }

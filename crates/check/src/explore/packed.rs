@@ -1,25 +1,25 @@
-//! Rows of numbers, made narrow.
+//! Bit-packed rows of integers.
 
-/// One slot of all rows: how far above the least each of them is.
+/// A slot whose values differ between rows, stored as the distance from its least value.
 #[derive(Clone, Copy, Debug)]
 struct Column {
     slot: u16,
-    /// Where it begins in a row, in bits.
-    begin: u32,
-    /// How many bits it has.
-    wide: u8,
+    /// Offset in a row, in bits.
+    offset: u32,
+    /// Width in bits.
+    width: u8,
 }
 
-/// Rows of bits: of each slot as many as its values differ in.
+/// Rows of integers, each slot packed into the bits in which its values differ.
 #[derive(Debug)]
 pub(super) struct Packed {
-    /// The least value of each slot.
+    /// Least value of each slot.
     least: Box<[u32]>,
-    /// The slots that are not the same in all rows.
+    /// Slots whose values differ between rows.
     columns: Box<[Column]>,
-    /// The bits of a row.
+    /// Width of a row in bits.
     width: usize,
-    /// The rows, and a word behind them: they are read by words.
+    /// Packed rows, and one word of padding because they are read by words.
     rows: Box<[u8]>,
 }
 
@@ -28,7 +28,7 @@ const WORD: usize = size_of::<u64>();
 impl Packed {
     /// Packs rows of `stride` slots.
     pub(super) fn of(values: &[u32], stride: usize) -> Self {
-        let (least, columns, width) = narrowest(values, stride);
+        let (least, columns, width) = column_layout(values, stride);
         let count = values.len() / stride;
         let mut rows = vec![0; (count * width).div_ceil(8) + WORD];
         let (mut at, mut bits, mut filled) = (0, 0, 0);
@@ -36,7 +36,7 @@ impl Packed {
             for column in &columns {
                 let slot = column.slot as usize;
                 bits |= u64::from(row[slot] - least[slot]) << filled;
-                filled += u32::from(column.wide);
+                filled += u32::from(column.width);
                 if filled >= u32::BITS {
                     rows[at..][..WORD].copy_from_slice(&bits.to_le_bytes());
                     at += WORD / 2;
@@ -49,30 +49,31 @@ impl Packed {
         Packed { least: least.into(), columns: columns.into(), width, rows: rows.into() }
     }
 
-    /// Adds `count` of the rows, from `begin` on, to a list.
+    /// Appends `count` rows, from row `begin` on, to a list.
     pub(super) fn unpack(&self, begin: usize, count: usize, into: &mut Vec<u32>) {
-        for place in begin..begin + count {
+        for index in begin..begin + count {
             let first = into.len();
             into.extend_from_slice(&self.least);
-            self.raise(place, &mut into[first..]);
+            self.add_distances(index, &mut into[first..]);
         }
     }
 
-    /// One of the rows.
-    pub(super) fn row<const STRIDE: usize>(&self, place: usize) -> [u32; STRIDE] {
+    /// Returns one row.
+    pub(super) fn row<const STRIDE: usize>(&self, index: usize) -> [u32; STRIDE] {
         let mut row = [0; STRIDE];
         row.copy_from_slice(&self.least);
-        self.raise(place, &mut row);
+        self.add_distances(index, &mut row);
         row
     }
 
-    /// Makes a row of the least values of all.
-    fn raise(&self, place: usize, row: &mut [u32]) {
+    /// Adds the packed distances of a row to the least values.
+    fn add_distances(&self, index: usize, row: &mut [u32]) {
         for column in &self.columns {
-            let bit = place * self.width + column.begin as usize;
-            let word = self.rows[bit / 8..][..WORD].try_into().expect("it is a word");
+            let bit = index * self.width + column.offset as usize;
+            let word =
+                self.rows[bit / 8..][..WORD].try_into().expect("rows end with a word of padding");
             let above = (u64::from_le_bytes(word) >> (bit % 8)) as u32;
-            row[column.slot as usize] += above & u32::MAX >> (u32::BITS - u32::from(column.wide));
+            row[column.slot as usize] += above & u32::MAX >> (u32::BITS - u32::from(column.width));
         }
     }
 
@@ -82,8 +83,9 @@ impl Packed {
     }
 }
 
-/// The least value of each slot, the columns of those that differ, and the bits of a row.
-fn narrowest(values: &[u32], stride: usize) -> (Vec<u32>, Vec<Column>, usize) {
+/// Returns the least value of each slot, the columns of slots that differ, and the width of a row
+/// in bits.
+fn column_layout(values: &[u32], stride: usize) -> (Vec<u32>, Vec<Column>, usize) {
     let (mut least, mut most) = (vec![u32::MAX; stride], vec![0; stride]);
     for row in values.chunks_exact(stride) {
         for ((least, most), value) in least.iter_mut().zip(&mut most).zip(row) {
@@ -93,10 +95,10 @@ fn narrowest(values: &[u32], stride: usize) -> (Vec<u32>, Vec<Column>, usize) {
     }
     let (mut columns, mut bits) = (Vec::new(), 0);
     for (slot, (least, most)) in least.iter().zip(&most).enumerate() {
-        let wide = u32::BITS - (most - least).leading_zeros();
-        if wide > 0 {
-            columns.push(Column { slot: slot as u16, begin: bits, wide: wide as u8 });
-            bits += wide;
+        let width = u32::BITS - (most - least).leading_zeros();
+        if width > 0 {
+            columns.push(Column { slot: slot as u16, offset: bits, width: width as u8 });
+            bits += width;
         }
     }
     (least, columns, bits as usize)
@@ -107,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_comes_back_as_it_was() {
+    fn unpacks_every_row() {
         let all = [
             [0, u32::MAX, 7, 1 << 31],
             [u32::MAX, 0, 7, 1 << 31],
@@ -118,11 +120,11 @@ mod tests {
         let mut back = Vec::new();
         packed.unpack(0, 4, &mut back);
         assert_eq!(back, all.concat());
-        assert_eq!([0, 1, 2, 3].map(|place| packed.row(place)), all);
+        assert_eq!([0, 1, 2, 3].map(|index| packed.row(index)), all);
     }
 
     #[test]
-    fn a_part_comes_back_as_well() {
+    fn unpacks_part_of_rows() {
         let packed = Packed::of(&[9, 1, 0, 8, 2, 0, 7, 3, 1], 3);
         let mut back = Vec::new();
         packed.unpack(2, 1, &mut back);
@@ -131,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_the_same_in_all_rows_takes_no_room() {
+    fn constant_slots_take_no_space() {
         let mut all = vec![[u32::MAX, 5, 0, 1]; 100];
         assert_eq!(Packed::of(&all.concat(), 4).rows.len(), WORD);
         all[50] = [u32::MAX - 7, 5, 0, 2];

@@ -1,10 +1,10 @@
-//! Jobs for threads, with results in the order of the jobs.
+//! Parallel jobs with results in the order of the jobs.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Does `count` jobs with the given workers and returns the results in order. Which worker does
-/// which job is left to chance, so a result must not depend on it.
-pub(super) fn each<W: Send, R: Send>(
+/// Runs `count` jobs on the given workers and returns the results in order. The assignment of jobs
+/// to workers is arbitrary, so a result must not depend on it.
+pub(super) fn run_jobs<W: Send, R: Send>(
     workers: &mut [W],
     count: usize,
     job: impl Fn(&mut W, usize) -> R + Sync,
@@ -42,12 +42,12 @@ pub(super) fn each<W: Send, R: Send>(
 
 #[cfg(test)]
 mod tests {
-    use super::each;
+    use super::run_jobs;
 
     #[test]
-    fn results_come_in_the_order_of_the_jobs() {
+    fn returns_results_in_order_of_jobs() {
         let mut workers = [0u32; 3];
-        let squares = each(&mut workers, 100, |done, number| {
+        let squares = run_jobs(&mut workers, 100, |done, number| {
             *done += 1;
             number * number
         });

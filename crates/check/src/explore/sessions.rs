@@ -1,70 +1,83 @@
-//! New sessions of peers: whoever comes back is met by the others, one by one.
+//! Detection of restarted peers by their new sessions.
 //!
-//! The runtime knows by the session that a peer crashed, however quickly it came back, and tells
-//! the protocol so: a suspicion, and in the next step at that process the opposite. Its detector
-//! is not asked. Here that happens at any moment after the peer has come back.
+//! The runtime detects the crash of a peer by its new session, however fast the restart was. The
+//! protocol receives a suspicion, and trust in the next step of that process, independently of the
+//! failure detector. The search explores every moment after the restart.
 
-use crate::explore::successors::{Fate, Place, Prelude, Successor, Worker};
+use crate::explore::successors::{ScratchWorld, StepResult, StepSetup, Successor, Worker};
 use crate::model::fingerprint::{Role, fingerprint};
-use crate::world::action::{Action, Cause, Kind};
+use crate::world::action::{Action, ActionKind, Cause};
 
 impl Worker {
-    /// Shows the meetings that are due, and the greetings, which nothing at their process
-    /// precedes.
-    pub(super) fn meetings(
+    /// Visits the suspicions of restarted peers that are due, and the trust that follows each of
+    /// them before any other input of that process.
+    pub(super) fn session_steps(
         &mut self,
-        place: &mut Place<'_>,
+        scratch: &mut ScratchWorld<'_>,
         visit: &mut impl FnMut(Successor<'_>),
     ) {
         let layout = self.rules.layout;
         let pairs = (0..layout.size).flat_map(|p| (0..layout.size).map(move |peer| (p, peer)));
         for (process, peer) in pairs {
             let bit = 1 << peer;
-            let met = place.world[layout.met(process)];
+            let met = scratch.world[layout.pending_trust(process)];
             let (kind, cause) = if met & bit != 0 {
-                (Kind::Greet, Cause::Greet(peer as u32))
-            } else if met == 0 && place.world[layout.unmet(process)] & bit != 0 {
-                (Kind::Meet, Cause::Meet(peer as u32))
+                (ActionKind::SessionTrust, Cause::SessionTrust(peer as u32))
+            } else if met == 0 && scratch.world[layout.unseen_sessions(process)] & bit != 0 {
+                (ActionKind::SessionSuspect, Cause::SessionSuspect(peer as u32))
             } else {
                 continue;
             };
-            let label = self.meetings[process * layout.size + peer];
+            let label = self.session_labels[process * layout.size + peer];
             let at = Action::new(kind, process, peer, 0);
-            self.every_outcome(place, at, Prelude::default(), (label, cause), visit);
+            self.visit_outcomes(scratch, at, StepSetup::default(), (label, cause), visit);
         }
     }
 
-    /// Takes note of who has to meet whom after a step.
-    pub(super) fn note_sessions(&mut self, world: &mut [u32], action: Action, fate: &mut Fate) {
-        let (layout, process) = (self.rules.layout, action.place());
+    /// Updates the pending suspicions and trust after a step.
+    pub(super) fn update_sessions(
+        &mut self,
+        world: &mut [u32],
+        action: Action,
+        result: &mut StepResult,
+    ) {
+        let (layout, process) = (self.rules.layout, action.slot());
         match action.kind() {
-            // Whoever boots knows of no session before its own.
-            Kind::Crash => {
-                self.put(world, layout.unmet(process), 0, fate);
-                self.put(world, layout.met(process), 0, fate);
+            // A rebooted process knows no earlier session of its peers.
+            ActionKind::Crash => {
+                self.set_session_bits(world, layout.unseen_sessions(process), 0, result);
+                self.set_session_bits(world, layout.pending_trust(process), 0, result);
             }
-            Kind::Recover => {
+            ActionKind::Recover => {
                 for other in (0..layout.size).filter(|other| *other != process) {
-                    if !self.memory.local(world[other]).down {
-                        let slot = layout.unmet(other);
-                        self.put(world, slot, world[slot] | 1 << process, fate);
+                    if !self.cache.local(world[other]).down {
+                        let slot = layout.unseen_sessions(other);
+                        self.set_session_bits(world, slot, world[slot] | 1 << process, result);
                     }
                 }
             }
-            Kind::Meet => {
-                let (slot, bit) = (layout.unmet(process), 1 << action.item());
-                self.put(world, slot, world[slot] & !bit, fate);
-                self.put(world, layout.met(process), bit, fate);
+            ActionKind::SessionSuspect => {
+                let (slot, bit) = (layout.unseen_sessions(process), 1 << action.item());
+                self.set_session_bits(world, slot, world[slot] & !bit, result);
+                self.set_session_bits(world, layout.pending_trust(process), bit, result);
             }
-            Kind::Greet => self.put(world, layout.met(process), 0, fate),
+            ActionKind::SessionTrust => {
+                self.set_session_bits(world, layout.pending_trust(process), 0, result)
+            }
             _ => {}
         }
     }
 
-    fn put(&mut self, world: &mut [u32], slot: usize, bits: u32, fate: &mut Fate) {
+    fn set_session_bits(
+        &mut self,
+        world: &mut [u32],
+        slot: usize,
+        bits: u32,
+        result: &mut StepResult,
+    ) {
         let print = |bits| if bits == 0 { 0 } else { fingerprint(Role::Session, &(slot, bits)) };
-        fate.fingerprint =
-            fate.fingerprint.wrapping_sub(print(world[slot])).wrapping_add(print(bits));
+        result.fingerprint =
+            result.fingerprint.wrapping_sub(print(world[slot])).wrapping_add(print(bits));
         self.set(world, slot, bits);
     }
 }

@@ -1,23 +1,23 @@
 //! Strongly connected components of a part of the graph, without recursion.
 
-use crate::liveness::graph::{Arc, BEYOND, Graph};
+use crate::liveness::graph::{Graph, OUT_OF_BOUNDS, OutEdge};
 
-/// The component of a world that belongs to none (yet).
-pub(crate) const NOWHERE: u32 = u32::MAX;
+/// Component of a world that has none yet.
+pub(crate) const UNASSIGNED: u32 = u32::MAX;
 
-const NEW: u32 = 0;
+const UNVISITED: u32 = 0;
 
-/// Tarjan's algorithm, iterative: shows the components of the worlds that belong, each when all
-/// that it leads to have been shown.
+/// Tarjan's algorithm, iterative. Visits the components of the included worlds, each after all
+/// components that it leads to.
 pub(crate) struct Components<'g, B, S> {
     graph: &'g Graph,
     belongs: B,
-    /// True of a step that leads to a world that belongs, and counts.
+    /// True for an edge to an included world that the analysis follows.
     stays: S,
-    /// When each world was met, from 1.
-    met: Vec<u32>,
+    /// Order in which each world was visited, from 1.
+    visited_at: Vec<u32>,
     lowest: Vec<u32>,
-    /// Which component each world belongs to, numbered in the order in which they are shown.
+    /// Component of each world, numbered in the order of the visits.
     of: Vec<u32>,
     stack: Vec<u32>,
     calls: Vec<(u32, u32)>,
@@ -25,7 +25,7 @@ pub(crate) struct Components<'g, B, S> {
     clock: u32,
 }
 
-/// One component, and where everything shown so far belongs.
+/// A component, and the components of all worlds visited so far.
 pub(crate) struct Component<'c> {
     pub(crate) number: u32,
     pub(crate) members: &'c [u32],
@@ -33,22 +33,22 @@ pub(crate) struct Component<'c> {
 }
 
 impl Component<'_> {
-    /// Whether a step leads to a world of this component.
+    /// Returns true if the world belongs to this component.
     pub(crate) fn contains(&self, world: u32) -> bool {
-        world != BEYOND && self.of[world as usize] == self.number
+        world != OUT_OF_BOUNDS && self.of[world as usize] == self.number
     }
 }
 
-impl<'g, B: Fn(u32) -> bool, S: Fn(u32, Arc) -> bool> Components<'g, B, S> {
+impl<'g, B: Fn(u32) -> bool, S: Fn(u32, OutEdge) -> bool> Components<'g, B, S> {
     pub(crate) fn new(graph: &'g Graph, belongs: B, stays: S) -> Self {
         let worlds = graph.len();
         Components {
             graph,
             belongs,
             stays,
-            met: vec![NEW; worlds],
+            visited_at: vec![UNVISITED; worlds],
             lowest: vec![0; worlds],
-            of: vec![NOWHERE; worlds],
+            of: vec![UNASSIGNED; worlds],
             stack: Vec::new(),
             calls: Vec::new(),
             count: 0,
@@ -56,13 +56,13 @@ impl<'g, B: Fn(u32) -> bool, S: Fn(u32, Arc) -> bool> Components<'g, B, S> {
         }
     }
 
-    /// Shows every component, until the graph is stopped.
-    pub(crate) fn each(mut self, mut show: impl FnMut(Component<'_>)) {
+    /// Visits every component, until the graph is stopped.
+    pub(crate) fn for_each(mut self, mut show: impl FnMut(Component<'_>)) {
         for root in 0..self.graph.len() as u32 {
             if self.graph.is_stopped() {
                 return;
             }
-            if self.met[root as usize] == NEW && (self.belongs)(root) {
+            if self.visited_at[root as usize] == UNVISITED && (self.belongs)(root) {
                 self.walk(root, &mut show);
             }
         }
@@ -74,8 +74,8 @@ impl<'g, B: Fn(u32) -> bool, S: Fn(u32, Arc) -> bool> Components<'g, B, S> {
             if self.graph.is_stopped() {
                 return;
             }
-            let (world, place) = (*world, *next as usize);
-            let Some(step) = self.graph.steps(world).get(place) else {
+            let (world, index) = (*world, *next as usize);
+            let Some(step) = self.graph.steps(world).get(index) else {
                 self.calls.pop();
                 self.leave(world, show);
                 continue;
@@ -85,18 +85,18 @@ impl<'g, B: Fn(u32) -> bool, S: Fn(u32, Arc) -> bool> Components<'g, B, S> {
                 continue;
             }
             let to = step.to as usize;
-            if self.met[to] == NEW {
+            if self.visited_at[to] == UNVISITED {
                 self.enter(step.to);
-            } else if self.of[to] == NOWHERE {
+            } else if self.of[to] == UNASSIGNED {
                 let lowest = &mut self.lowest[world as usize];
-                *lowest = (*lowest).min(self.met[to]);
+                *lowest = (*lowest).min(self.visited_at[to]);
             }
         }
     }
 
     fn enter(&mut self, world: u32) {
         self.clock += 1;
-        self.met[world as usize] = self.clock;
+        self.visited_at[world as usize] = self.clock;
         self.lowest[world as usize] = self.clock;
         self.stack.push(world);
         self.calls.push((world, 0));
@@ -108,11 +108,11 @@ impl<'g, B: Fn(u32) -> bool, S: Fn(u32, Arc) -> bool> Components<'g, B, S> {
             let callers = &mut self.lowest[*caller as usize];
             *callers = (*callers).min(lowest);
         }
-        if lowest != self.met[world as usize] {
+        if lowest != self.visited_at[world as usize] {
             return;
         }
         let begin = self.stack.iter().rposition(|member| *member == world);
-        let begin = begin.expect("a world is on the stack until its component is shown");
+        let begin = begin.expect("a world stays on the stack until its component is visited");
         for member in &self.stack[begin..] {
             self.of[*member as usize] = self.count;
         }

@@ -1,54 +1,54 @@
-//! The graph of a finished search, as liveness reads it.
+//! State graph of a finished search, for the analysis of liveness.
 
 use crate::explore::Explored;
 use crate::explore::successors::{DROPPED, FAULT};
 use crate::explore::visited::{Edge, SHARDS, StateId};
-use crate::limits::Stop;
+use crate::limits::StopSignal;
 
-/// Worlds by dense number, and the steps between them that are no faults.
+/// Worlds by dense number, and the steps between them that are not faults.
 #[derive(Debug)]
 pub(crate) struct Graph {
-    /// By level and shard: the number of the first world there. Worlds are numbered level by
-    /// level, because most steps lead to the next one.
+    /// Number of the first world, by level and shard. Worlds are numbered by level because most
+    /// steps lead to the next level.
     bases: Vec<[u32; SHARDS]>,
-    /// By shard: the place of the first world of each level.
+    /// Index of the first world of each level, by shard.
     levels: Vec<Vec<u32>>,
-    /// For each world, where its steps begin.
+    /// Index of the first step of each world.
     starts: Vec<u32>,
-    steps: Vec<Arc>,
+    steps: Vec<OutEdge>,
     marks: Vec<u32>,
     /// Worlds that were not expanded.
     open: Vec<bool>,
-    stop: Stop,
+    stop: StopSignal,
 }
 
-/// A step to a world, and what fairness calls it.
+/// A step to a world, with its fairness label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Arc {
-    /// The number of the world; [`BEYOND`] for one beyond a declared bound.
+pub(crate) struct OutEdge {
+    /// Number of the target, or [`OUT_OF_BOUNDS`].
     pub(crate) to: u32,
     pub(crate) label: u32,
 }
 
-impl Arc {
-    /// What fairness calls the step, whether or not it dropped a message.
-    pub(crate) fn name(self) -> u32 {
+impl OutEdge {
+    /// Returns the fairness label of the step, whether or not it dropped a message.
+    pub(crate) fn fair_label(self) -> u32 {
         self.label & !DROPPED
     }
 
-    /// Whether a message was dropped because a link was full.
+    /// Returns true if the step dropped a message because a link was full.
     pub(crate) fn drops(self) -> bool {
         self.label & DROPPED != 0
     }
 }
 
-/// Stands for every world beyond a declared bound.
-pub(crate) const BEYOND: u32 = u32::MAX;
+/// Stands for any world beyond a declared bound.
+pub(crate) const OUT_OF_BOUNDS: u32 = u32::MAX;
 
 impl Graph {
-    /// Takes the edges and marks out of a search. Once it is stopped, it is not whole, and whatever
-    /// was seen in it no evidence.
-    pub(crate) fn of(explored: &mut Explored, stop: Stop) -> Self {
+    /// Moves the edges and marks out of a search. After a stop the graph is incomplete, and it is
+    /// no evidence.
+    pub(crate) fn of(explored: &mut Explored, stop: StopSignal) -> Self {
         let mut graph = Graph {
             bases: Vec::new(),
             levels: explored.levels.clone(),
@@ -63,8 +63,8 @@ impl Graph {
             let mut bases = [0; SHARDS];
             for (number, shard) in explored.shards.iter().enumerate() {
                 bases[number] = graph.marks.len() as u32;
-                let places = graph.places(number, level, shard.len());
-                graph.marks.extend(&shard.marks[places]);
+                let indices = graph.indices(number, level, shard.len());
+                graph.marks.extend(&shard.marks[indices]);
             }
             graph.bases.push(bases);
         }
@@ -83,35 +83,35 @@ impl Graph {
         graph
     }
 
-    /// Memory that a graph and its analysis take beside the search, at most, in bytes.
+    /// Returns an upper bound of the memory of a graph and its analysis, in bytes.
     pub(crate) fn bytes_needed(worlds: usize, edges: usize) -> usize {
-        // Where steps begin, twice while they are sorted; marks; for components when a world was
-        // met, the lowest on the stack, its component, the stack, and the calls.
+        // Starts of steps, twice while sorting; marks; for components: order of visits, lowest on
+        // the stack, component, stack, and calls.
         const PER_WORLD: usize = 2 * 4 + 4 + 1 + 3 * 4 + 4 + 8;
-        worlds * PER_WORLD + edges * size_of::<Arc>()
+        worlds * PER_WORLD + edges * size_of::<OutEdge>()
     }
 
-    /// The places of one level in a shard of so many worlds.
-    fn places(&self, shard: usize, level: usize, len: usize) -> std::ops::Range<usize> {
+    /// Returns the indices of one level in a shard of `len` worlds.
+    fn indices(&self, shard: usize, level: usize, len: usize) -> std::ops::Range<usize> {
         let begin = |level: usize| {
             self.levels[shard].get(level).map_or(len, |begin| (*begin as usize).min(len))
         };
         begin(level)..begin(level + 1)
     }
 
-    /// Sorts edges by where they begin, counting first.
+    /// Sorts the edges by their start, by counting.
     fn sort_in(&mut self, edges: Vec<Vec<Edge>>) {
         let kept = |edge: &&Edge| edge.label != FAULT;
-        let goes_on = |_: &&Edge| !self.stop.is_raised();
-        for edge in edges.iter().flatten().take_while(goes_on).filter(kept) {
+        let is_running = |_: &&Edge| !self.stop.is_raised();
+        for edge in edges.iter().flatten().take_while(is_running).filter(kept) {
             let from = self.number(edge.from) as usize;
             self.starts[from + 1] += 1;
         }
-        for place in 1..self.starts.len() {
-            self.starts[place] += self.starts[place - 1];
+        for index in 1..self.starts.len() {
+            self.starts[index] += self.starts[index - 1];
         }
         let total = self.starts.last().copied().unwrap_or(0) as usize;
-        self.steps = vec![Arc { to: BEYOND, label: 0 }; total];
+        self.steps = vec![OutEdge { to: OUT_OF_BOUNDS, label: 0 }; total];
         let mut next = self.starts.clone();
         for list in edges {
             for edge in list.iter().filter(kept) {
@@ -119,35 +119,39 @@ impl Graph {
                     return;
                 }
                 let from = self.number(edge.from) as usize;
-                let to = if edge.to == StateId::OUTSIDE { BEYOND } else { self.number(edge.to) };
-                self.steps[next[from] as usize] = Arc { to, label: edge.label };
+                let to = if edge.to == StateId::OUT_OF_BOUNDS {
+                    OUT_OF_BOUNDS
+                } else {
+                    self.number(edge.to)
+                };
+                self.steps[next[from] as usize] = OutEdge { to, label: edge.label };
                 next[from] += 1;
             }
         }
     }
 
-    /// The dense number of a world.
+    /// Returns the dense number of a world.
     pub(crate) fn number(&self, id: StateId) -> u32 {
         let level = self.level_of(id);
         let begin = self.levels[id.shard()][level];
-        self.bases[level][id.shard()] + (id.place() as u32 - begin)
+        self.bases[level][id.shard()] + (id.index() as u32 - begin)
     }
 
-    /// How many steps a world is away from the first.
+    /// Returns the number of steps from an initial world.
     pub(crate) fn level_of(&self, id: StateId) -> usize {
-        self.levels[id.shard()].partition_point(|begin| *begin as usize <= id.place()) - 1
+        self.levels[id.shard()].partition_point(|begin| *begin as usize <= id.index()) - 1
     }
 
-    /// The world of a dense number.
+    /// Returns the world of a dense number.
     pub(crate) fn id(&self, number: u32) -> StateId {
         let level = self.bases.partition_point(|bases| bases[0] <= number) - 1;
-        // Where a shard has no world on a level, it shares its base with the next one.
+        // A shard without worlds on a level shares its base with the next shard.
         let shard = self.bases[level].partition_point(|base| *base <= number) - 1;
-        let place = self.levels[shard][level] + (number - self.bases[level][shard]);
-        StateId::new(shard, place as usize)
+        let index = self.levels[shard][level] + (number - self.bases[level][shard]);
+        StateId::new(shard, index as usize)
     }
 
-    /// Whether whoever wanted to know has gone.
+    /// Returns true if the analysis must stop.
     #[inline]
     pub(crate) fn is_stopped(&self) -> bool {
         self.stop.is_raised()
@@ -165,9 +169,9 @@ impl Graph {
         self.open[number as usize]
     }
 
-    /// The steps of a world.
+    /// Returns the steps of a world.
     #[inline]
-    pub(crate) fn steps(&self, number: u32) -> &[Arc] {
+    pub(crate) fn steps(&self, number: u32) -> &[OutEdge] {
         let number = number as usize;
         &self.steps[self.starts[number] as usize..self.starts[number + 1] as usize]
     }

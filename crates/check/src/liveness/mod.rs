@@ -1,6 +1,6 @@
-//! What lasts for ever: the graph of a finished search, and who waits in it.
+//! Analysis of liveness on the graph of a finished search.
 
-pub(crate) mod circle;
 pub(crate) mod components;
+pub(crate) mod cycle;
 pub(crate) mod fairness;
 pub(crate) mod graph;

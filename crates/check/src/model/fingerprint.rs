@@ -1,5 +1,5 @@
-//! Fingerprints: 64 bits that stand for a state, computed from what it says and never from
-//! where it lies or when it was found, so that every run of the checker computes the same.
+//! Fingerprints: 64-bit hashes of states. They depend on the content only, so every run of the
+//! checker computes the same ones.
 
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 
@@ -7,16 +7,16 @@ const FIRST: u64 = 0x9E37_79B9_7F4A_7C15;
 const SECOND: u64 = 0xD1B5_4A32_D192_ED03;
 const THIRD: u64 = 0x8CB9_2BA7_2F3D_8DD7;
 
-/// A hasher by folded multiplication: two lanes of a 128-bit product, folded into one.
+/// Hasher by folded multiplication: the two halves of a 128-bit product, combined by XOR.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Mixer(u64);
+pub(crate) struct FoldHasher(u64);
 
-/// Builds [`Mixer`]s for maps.
-pub(crate) type BuildMixer = BuildHasherDefault<Mixer>;
+/// Builds [`FoldHasher`]s for maps.
+pub(crate) type BuildFoldHasher = BuildHasherDefault<FoldHasher>;
 
-impl Default for Mixer {
+impl Default for FoldHasher {
     fn default() -> Self {
-        Mixer(FIRST)
+        FoldHasher(FIRST)
     }
 }
 
@@ -25,7 +25,7 @@ fn fold(left: u64, right: u64) -> u64 {
     (product as u64) ^ ((product >> 64) as u64)
 }
 
-impl Hasher for Mixer {
+impl Hasher for FoldHasher {
     fn finish(&self) -> u64 {
         fold(self.0 ^ THIRD, SECOND)
     }
@@ -64,7 +64,7 @@ impl Hasher for Mixer {
     }
 }
 
-/// What a hash belongs to, so that equal contents in different roles do not cancel out.
+/// Role of a hashed part, so that equal contents in different roles do not cancel out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Role {
     Local,
@@ -78,17 +78,18 @@ pub(crate) enum Role {
     Session,
 }
 
-/// The fingerprint of one component of a world. That of a world is the wrapping sum of those
-/// of its components, so that a step needs to hash only what it changed.
+/// Returns the fingerprint of one part of a world. The fingerprint of a world is the wrapping sum
+/// over its parts, so a step hashes only the parts that it changes.
 pub(crate) fn fingerprint(role: Role, content: &impl Hash) -> u64 {
-    let mut mixer = Mixer::default();
-    role.hash(&mut mixer);
-    content.hash(&mut mixer);
-    mixer.finish()
+    let mut hasher = FoldHasher::default();
+    role.hash(&mut hasher);
+    content.hash(&mut hasher);
+    hasher.finish()
 }
 
-/// The probability that at least one of `states` different worlds was taken for another.
-pub(crate) fn probability_of_a_missed_state(states: u64) -> f64 {
+/// Returns the probability that at least two of `states` different worlds have an equal
+/// fingerprint.
+pub(crate) fn missed_state_probability(states: u64) -> f64 {
     let states = states as f64;
     let pairs = states * (states - 1.0) / 2.0;
     -(-pairs / 2f64.powi(64)).exp_m1()
@@ -99,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn single_bits_and_roles_make_different_fingerprints() {
+    fn single_bits_and_roles_change_the_fingerprint() {
         let mut seen = std::collections::BTreeSet::new();
         for bit in 0..64 {
             seen.insert(fingerprint(Role::Local, &(1u64 << bit)));
@@ -110,10 +111,10 @@ mod tests {
     }
 
     #[test]
-    fn the_probability_of_a_missed_state_grows_with_the_square_of_the_states() {
-        let million = probability_of_a_missed_state(1_000_000);
+    fn missed_state_probability_grows_quadratically() {
+        let million = missed_state_probability(1_000_000);
         assert!((million - 2.7e-8).abs() < 1e-9, "{million}");
-        assert!(probability_of_a_missed_state(1 << 33) > 0.8);
-        assert_eq!(probability_of_a_missed_state(1), 0.0);
+        assert!(missed_state_probability(1 << 33) > 0.8);
+        assert_eq!(missed_state_probability(1), 0.0);
     }
 }

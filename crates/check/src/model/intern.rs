@@ -1,22 +1,22 @@
-//! Interning: equal contents are kept once and known by a small number.
+//! Interning: equal contents are stored once, under a small id.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use crate::model::fingerprint::BuildMixer;
+use crate::model::fingerprint::BuildFoldHasher;
 
-/// What was interned: its number, from 1, and the fingerprint of its content.
+/// Id of an interned content, from 1, and its fingerprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Interned {
     pub(crate) id: u32,
     pub(crate) fingerprint: u64,
 }
 
-/// The number of what does not exist: a queue that has no room for another parcel.
+/// Id of a missing content: the queue that a full link cannot become.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// A part of a world, replaced: its new number, and what that adds to the fingerprint.
+/// A replaced part of a world: its new id and the change of the fingerprint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Change {
     pub(crate) id: u32,
@@ -24,23 +24,24 @@ pub(crate) struct Change {
 }
 
 impl Change {
-    /// From a part with the fingerprint `before` to another; [`NONE`] where there is none.
+    /// Creates the change from a part with the fingerprint `before`; [`NONE`] stands for a missing
+    /// part.
     pub(crate) fn of(after: Option<Interned>, before: u64) -> Self {
         let after = after.unwrap_or(Interned { id: NONE, fingerprint: before });
         Change { id: after.id, change: after.fingerprint.wrapping_sub(before) }
     }
 }
 
-/// A set of contents by number, shared by all threads.
+/// A set of contents by id, shared by all threads.
 ///
-/// Numbers depend on who came first and are never shown nor compared across runs; equal
-/// contents have equal numbers, which is all that worlds need.
+/// Ids depend on the order of insertion. They are never shown or compared across runs. Equal
+/// contents have equal ids, which is sufficient for worlds.
 #[derive(Debug)]
 pub(crate) struct Interner<T>(RwLock<Contents<T>>);
 
 #[derive(Debug)]
 struct Contents<T> {
-    numbers: HashMap<Arc<T>, u32, BuildMixer>,
+    numbers: HashMap<Arc<T>, u32, BuildFoldHasher>,
     items: Vec<(Arc<T>, u64)>,
 }
 
@@ -49,7 +50,7 @@ impl<T: Eq + Hash> Interner<T> {
         Interner(RwLock::new(Contents { numbers: HashMap::default(), items: Vec::new() }))
     }
 
-    /// The number of a content, whose fingerprint is computed if it is new.
+    /// Returns the id of a content. Computes the fingerprint if the content is new.
     pub(crate) fn intern(&self, content: T, fingerprint: impl FnOnce(&T) -> u64) -> Interned {
         let known = {
             let contents = self.0.read().unwrap_or_else(PoisonError::into_inner);
@@ -70,18 +71,18 @@ impl<T: Eq + Hash> Interner<T> {
         Interned { id, fingerprint }
     }
 
-    /// The content of a number.
+    /// Returns the content of an id.
     pub(crate) fn get(&self, id: u32) -> Arc<T> {
         let contents = self.0.read().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(&contents.items[id as usize - 1].0)
     }
 
-    /// The fingerprint of a number's content.
+    /// Returns the fingerprint of an id's content.
     pub(crate) fn fingerprint(&self, id: u32) -> u64 {
         self.0.read().unwrap_or_else(PoisonError::into_inner).items[id as usize - 1].1
     }
 
-    /// How many different contents there are.
+    /// Returns the number of distinct contents.
     pub(crate) fn len(&self) -> usize {
         self.0.read().unwrap_or_else(PoisonError::into_inner).items.len()
     }
@@ -99,11 +100,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_contents_have_one_number_and_different_ones_have_two() {
+    fn assigns_one_id_per_distinct_content() {
         let interner = Interner::new();
         let first = interner.intern(vec![1, 2], |_| 7);
         let second = interner.intern(vec![2, 1], |_| 8);
-        let again = interner.intern(vec![1, 2], |_| unreachable!("it is known"));
+        let again = interner.intern(vec![1, 2], |_| unreachable!("content is known"));
         assert_eq!(first, again);
         assert_ne!(first.id, second.id);
         assert_eq!(*interner.get(second.id), [2, 1]);

@@ -1,7 +1,7 @@
-//! A map from 64-bit keys to small values: what each thread remembers.
+//! Hash map from 64-bit keys to small values.
 
-/// An open-addressing map whose key 0 means a free slot. Values lie beside their keys, so that
-/// a look-up costs one cache miss and not two.
+/// An open-addressing map in which key 0 marks a free slot. Values are stored next to their keys,
+/// so a lookup costs one cache miss instead of two.
 #[derive(Clone, Debug)]
 pub(crate) struct Memo<V> {
     slots: Vec<(u64, V)>,
@@ -15,54 +15,54 @@ impl<V: Copy + Default> Memo<V> {
         Memo { slots: vec![(0, V::default()); FIRST_SLOTS], used: 0 }
     }
 
-    /// What was remembered under a key.
+    /// Returns the value of a key.
     #[inline]
     pub(crate) fn get(&self, key: u64) -> Option<V> {
         let mask = self.slots.len() - 1;
-        let mut place = spread(key) & mask;
+        let mut index = hash(key) & mask;
         loop {
-            let slot = &self.slots[place];
+            let slot = &self.slots[index];
             if slot.0 == key {
                 return Some(slot.1);
             }
             if slot.0 == 0 {
                 return None;
             }
-            place = (place + 1) & mask;
+            index = (index + 1) & mask;
         }
     }
 
-    /// Remembers a value under a key that is not there yet.
+    /// Inserts a value under a new key.
     pub(crate) fn insert(&mut self, key: u64, value: V) {
-        assert_ne!(key, 0, "key 0 means a free slot");
+        assert_ne!(key, 0, "key 0 marks a free slot");
         if (self.used + 1) * 3 > self.slots.len() * 2 {
             let grown = vec![(0, V::default()); self.slots.len() * 2];
             let old = std::mem::replace(&mut self.slots, grown);
             for (key, value) in old.into_iter().filter(|(key, _)| *key != 0) {
-                self.place(key, value);
+                self.fill_slot(key, value);
             }
         }
         self.used += 1;
-        self.place(key, value);
+        self.fill_slot(key, value);
     }
 
-    /// How much memory it takes.
+    /// Returns the memory of the map in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.slots.len() * size_of::<(u64, V)>()
     }
 
-    fn place(&mut self, key: u64, value: V) {
+    fn fill_slot(&mut self, key: u64, value: V) {
         let mask = self.slots.len() - 1;
-        let mut place = spread(key) & mask;
-        while self.slots[place].0 != 0 {
-            place = (place + 1) & mask;
+        let mut index = hash(key) & mask;
+        while self.slots[index].0 != 0 {
+            index = (index + 1) & mask;
         }
-        self.slots[place] = (key, value);
+        self.slots[index] = (key, value);
     }
 }
 
 #[inline]
-fn spread(key: u64) -> usize {
+fn hash(key: u64) -> usize {
     let mixed = key.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     (mixed ^ (mixed >> 32)) as usize
 }
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_put_in_is_found_again_after_growing() {
+    fn finds_all_values_after_growing() {
         let mut memo = Memo::new();
         for key in 1..10_000u64 {
             assert_eq!(memo.get(key << 32), None);

@@ -1,108 +1,121 @@
-//! What the search asks of a protocol: everything by number, so that the search itself is
-//! compiled once and not once for every protocol.
+//! Interface between the search and a protocol. Everything is an id, so the search is compiled once
+//! instead of once per protocol.
 
 pub(crate) mod bypass;
+pub(crate) mod cache;
 pub(crate) mod fingerprint;
+pub(crate) mod handler_run;
 pub(crate) mod intern;
-pub(crate) mod judge;
 pub(crate) mod memo;
-pub(crate) mod memory;
+pub(crate) mod monitors;
 pub(crate) mod processes;
 
 use crate::model::intern::Interned;
 use crate::reduce::symmetry::Renaming;
+use crate::users::user::UserState;
 use crate::world::action::Cause;
 
 /// A protocol, its users and its monitors, as the search sees them.
 pub(crate) trait Model: Send + Sync {
-    /// What the search asks of a process in a local state.
+    /// Returns the facts about a local state.
     fn local(&self, local: u32) -> LocalFacts;
 
-    /// What may come of a cause, one outcome for each combination of choices.
+    /// Returns the outcomes of a cause, one for each combination of choices.
     fn outcomes(&self, local: u32, cause: Cause) -> Vec<Outcome>;
 
-    /// The process one unit of time later.
+    /// Returns the local state one unit of time later.
     fn aged(&self, local: u32) -> Interned;
 
-    /// The process with all stamps smaller by `by`.
+    /// Returns the local state with all timestamps decreased by `by`.
     fn shifted(&self, local: u32, by: u64) -> Interned;
 
-    /// The smallest stamp in a message.
+    /// Returns the smallest timestamp in a message.
     fn smallest_in_message(&self, message: u32) -> Option<u64>;
 
-    /// The message with all stamps smaller by `by`.
+    /// Returns the message with all timestamps decreased by `by`.
     fn shifted_message(&self, message: u32, by: u64) -> Interned;
 
-    /// The fingerprint of a process under the names of a renaming, by its number.
+    /// Returns the fingerprint of a local state under the renaming with this index.
     fn renamed(&self, local: u32, renaming: usize) -> u64;
 
-    /// The fingerprint of a message under the names of a renaming.
+    /// Returns the fingerprint of a message under the renaming with this index.
     fn renamed_message(&self, message: u32, renaming: usize) -> u64;
 
-    /// The renaming of this number.
+    /// Returns the renaming with this index.
     fn renaming(&self, renaming: usize) -> &Renaming;
 
-    /// The monitor at `place` after an observation; `None` when it is violated.
-    fn judge(&self, place: usize, monitor: u32, observation: u32) -> Option<Interned>;
+    /// Returns the state of a monitor after an observation, or `None` on a violation.
+    fn judge(&self, index: usize, monitor: u32, observation: u32) -> Option<Interned>;
 
-    /// What the search asks of a monitor's state.
-    fn monitor(&self, place: usize, monitor: u32) -> MonitorFacts;
+    /// Returns the facts about a monitor's state.
+    fn monitor(&self, index: usize, monitor: u32) -> MonitorFacts;
 
-    /// The monitor with all stamps smaller by `by`.
-    fn shifted_monitor(&self, place: usize, monitor: u32, by: u64) -> Interned;
+    /// Returns the state of a monitor with all timestamps decreased by `by`.
+    fn shifted_monitor(&self, index: usize, monitor: u32, by: u64) -> Interned;
 
-    /// How much was interned, to account for memory.
+    /// Returns the memory of the interned contents, in bytes.
     fn bytes(&self) -> usize;
 }
 
-/// What may come of a cause.
+/// An outcome of a cause.
 #[derive(Clone, Debug)]
 pub(crate) struct Outcome {
     pub(crate) local: Interned,
-    /// The parcels sent, in order.
-    pub(crate) parcels: Vec<u32>,
-    /// What monitors see of it; 0 for nothing.
+    /// Messages sent, in order.
+    pub(crate) packets: Vec<u32>,
+    /// Observation of the monitors; 0 for none.
     pub(crate) observation: u32,
 }
 
-/// What the search asks of a process in a local state.
+/// Facts about a local state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LocalFacts {
     pub(crate) fingerprint: u64,
     pub(crate) down: bool,
-    /// Whether it is up, and nobody hears of it any more.
+    /// True if the process is up, but nothing that it does reaches another process any more.
     pub(crate) mute: bool,
-    /// Whether it is up, and crashes are explored here.
-    pub(crate) may_crash: bool,
-    pub(crate) standing: Stand,
-    /// The peers that the detector suspects, as bits.
+    /// True if the process is up and the check explores its crashes here.
+    pub(crate) can_crash: bool,
+    pub(crate) user_status: UserStatus,
+    /// Bits of the peers that the failure detector suspects.
     pub(crate) suspected: u32,
-    /// What the process may do by itself, and what fairness calls it.
+    /// Commands and timers that may occur, with their fairness labels.
     pub(crate) menu: Vec<(Cause, u32)>,
-    /// Whether time must not pass before a timer fires.
-    pub(crate) urgent: bool,
+    /// True if a timer must fire before time passes.
+    pub(crate) is_urgent: bool,
     pub(crate) smallest: Option<u64>,
-    /// Whether its term lies beyond the declared bound.
-    pub(crate) beyond: bool,
+    /// True if the term exceeds the declared bound.
+    pub(crate) exceeds_term_bound: bool,
 }
 
-/// How a live user stands; a crashed one is content.
+/// Status of a live user. A crashed one counts as idle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Stand {
+pub(crate) enum UserStatus {
     #[default]
-    Content,
+    Idle,
     Waiting,
     Informed,
     Uninformed,
 }
 
-/// What the search asks of a monitor's state.
+impl From<UserState> for UserStatus {
+    fn from(state: UserState) -> Self {
+        match state {
+            UserState::Idle => UserStatus::Idle,
+            UserState::Waiting => UserStatus::Waiting,
+            UserState::Informed => UserStatus::Informed,
+            UserState::Uninformed => UserStatus::Uninformed,
+        }
+    }
+}
+
+/// Facts about a monitor's state.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct MonitorFacts {
     pub(crate) fingerprint: u64,
-    /// Whether the run must not end (or go on for ever) like this.
+    /// True if the run must not end, or continue for ever, in this state.
     pub(crate) fails_at_end: bool,
-    /// What it measures.
+    /// Value that the monitor measures.
     pub(crate) measure: u64,
     pub(crate) smallest: Option<u64>,
 }

@@ -1,65 +1,65 @@
-//! One delivery that stands for all steps of a world.
+//! Partial-order reduction by ample sets of one delivery.
 //!
-//! On a ring in one direction, a process is given messages by the process before it only. When it
-//! has nothing else to do than to take the first of them, nobody can prevent that step or change
-//! what comes of it. If the step is also invisible (no monitor sees anything of it, its user waits
-//! neither more nor less after it), then whatever can happen before it can happen after it just
-//! as well, and looks the same: the step alone is an ample set.
+//! On a unidirectional ring, a process receives messages from its predecessor only. Suppose that it
+//! can do nothing but receive the first of them. Then no other step can disable that delivery or
+//! change its result. If the delivery is also invisible (no monitor observes it, and the status of
+//! the user does not change), it commutes with every other step. The delivery alone is an ample
+//! set.
 //!
-//! Nothing is put off for ever. Where deliveries that stand for others go on without end, every
-//! link must be filled again and again, so everybody takes messages; and nobody has anything else
-//! to do then, nor anything to take before its next message. So no step is passed over.
+//! No step is postponed for ever. If a cycle consists of such deliveries, every link is refilled
+//! again and again, so every process receives messages. Each of them has nothing else to do, and
+//! nothing else to receive, before its next message. So no step is ignored.
 
 use tenure_core::Order;
 
 use crate::explore::successors::Worker;
 use crate::world::Faults;
-use crate::world::action::{Action, Cause, Kind};
+use crate::world::action::{Action, ActionKind, Cause};
 use crate::world::rules::Rules;
 
 impl Rules {
-    /// Whether one delivery can stand for all steps at all, as far as the environment goes.
+    /// Returns true if the environment permits the reduction.
     pub(crate) fn allow_ample(&self) -> bool {
-        let hostile = self.budget != Faults::default() || self.somebody_may_be_down;
-        let merging = self.rebases || self.renamings > 1;
-        self.order == Order::Fifo && !self.timed && !self.detects && !hostile && !merging
+        let hostile = self.budget != Faults::default() || self.can_be_down;
+        let merging = self.can_shift_timestamps || self.renamings > 1;
+        self.order == Order::Fifo && !self.timed && !self.has_detectors && !hostile && !merging
     }
 }
 
 impl Worker {
-    /// The link whose first message stands for everything that can happen in a world.
+    /// Returns the slot of a link whose first delivery is an ample set.
     pub(crate) fn ample(&mut self, world: &mut [u32], fingerprint: u64) -> Option<usize> {
         let layout = self.rules.layout;
         (0..layout.size).find_map(|process| {
             let before = (process + layout.size - 1) % layout.size;
             let slot = layout.link(before as u32, process as u32, false);
             let stands = world[slot] != 0
-                && self.is_free(world[process], world[slot])
+                && self.is_ample_delivery(world[process], world[slot])
                 && self.stays_within_bounds(world, fingerprint, slot);
             stands.then_some(slot)
         })
     }
 
-    /// Whether a process can do nothing but take the first message of a queue, in one way, and
-    /// nobody sees anything of it.
-    fn is_free(&mut self, local: u32, queue: u32) -> bool {
-        let before = self.memory.local(local);
-        if self.memory.menu(before).next().is_some() {
+    /// Returns true if a process can only receive the first message of a queue, with one outcome
+    /// that neither the monitors nor the user observe.
+    fn is_ample_delivery(&mut self, local: u32, queue: u32) -> bool {
+        let before = self.cache.local(local);
+        if self.cache.menu(before).next().is_some() {
             return false;
         }
-        let queue = self.memory.queue(queue);
-        let parcel = self.memory.item_of(queue, 0).parcel;
-        let outcome = self.memory.outcome(local, Cause::Deliver(parcel));
+        let queue = self.cache.queue(queue);
+        let packet = self.cache.item_of(queue, 0).packet;
+        let outcome = self.cache.outcome(local, Cause::Deliver(packet));
         outcome.observation == 0
-            && self.memory.next_outcome(outcome).is_none()
-            && self.memory.local(outcome.local).stand == before.stand
+            && self.cache.next_outcome(outcome).is_none()
+            && self.cache.local(outcome.local).user_status == before.user_status
     }
 
-    /// Whether the first delivery of a link leads to a world that is explored: one beyond a
-    /// declared bound stands for nothing.
+    /// Returns true if the first delivery of a link leads to an explored world. A delivery beyond a
+    /// declared bound is not an ample set.
     fn stays_within_bounds(&mut self, world: &mut [u32], fingerprint: u64, slot: usize) -> bool {
-        let fate = self.perform(world, fingerprint, Action::new(Kind::Deliver, slot, 0, 0));
+        let result = self.perform(world, fingerprint, Action::new(ActionKind::Deliver, slot, 0, 0));
         self.undo(world);
-        fate.is_some_and(|fate| fate.cut.is_none())
+        result.is_some_and(|result| result.exceeded.is_none())
     }
 }

@@ -1,19 +1,19 @@
-//! Canonical worlds: one for all that differ only by a shift of every stamp, or by an exchange
-//! of names.
+//! Canonical worlds, equal for all worlds that differ only by a shift of all timestamps or by a
+//! renaming.
 
-use crate::model::memory::{Memory, Part};
+use crate::model::cache::{ModelCache, Part};
 use crate::world::{Faults, Layout, VIOLATED};
 
-/// Makes the smallest stamp of a world 0, and tells the new fingerprint. What it was before goes
-/// to `changed`.
-pub(crate) fn rebased(
-    memory: &mut Memory,
+/// Shifts the smallest timestamp of a world to 0 and returns the new fingerprint. Appends the old
+/// values to `changed`.
+pub(crate) fn rebase(
+    cache: &mut ModelCache,
     layout: Layout,
     world: &mut [u32],
     changed: &mut Vec<(u32, u32)>,
     fingerprint: u64,
 ) -> u64 {
-    let Some(smallest) = smallest(memory, layout, world) else { return fingerprint };
+    let Some(smallest) = smallest(cache, layout, world) else { return fingerprint };
     if smallest == 0 {
         return fingerprint;
     }
@@ -22,7 +22,7 @@ pub(crate) fn rebased(
         if world[slot] == 0 || world[slot] == VIOLATED {
             continue;
         }
-        let shifted = memory.shift(part, world[slot], smallest);
+        let shifted = cache.shift(part, world[slot], smallest);
         changed.push((slot as u32, world[slot]));
         world[slot] = shifted.id;
         fingerprint = fingerprint.wrapping_add(shifted.change);
@@ -30,7 +30,7 @@ pub(crate) fn rebased(
     fingerprint
 }
 
-pub(crate) fn smallest(memory: &mut Memory, layout: Layout, world: &[u32]) -> Option<u64> {
+pub(crate) fn smallest(cache: &mut ModelCache, layout: Layout, world: &[u32]) -> Option<u64> {
     let mut smallest = None;
     for (slot, part) in parts(layout) {
         let id = world[slot];
@@ -38,9 +38,9 @@ pub(crate) fn smallest(memory: &mut Memory, layout: Layout, world: &[u32]) -> Op
             continue;
         }
         let here = match part {
-            Part::Local => memory.local(id).smallest,
-            Part::Queue => memory.queue(id).smallest,
-            Part::Monitor(place) => memory.monitor(place, id).smallest,
+            Part::Local => cache.local(id).smallest,
+            Part::Queue => cache.queue(id).smallest,
+            Part::Monitor(index) => cache.monitor(index, id).smallest,
         };
         smallest = match (smallest, here) {
             (Some(least), Some(here)) => Some(u64::min(least, here)),
@@ -53,10 +53,10 @@ pub(crate) fn smallest(memory: &mut Memory, layout: Layout, world: &[u32]) -> Op
     smallest
 }
 
-/// The smallest fingerprint of a world under all ways to exchange names. Monitors are left out:
-/// what a symmetric search watches follows from the processes.
-pub(crate) fn smallest_name(
-    memory: &mut Memory,
+/// Returns the smallest fingerprint of a world under all renamings. Monitors are excluded: in a
+/// symmetric search their states follow from the processes.
+pub(crate) fn canonical_fingerprint(
+    cache: &mut ModelCache,
     layout: Layout,
     world: &[u32],
     renamings: usize,
@@ -65,17 +65,17 @@ pub(crate) fn smallest_name(
     let print = |renaming| {
         let parts = parts(layout).filter(|(slot, _)| *slot < layout.spent() && world[*slot] != 0);
         parts.fold(spent, |sum, (slot, part)| {
-            sum.wrapping_add(memory.rename(part, world[slot], renaming))
+            sum.wrapping_add(cache.rename(part, world[slot], renaming))
         })
     };
     (0..renamings).map(print).min().expect("the identity is a renaming")
 }
 
-/// Every slot that may hold stamps or names.
+/// Returns all slots that may contain timestamps or names.
 fn parts(layout: Layout) -> impl Iterator<Item = (usize, Part)> {
     let locals = (0..layout.size).map(|slot| (slot, Part::Local));
     let links = layout.link_slots().map(|slot| (slot, Part::Queue));
     let monitors =
-        (0..layout.monitors).map(move |place| (layout.monitor(place), Part::Monitor(place)));
+        (0..layout.monitors).map(move |index| (layout.monitor(index), Part::Monitor(index)));
     locals.chain(links).chain(monitors)
 }

@@ -1,4 +1,4 @@
-//! Worlds that are taken for one another, and orders that stand for many.
+//! Reductions of the state space.
 
 pub(crate) mod ample;
 pub(crate) mod canonical;

@@ -1,9 +1,9 @@
-//! How a protocol's stamps are shifted, where they can be.
+//! Shifts of a protocol's timestamps.
 
 use tenure_core::{Algorithm, Protocol};
 
-/// The functions by which an [`Algorithm`] shifts its stamps, by pointer: a check of a protocol
-/// that has none carries none.
+/// Function pointers by which an [`Algorithm`] shifts its timestamps. They exist only in checks
+/// that shift.
 pub(crate) struct Shifts<P: Protocol> {
     pub(crate) smallest: fn(&P) -> Option<u64>,
     pub(crate) shift: fn(&mut P, u64),
@@ -16,8 +16,8 @@ pub(crate) struct Shifts<P: Protocol> {
 impl<P: Algorithm> Shifts<P> {
     pub(crate) fn new() -> Self {
         Shifts {
-            smallest: P::smallest_stamp,
-            shift: P::shift_stamps,
+            smallest: P::smallest_timestamp,
+            shift: P::shift_timestamps,
             smallest_in_message: P::smallest_in_message,
             shift_message: P::shift_message,
             smallest_in_stable: P::smallest_in_stable,

@@ -1,49 +1,50 @@
-//! Processes that may be exchanged for one another.
+//! Symmetry between processes.
 
 use tenure_core::{ProcessId, Protocol};
 
-/// A protocol that does the same under other names: no rule of it compares names.
+/// A protocol whose rules never compare process names.
 ///
-/// Opt-in, and for safety only: a world and the same with names exchanged are taken for one, so
-/// that who starves could no longer be told. Renaming must reach every name in a state.
+/// Implementing it is optional, and useful for safety only. Worlds that differ by a renaming are
+/// merged, so starvation of one process cannot be detected. A renaming must reach every name in a
+/// state.
 pub trait Symmetric: Protocol {
-    /// The same state under other names.
+    /// Returns the state under other names.
     #[must_use]
     fn renamed(&self, names: &Renaming) -> Self;
 
-    /// The same message under other names.
+    /// Returns the message under other names.
     fn renamed_message(message: &Self::Message, names: &Renaming) -> Self::Message;
 
-    /// The same timer under other names.
+    /// Returns the timer under other names.
     fn renamed_timer(timer: &Self::Timer, names: &Renaming) -> Self::Timer {
         let _ = names;
         timer.clone()
     }
 
-    /// The same saved state under other names.
+    /// Returns the saved state under other names.
     fn renamed_stable(stable: &Self::Stable, names: &Renaming) -> Self::Stable {
         let _ = names;
         stable.clone()
     }
 }
 
-/// Other names for the processes of a group.
+/// A permutation of the names of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Renaming(Vec<ProcessId>);
 
 impl Renaming {
-    /// The other name of a process.
+    /// Returns the new name of a process.
     pub fn of(&self, process: ProcessId) -> ProcessId {
         self.0[process.index()]
     }
 
-    /// Bits by process, moved to the other names.
+    /// Permutes bits by process.
     pub(crate) fn of_bits(&self, bits: u32) -> u32 {
-        let members = (0..self.0.len()).filter(|place| bits & 1 << place != 0);
-        members.fold(0, |moved, place| moved | 1 << self.0[place].0)
+        let members = (0..self.0.len()).filter(|index| bits & 1 << index != 0);
+        members.fold(0, |moved, index| moved | 1 << self.0[index].0)
     }
 
-    /// Values by process, moved to the other names.
+    /// Permutes values by process.
     pub(crate) fn of_list(&self, list: &[u32]) -> Vec<u32> {
         let mut moved = list.to_vec();
         for (value, name) in list.iter().zip(&self.0) {
@@ -52,7 +53,7 @@ impl Renaming {
         moved
     }
 
-    /// Every way to exchange the given processes, the identity first.
+    /// Returns all permutations of the given processes, the identity first.
     pub(crate) fn all(size: u32, exchanged: &[ProcessId]) -> Vec<Self> {
         let mut all = Vec::new();
         let names: Vec<ProcessId> = (0..size).map(ProcessId).collect();
@@ -72,14 +73,14 @@ fn permute(order: &mut [ProcessId], fixed: usize, show: &mut impl FnMut(&[Proces
         show(order);
         return;
     }
-    for place in fixed..order.len() {
-        order.swap(fixed, place);
+    for index in fixed..order.len() {
+        order.swap(fixed, index);
         permute(order, fixed + 1, show);
-        order.swap(fixed, place);
+        order.swap(fixed, index);
     }
 }
 
-/// The functions of a [`Symmetric`], by pointer, and the ways to exchange names.
+/// Function pointers of a [`Symmetric`] protocol, and the permutations.
 pub(crate) struct Symmetry<P: Protocol> {
     pub(crate) renamed: fn(&P, &Renaming) -> P,
     pub(crate) renamed_message: fn(&P::Message, &Renaming) -> P::Message,
@@ -105,16 +106,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn three_processes_are_exchanged_in_six_ways_and_the_rest_keep_their_names() {
+    fn permutes_three_processes_in_six_ways() {
         let exchanged = [ProcessId(1), ProcessId(2), ProcessId(4)];
         let all = Renaming::all(5, &exchanged);
         assert_eq!(all.len(), 6);
         assert_eq!(all[0].of_list(&[10, 11, 12, 13, 14]), [10, 11, 12, 13, 14]);
-        for (place, renaming) in all.iter().enumerate() {
+        for (index, renaming) in all.iter().enumerate() {
             assert_eq!(renaming.of(ProcessId(0)), ProcessId(0));
             assert_eq!(renaming.of_bits(0b01001), 0b01001);
             assert_eq!(renaming.of_bits(0b10110), 0b10110);
-            assert!(all[..place].iter().all(|other| other != renaming));
+            assert!(all[..index].iter().all(|other| other != renaming));
         }
     }
 }

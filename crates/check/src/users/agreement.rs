@@ -1,39 +1,41 @@
-//! Who uses a service of agreement: the user that comes with the service, or whoever a course is
-//! about.
+//! Users of the agreement services.
 
 use std::collections::VecDeque;
 
 use tenure_core::ProcessId;
-use tenure_core::service::agreement::{Client, Seat};
+use tenure_core::service::agreement::{ServiceUser, UserConfig};
 use tenure_core::service::{
     agreement, barrier, broadcast, consensus, log, membership, renaming, snapshot, termination,
 };
 
 use crate::users::entries::Entries;
-use crate::users::user::{Offer, Service, Standing, User, Workload};
+use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
 
-/// The user of one service, or of any of them, who asks as often as the workload has entries; along
-/// a course, for what that says.
+/// User of an agreement service. It issues as many commands as the workload has entries, or the
+/// commands of a schedule.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AgreementUser<U> {
     user: U,
-    /// What a course has it ask, the next one first.
-    #[expect(clippy::box_collection, reason = "searches have none, and keep millions of users")]
-    course: Option<Box<VecDeque<agreement::Command>>>,
+    /// Remaining commands of the schedule.
+    #[expect(
+        clippy::box_collection,
+        reason = "searches store millions of users without a schedule"
+    )]
+    schedule: Option<Box<VecDeque<agreement::Command>>>,
 }
 
-/// How much a workload has the user of a process ask: nothing where another begins.
-fn seat(at: ProcessId, workload: &Workload) -> Seat {
+/// Returns the parameters of a user. A process that is no initiator issues no commands.
+fn seat(at: ProcessId, workload: &Workload) -> UserConfig {
     let times = match workload.entries(at) {
         _ if !workload.initiates(at) => 0,
         Entries::AtMost(times) => times,
         Entries::Unbounded => u32::MAX,
     };
-    Seat { service: workload.service(), at, size: workload.size(), times }
+    UserConfig { service: workload.service(), at, size: workload.size(), times }
 }
 
-fn offer<C>(next: Option<C>, obliged: bool) -> Vec<Offer<C>> {
-    next.map(|command| Offer { command, obliged }).into_iter().collect()
+fn enabled<C>(next: Option<C>, is_obligatory: bool) -> Vec<EnabledCommand<C>> {
+    next.map(|command| EnabledCommand { command, is_obligatory }).into_iter().collect()
 }
 
 macro_rules! users {
@@ -43,8 +45,8 @@ macro_rules! users {
             type User = AgreementUser<$service::User>;
 
             fn user(at: ProcessId, workload: &Workload) -> Self::User {
-                let course = workload.course(at).map(|course| Box::new(course.into()));
-                AgreementUser { user: Client::new(&seat(at, workload)), course }
+                let schedule = workload.schedule(at).map(|schedule| Box::new(schedule.into()));
+                AgreementUser { user: ServiceUser::new(&seat(at, workload)), schedule }
             }
         })+
     };
@@ -54,32 +56,32 @@ users!(agreement, consensus, broadcast, snapshot, barrier, termination, membersh
 
 impl<U> User<U::Command> for AgreementUser<U>
 where
-    U: Client<Command: Service<Event = U::Event> + TryFrom<agreement::Command>>,
+    U: ServiceUser<Command: Service<Event = U::Event> + TryFrom<agreement::Command>>,
 {
-    fn offers(&self) -> Vec<Offer<U::Command>> {
-        let Some(course) = &self.course else {
-            return offer(self.user.next(), self.user.is_obliged());
+    fn enabled_commands(&self) -> Vec<EnabledCommand<U::Command>> {
+        let Some(schedule) = &self.schedule else {
+            return enabled(self.user.next_command(), self.user.is_obliged());
         };
-        let next = course.front().filter(|_| !self.user.must_wait()).cloned();
-        offer(next.and_then(|command| command.try_into().ok()), false)
+        let next = schedule.front().filter(|_| !self.user.must_wait()).cloned();
+        enabled(next.and_then(|command| command.try_into().ok()), false)
     }
 
-    fn asked(&mut self, command: &U::Command) {
-        if let Some(course) = &mut self.course {
-            course.pop_front();
+    fn on_command(&mut self, command: &U::Command) {
+        if let Some(schedule) = &mut self.schedule {
+            schedule.pop_front();
         }
-        self.user.asked(command);
+        self.user.on_command(command);
     }
 
-    fn told(&mut self, event: &U::Event) {
-        self.user.told(event);
+    fn on_event(&mut self, event: &U::Event) {
+        self.user.on_event(event);
     }
 
-    fn crashed(&mut self) {
-        self.user.crashed();
+    fn on_crash(&mut self) {
+        self.user.on_crash();
     }
 
-    fn standing(&self) -> Standing {
-        self.user.standing()
+    fn state(&self) -> UserState {
+        self.user.state()
     }
 }

@@ -1,17 +1,17 @@
-//! Who wants the clocks brought together.
+//! Users of clock synchronisation.
 
 use tenure_core::ProcessId;
 use tenure_core::service::clock::{Command, Event};
 
 use crate::users::entries::Entries;
-use crate::users::user::{Offer, Service, Standing, User, Workload};
+use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
 
-/// A user of clocks: asks to bring them together as often as the workload has entries. As soon
-/// as anybody's clock was adjusted, all want theirs to be.
+/// User of clock synchronisation. It requests as many synchronisations as the workload has entries.
+/// Once any clock was adjusted, every user waits for its own adjustment.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ClockUser {
     left: Entries,
-    adjusted: bool,
+    is_adjusted: bool,
 }
 
 impl Service for Command {
@@ -19,31 +19,31 @@ impl Service for Command {
     type User = ClockUser;
 
     fn user(at: ProcessId, workload: &Workload) -> ClockUser {
-        ClockUser { left: workload.entries(at), adjusted: false }
+        ClockUser { left: workload.entries(at), is_adjusted: false }
     }
 }
 
 impl User<Command> for ClockUser {
-    fn offers(&self) -> Vec<Offer<Command>> {
-        let asks = self.left.any_left();
-        asks.then_some(Offer { command: Command::Synchronise, obliged: false })
+    fn enabled_commands(&self) -> Vec<EnabledCommand<Command>> {
+        let asks = self.left.has_next();
+        asks.then_some(EnabledCommand { command: Command::Synchronise, is_obligatory: false })
             .into_iter()
             .collect()
     }
 
-    fn asked(&mut self, _command: &Command) {
-        self.left = self.left.after_one();
+    fn on_command(&mut self, _command: &Command) {
+        self.left = self.left.decrement();
     }
 
-    fn told(&mut self, event: &Event) {
-        self.adjusted |= matches!(event, Event::Adjusted { .. });
+    fn on_event(&mut self, event: &Event) {
+        self.is_adjusted |= matches!(event, Event::Adjusted { .. });
     }
 
-    fn crashed(&mut self) {
-        self.adjusted = false;
+    fn on_crash(&mut self) {
+        self.is_adjusted = false;
     }
 
-    fn standing(&self) -> Standing {
-        if self.adjusted { Standing::Informed } else { Standing::Uninformed }
+    fn state(&self) -> UserState {
+        if self.is_adjusted { UserState::Informed } else { UserState::Uninformed }
     }
 }

@@ -1,18 +1,18 @@
-//! Who begins transactions and may be against them.
+//! Users of atomic commitment.
 
 use tenure_core::ProcessId;
 use tenure_core::service::commit::{Command, Event};
 
 use crate::users::entries::Entries;
-use crate::users::user::{Offer, Service, Standing, User, Workload};
+use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
 
-/// A user of transactions: begins as many as the workload has entries, may at any moment be
-/// against all that follow, and waits while its process is uncertain.
+/// User of transactions. It begins as many as the workload has entries, may veto all later ones at
+/// any moment, and waits while its process is uncertain.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CommitUser {
     left: Entries,
     is_against: bool,
-    waits: bool,
+    is_waiting: bool,
 }
 
 impl Service for Command {
@@ -20,38 +20,40 @@ impl Service for Command {
     type User = CommitUser;
 
     fn user(at: ProcessId, workload: &Workload) -> CommitUser {
-        CommitUser { left: workload.entries(at), is_against: false, waits: false }
+        CommitUser { left: workload.entries(at), is_against: false, is_waiting: false }
     }
 }
 
 impl User<Command> for CommitUser {
-    fn offers(&self) -> Vec<Offer<Command>> {
-        let begins = self.left.any_left() && !self.waits;
-        let begin = begins.then_some(Offer { command: Command::Begin, obliged: false });
-        let veto = (!self.is_against).then_some(Offer { command: Command::Veto, obliged: false });
+    fn enabled_commands(&self) -> Vec<EnabledCommand<Command>> {
+        let begins = self.left.has_next() && !self.is_waiting;
+        let begin =
+            begins.then_some(EnabledCommand { command: Command::Begin, is_obligatory: false });
+        let veto = (!self.is_against)
+            .then_some(EnabledCommand { command: Command::Veto, is_obligatory: false });
         begin.into_iter().chain(veto).collect()
     }
 
-    fn asked(&mut self, command: &Command) {
+    fn on_command(&mut self, command: &Command) {
         match command {
             Command::Begin => {
-                self.left = self.left.after_one();
-                self.waits = true;
+                self.left = self.left.decrement();
+                self.is_waiting = true;
             }
             Command::Veto => self.is_against = true,
         }
     }
 
-    fn told(&mut self, event: &Event) {
-        self.waits = matches!(event, Event::Prepared { .. });
+    fn on_event(&mut self, event: &Event) {
+        self.is_waiting = matches!(event, Event::Prepared { .. });
     }
 
-    fn crashed(&mut self) {
-        self.waits = false;
+    fn on_crash(&mut self) {
+        self.is_waiting = false;
         self.is_against = false;
     }
 
-    fn standing(&self) -> Standing {
-        if self.waits { Standing::Waiting } else { Standing::Content }
+    fn state(&self) -> UserState {
+        if self.is_waiting { UserState::Waiting } else { UserState::Idle }
     }
 }

@@ -1,11 +1,11 @@
-//! Who has a failure detector and asks nothing of it.
+//! Users of a failure detector.
 
 use tenure_core::ProcessId;
 use tenure_core::service::detector::{Command, Event};
 
-use crate::users::user::{Offer, Service, Standing, User, Workload};
+use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
 
-/// A user of a failure detector, who only listens.
+/// User of a failure detector. It issues no commands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct DetectorUser;
 
@@ -19,17 +19,17 @@ impl Service for Command {
 }
 
 impl User<Command> for DetectorUser {
-    fn offers(&self) -> Vec<Offer<Command>> {
+    fn enabled_commands(&self) -> Vec<EnabledCommand<Command>> {
         Vec::new()
     }
 
-    fn asked(&mut self, command: &Command) {
+    fn on_command(&mut self, command: &Command) {
         match *command {}
     }
 
-    fn told(&mut self, _event: &Event) {}
+    fn on_event(&mut self, _event: &Event) {}
 
-    fn standing(&self) -> Standing {
-        Standing::Content
+    fn state(&self) -> UserState {
+        UserState::Idle
     }
 }

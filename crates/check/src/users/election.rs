@@ -1,27 +1,27 @@
-//! Who starts an election and waits for its result.
+//! Users of an election.
 
 use tenure_core::ProcessId;
 use tenure_core::service::election::{Command, Event};
 
-use crate::users::user::{Offer, Service, Standing, User, Workload};
+use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
 
-/// A user of an election: an initiator starts one, once and at any moment; everybody wants to
-/// know the result as soon as there is one.
+/// User of an election. An initiator starts an election once, at any moment. Once a result exists,
+/// every user waits for it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ElectionUser {
-    initiates: bool,
+    is_initiator: bool,
     knowledge: Knowledge,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Knowledge {
-    /// Told nothing since the first boot.
+    /// No event since the first boot.
     None,
-    /// Asked and not yet told, or told that the leader is gone.
+    /// Requested an election, or received the deposition of the leader.
     Awaited,
-    /// Told.
+    /// Knows the leader.
     Leader,
-    /// Came back from a crash and has not asked since.
+    /// Recovered from a crash, without a new request.
     Lost,
 }
 
@@ -30,42 +30,42 @@ impl Service for Command {
     type User = ElectionUser;
 
     fn user(at: ProcessId, workload: &Workload) -> ElectionUser {
-        ElectionUser { initiates: workload.initiates(at), knowledge: Knowledge::None }
+        ElectionUser { is_initiator: workload.initiates(at), knowledge: Knowledge::None }
     }
 }
 
 impl User<Command> for ElectionUser {
-    fn offers(&self) -> Vec<Offer<Command>> {
-        if !self.initiates {
+    fn enabled_commands(&self) -> Vec<EnabledCommand<Command>> {
+        if !self.is_initiator {
             return Vec::new();
         }
-        vec![Offer { command: Command::Elect, obliged: false }]
+        vec![EnabledCommand { command: Command::Elect, is_obligatory: false }]
     }
 
-    fn asked(&mut self, command: &Command) {
+    fn on_command(&mut self, command: &Command) {
         if *command == Command::Elect {
-            self.initiates = false;
+            self.is_initiator = false;
             self.knowledge = Knowledge::Awaited;
         }
     }
 
-    fn told(&mut self, event: &Event) {
+    fn on_event(&mut self, event: &Event) {
         self.knowledge = match event {
             Event::Elected { .. } => Knowledge::Leader,
             Event::Deposed { .. } => Knowledge::Awaited,
         };
     }
 
-    fn crashed(&mut self) {
+    fn on_crash(&mut self) {
         self.knowledge = Knowledge::Lost;
     }
 
-    fn standing(&self) -> Standing {
+    fn state(&self) -> UserState {
         match self.knowledge {
-            Knowledge::None => Standing::Uninformed,
-            Knowledge::Awaited => Standing::Waiting,
-            Knowledge::Leader => Standing::Informed,
-            Knowledge::Lost => Standing::Content,
+            Knowledge::None => UserState::Uninformed,
+            Knowledge::Awaited => UserState::Waiting,
+            Knowledge::Leader => UserState::Informed,
+            Knowledge::Lost => UserState::Idle,
         }
     }
 }

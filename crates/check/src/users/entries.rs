@@ -1,30 +1,30 @@
-//! How often a user asks.
+//! Number of requests of a user.
 
-/// How often the user of one process asks to enter.
+/// Number of times that the user of a process requests to enter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Entries {
     /// At most this often.
     AtMost(u32),
-    /// Again and again.
+    /// Without bound.
     Unbounded,
 }
 
 impl Entries {
-    /// Whether the user may ask once more.
-    pub fn any_left(self) -> bool {
+    /// Returns true if the user may issue another request.
+    pub fn has_next(self) -> bool {
         self != Entries::AtMost(0)
     }
 
-    /// What is left after the user asked once.
+    /// Returns the number left after one request.
     ///
     /// # Panics
     ///
-    /// When nothing was left.
+    /// Panics if none is left.
     #[must_use]
-    pub fn after_one(self) -> Self {
+    pub fn decrement(self) -> Self {
         match self {
             Entries::AtMost(left) => {
-                Entries::AtMost(left.checked_sub(1).expect("a user asks only while it may"))
+                Entries::AtMost(left.checked_sub(1).expect("a user stays within its requests"))
             }
             Entries::Unbounded => Entries::Unbounded,
         }
@@ -37,29 +37,29 @@ impl From<u32> for Entries {
     }
 }
 
-/// The entries of all processes: one number for everybody, or one for each.
+/// Number of requests of each user.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum EntriesOfAll {
-    /// The same for everybody.
-    Each(Entries),
-    /// One by one.
-    OneByOne(Vec<Entries>),
+pub enum EntryLimits {
+    /// The same number for every process.
+    Same(Entries),
+    /// One number per process.
+    PerProcess(Vec<Entries>),
 }
 
-impl<E: Into<Entries>> From<E> for EntriesOfAll {
+impl<E: Into<Entries>> From<E> for EntryLimits {
     fn from(each: E) -> Self {
-        EntriesOfAll::Each(each.into())
+        EntryLimits::Same(each.into())
     }
 }
 
-impl<const N: usize> From<[u32; N]> for EntriesOfAll {
+impl<const N: usize> From<[u32; N]> for EntryLimits {
     fn from(times: [u32; N]) -> Self {
-        EntriesOfAll::OneByOne(times.map(Entries::AtMost).to_vec())
+        EntryLimits::PerProcess(times.map(Entries::AtMost).to_vec())
     }
 }
 
-impl From<Vec<Entries>> for EntriesOfAll {
+impl From<Vec<Entries>> for EntryLimits {
     fn from(times: Vec<Entries>) -> Self {
-        EntriesOfAll::OneByOne(times)
+        EntryLimits::PerProcess(times)
     }
 }

@@ -1,14 +1,14 @@
-//! The users of the services that come with Tenure.
+//! Users of the services of Tenure.
 
 pub(crate) mod assumptions;
-pub(crate) mod crashing;
+pub(crate) mod crashes;
 pub(crate) mod entries;
 pub(crate) mod stamping;
 pub(crate) mod user;
 
 mod agreement;
-mod both;
 mod clock;
+mod combined;
 mod commit;
 mod detector;
 mod election;
@@ -18,8 +18,8 @@ mod stream;
 mod tree;
 
 pub use agreement::AgreementUser;
-pub use both::BothUser;
 pub use clock::ClockUser;
+pub use combined::CombinedUser;
 pub use commit::CommitUser;
 pub use detector::DetectorUser;
 pub use election::ElectionUser;

@@ -1,20 +1,20 @@
-//! Who asks for the lock, enters and exits.
+//! Users of a lock.
 
 use tenure_core::ProcessId;
 use tenure_core::service::mutex::{Command, Event};
 
 use crate::users::entries::Entries;
-use crate::users::user::{Offer, Service, Standing, User, Workload};
+use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
 
-/// A user of a lock: enters as often as allowed, and always exits.
+/// User of a lock. It enters as often as the workload allows and always exits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MutexUser {
-    place: Place,
+    position: Position,
     left: Entries,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Place {
+enum Position {
     Outside,
     Waiting,
     Inside,
@@ -25,46 +25,48 @@ impl Service for Command {
     type User = MutexUser;
 
     fn user(at: ProcessId, workload: &Workload) -> MutexUser {
-        MutexUser { place: Place::Outside, left: workload.entries(at) }
+        MutexUser { position: Position::Outside, left: workload.entries(at) }
     }
 }
 
 impl User<Command> for MutexUser {
-    fn offers(&self) -> Vec<Offer<Command>> {
-        match self.place {
-            Place::Outside if self.left.any_left() => {
-                vec![Offer { command: Command::Enter, obliged: false }]
+    fn enabled_commands(&self) -> Vec<EnabledCommand<Command>> {
+        match self.position {
+            Position::Outside if self.left.has_next() => {
+                vec![EnabledCommand { command: Command::Enter, is_obligatory: false }]
             }
-            Place::Inside => vec![Offer { command: Command::Exit, obliged: true }],
-            Place::Outside | Place::Waiting => Vec::new(),
+            Position::Inside => {
+                vec![EnabledCommand { command: Command::Exit, is_obligatory: true }]
+            }
+            Position::Outside | Position::Waiting => Vec::new(),
         }
     }
 
-    fn asked(&mut self, command: &Command) {
+    fn on_command(&mut self, command: &Command) {
         match command {
             Command::Enter => {
-                self.left = self.left.after_one();
-                self.place = Place::Waiting;
+                self.left = self.left.decrement();
+                self.position = Position::Waiting;
             }
-            Command::Exit => self.place = Place::Outside,
+            Command::Exit => self.position = Position::Outside,
         }
     }
 
-    fn told(&mut self, event: &Event) {
-        self.place = match event {
-            Event::Entered { .. } => Place::Inside,
-            Event::Exited => Place::Outside,
+    fn on_event(&mut self, event: &Event) {
+        self.position = match event {
+            Event::Entered { .. } => Position::Inside,
+            Event::Exited => Position::Outside,
         };
     }
 
-    fn crashed(&mut self) {
-        self.place = Place::Outside;
+    fn on_crash(&mut self) {
+        self.position = Position::Outside;
     }
 
-    fn standing(&self) -> Standing {
-        match self.place {
-            Place::Waiting => Standing::Waiting,
-            Place::Outside | Place::Inside => Standing::Content,
+    fn state(&self) -> UserState {
+        match self.position {
+            Position::Waiting => UserState::Waiting,
+            Position::Outside | Position::Inside => UserState::Idle,
         }
     }
 }

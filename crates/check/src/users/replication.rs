@@ -1,19 +1,19 @@
-//! Who writes, at whichever process.
+//! Users of a replicated list.
 
 use tenure_core::ProcessId;
 use tenure_core::service::replication::{Command, Event};
 
 use crate::users::entries::Entries;
-use crate::users::user::{Offer, Service, Standing, User, Workload};
+use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
 
-/// A user of a replicated list: writes as often as the workload has entries, one value after the
-/// other, and waits to be told what became of it.
+/// User of a replicated list. It writes as many values as the workload has entries, and waits for
+/// the outcome of each write.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ReplicationUser {
-    /// What it writes next; no two users ever write the same.
+    /// Next value to write. No two users write the same value.
     next: u64,
     left: Entries,
-    waits: bool,
+    is_waiting: bool,
 }
 
 impl Service for Command {
@@ -22,33 +22,33 @@ impl Service for Command {
 
     fn user(at: ProcessId, workload: &Workload) -> ReplicationUser {
         let next = u64::from(at.number()) * 100 + 1;
-        ReplicationUser { next, left: workload.entries(at), waits: false }
+        ReplicationUser { next, left: workload.entries(at), is_waiting: false }
     }
 }
 
 impl User<Command> for ReplicationUser {
-    fn offers(&self) -> Vec<Offer<Command>> {
-        if self.waits || !self.left.any_left() {
+    fn enabled_commands(&self) -> Vec<EnabledCommand<Command>> {
+        if self.is_waiting || !self.left.has_next() {
             return Vec::new();
         }
-        vec![Offer { command: Command::Write { value: self.next }, obliged: false }]
+        vec![EnabledCommand { command: Command::Write { value: self.next }, is_obligatory: false }]
     }
 
-    fn asked(&mut self, _command: &Command) {
+    fn on_command(&mut self, _command: &Command) {
         self.next += 1;
-        self.left = self.left.after_one();
-        self.waits = true;
+        self.left = self.left.decrement();
+        self.is_waiting = true;
     }
 
-    fn told(&mut self, event: &Event) {
-        self.waits &= matches!(event, Event::Serving { .. });
+    fn on_event(&mut self, event: &Event) {
+        self.is_waiting &= matches!(event, Event::Serving { .. });
     }
 
-    fn crashed(&mut self) {
-        self.waits = false;
+    fn on_crash(&mut self) {
+        self.is_waiting = false;
     }
 
-    fn standing(&self) -> Standing {
-        if self.waits { Standing::Waiting } else { Standing::Content }
+    fn state(&self) -> UserState {
+        if self.is_waiting { UserState::Waiting } else { UserState::Idle }
     }
 }

@@ -1,14 +1,14 @@
-//! Messages of the application that carry the protocol's logical clock.
+//! Application messages that carry the protocol's logical clock.
 
-use tenure_core::{Protocol, Stamped};
+use tenure_core::{Protocol, Timestamped};
 
-/// The functions of a [`Stamped`] protocol, by pointer: a check of one that is not carries none.
+/// Function pointers of a [`Timestamped`] protocol. They exist only in checks that stamp messages.
 pub(crate) struct Stamping<P: Protocol> {
     pub(crate) clock: fn(&P) -> u64,
     pub(crate) observe: fn(&mut P, u64),
 }
 
-impl<P: Stamped> Stamping<P> {
+impl<P: Timestamped> Stamping<P> {
     pub(crate) fn new() -> Self {
         Stamping { clock: P::clock, observe: P::observe }
     }

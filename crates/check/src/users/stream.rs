@@ -1,16 +1,16 @@
-//! Who sends numbered items to everybody else.
+//! Users of a message stream.
 
 use tenure_core::ProcessId;
 use tenure_core::service::stream::{Command, Event};
 
-use crate::users::user::{Offer, Service, Standing, User, Workload};
+use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
 
-/// A user of a channel: sends as many items to each peer as the workload has entries.
+/// User of a channel. It sends as many items to each peer as the workload has entries.
 ///
-/// Whether they arrive is judged by the monitor `NoLoss` in the end.
+/// The monitor `NoLoss` checks their arrival at the end of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StreamUser {
-    /// For each peer: the number of the next item, and of the last that may be sent.
+    /// For each peer, the number of the next item and of the last one to send.
     next: Vec<(ProcessId, u64, u64)>,
 }
 
@@ -29,16 +29,16 @@ impl Service for Command {
 }
 
 impl User<Command> for StreamUser {
-    fn offers(&self) -> Vec<Offer<Command>> {
+    fn enabled_commands(&self) -> Vec<EnabledCommand<Command>> {
         let open = self.next.iter().filter(|(_, item, most)| item <= most);
-        open.map(|(to, item, _)| Offer {
+        open.map(|(to, item, _)| EnabledCommand {
             command: Command::Send { to: *to, item: *item },
-            obliged: false,
+            is_obligatory: false,
         })
         .collect()
     }
 
-    fn asked(&mut self, command: &Command) {
+    fn on_command(&mut self, command: &Command) {
         let Command::Send { to, item } = command;
         for (peer, next, _) in &mut self.next {
             if peer == to {
@@ -47,9 +47,9 @@ impl User<Command> for StreamUser {
         }
     }
 
-    fn told(&mut self, _event: &Event) {}
+    fn on_event(&mut self, _event: &Event) {}
 
-    fn standing(&self) -> Standing {
-        Standing::Content
+    fn state(&self) -> UserState {
+        UserState::Idle
     }
 }

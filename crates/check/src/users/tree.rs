@@ -1,17 +1,17 @@
-//! Who wants to be in the leader's tree.
+//! Users of a spanning tree.
 
 use tenure_core::ProcessId;
 use tenure_core::service::tree::{Command, Event};
 
 use crate::users::entries::Entries;
-use crate::users::user::{Offer, Service, Standing, User, Workload};
+use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
 
-/// A user of a spanning tree: asks for another tree as often as the workload has entries. As
-/// soon as anybody is in a tree, all want to be.
+/// User of a spanning tree. It requests as many trees as the workload has entries. Once any process
+/// is in a tree, every user waits to join.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TreeUser {
     left: Entries,
-    joined: bool,
+    has_joined: bool,
 }
 
 impl Service for Command {
@@ -19,29 +19,31 @@ impl Service for Command {
     type User = TreeUser;
 
     fn user(at: ProcessId, workload: &Workload) -> TreeUser {
-        TreeUser { left: workload.entries(at), joined: false }
+        TreeUser { left: workload.entries(at), has_joined: false }
     }
 }
 
 impl User<Command> for TreeUser {
-    fn offers(&self) -> Vec<Offer<Command>> {
-        let grow = self.left.any_left();
-        grow.then_some(Offer { command: Command::Grow, obliged: false }).into_iter().collect()
+    fn enabled_commands(&self) -> Vec<EnabledCommand<Command>> {
+        let grow = self.left.has_next();
+        grow.then_some(EnabledCommand { command: Command::Grow, is_obligatory: false })
+            .into_iter()
+            .collect()
     }
 
-    fn asked(&mut self, _command: &Command) {
-        self.left = self.left.after_one();
+    fn on_command(&mut self, _command: &Command) {
+        self.left = self.left.decrement();
     }
 
-    fn told(&mut self, _event: &Event) {
-        self.joined = true;
+    fn on_event(&mut self, _event: &Event) {
+        self.has_joined = true;
     }
 
-    fn crashed(&mut self) {
-        self.joined = false;
+    fn on_crash(&mut self) {
+        self.has_joined = false;
     }
 
-    fn standing(&self) -> Standing {
-        if self.joined { Standing::Informed } else { Standing::Uninformed }
+    fn state(&self) -> UserState {
+        if self.has_joined { UserState::Informed } else { UserState::Uninformed }
     }
 }

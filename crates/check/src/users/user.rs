@@ -1,30 +1,30 @@
-//! Users: what may be asked of a process, when, and whether its user waits.
+//! Users: the commands that they may issue, and whether they wait.
 
 use std::fmt::Debug;
 use std::hash::Hash;
 
 use tenure_core::service::agreement;
-pub use tenure_core::service::agreement::Standing;
+pub use tenure_core::service::agreement::UserState;
 use tenure_core::{ProcessId, Protocol};
-use tenure_trace::{Heard, Recorded, Spoken};
+use tenure_trace::{Recorded, ServiceCommand, ServiceEvent};
 
 use crate::users::entries::Entries;
 
-/// The commands of a service, and how the checker is to use them.
+/// Commands of a service and their use by the checker.
 ///
-/// Implemented for the commands of every service of `tenure-core`. A protocol of your own with
-/// commands of its own implements it for them: see `examples/03_check.rs`.
-pub trait Service: Spoken + Eq + Hash + Send + Sync {
-    /// What the user is told.
-    type Event: Heard + Clone + Debug + Eq + Hash + Send + Sync + 'static;
-    /// The user of one process.
+/// Implemented for the commands of every service of `tenure-core`. A protocol with its own commands
+/// implements it for them: see `examples/03_check.rs`.
+pub trait Service: ServiceCommand + Eq + Hash + Send + Sync {
+    /// Event that the service reports to its user.
+    type Event: ServiceEvent + Clone + Debug + Eq + Hash + Send + Sync + 'static;
+    /// User of one process.
     type User: User<Self>;
 
-    /// The user of the process `at`, who asks as often as the workload says.
+    /// Creates the user of the process `at`, who issues commands according to the workload.
     fn user(at: ProcessId, workload: &Workload) -> Self::User;
 }
 
-/// A protocol whose users the checker knows.
+/// A protocol with a service that the checker can drive.
 pub trait Checkable:
     Recorded + Protocol<Command: Service<Event = <Self as Protocol>::Event>>
 {
@@ -32,15 +32,16 @@ pub trait Checkable:
 
 impl<P: Recorded + Protocol<Command: Service<Event = <P as Protocol>::Event>>> Checkable for P {}
 
-/// How often users ask.
+/// How often users issue commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workload {
     entries: Vec<Entries>,
     initiators: Vec<ProcessId>,
     size: u32,
     service: tenure_core::Service,
-    /// What is asked of services of agreement in their users' stead, where a course says so.
-    course: Option<Vec<(ProcessId, agreement::Command)>>,
+    /// Commands of the users of an agreement service, in index of their own, if a schedule gives
+    /// them.
+    schedule: Option<Vec<(ProcessId, agreement::Command)>>,
 }
 
 impl Workload {
@@ -50,75 +51,79 @@ impl Workload {
         initiators: Vec<ProcessId>,
         service: tenure_core::Service,
     ) -> Self {
-        Workload { entries, initiators, size, service, course: None }
+        Workload { entries, initiators, size, service, schedule: None }
     }
 
-    /// The same where users of agreements ask for what a course says, and nothing else.
-    pub(crate) fn along(self, course: Option<Vec<(ProcessId, agreement::Command)>>) -> Self {
-        Workload { course, ..self }
+    /// Returns the workload with the commands of a schedule.
+    pub(crate) fn with_schedule(
+        self,
+        schedule: Option<Vec<(ProcessId, agreement::Command)>>,
+    ) -> Self {
+        Workload { schedule, ..self }
     }
 
-    /// What a course has the user of `at` ask, in order; `None` where there is no course.
-    pub(crate) fn course(&self, at: ProcessId) -> Option<Vec<agreement::Command>> {
-        let mine = self.course.as_ref()?.iter().filter(|(whose, _)| *whose == at);
+    /// Returns the commands of the user of `at` in the schedule, in order, or `None` without a
+    /// schedule.
+    pub(crate) fn schedule(&self, at: ProcessId) -> Option<Vec<agreement::Command>> {
+        let mine = self.schedule.as_ref()?.iter().filter(|(whose, _)| *whose == at);
         Some(mine.map(|(_, command)| command.clone()).collect())
     }
 
-    /// How often the user of `at` asks to enter (or does whatever the service is for).
+    /// Returns how often the user of `at` requests to enter, or uses the service otherwise.
     pub fn entries(&self, at: ProcessId) -> Entries {
         self.entries[at.index()]
     }
 
-    /// Whether the user of `at` starts an election.
+    /// Returns true if the user of `at` starts an election.
     pub fn initiates(&self, at: ProcessId) -> bool {
         self.initiators.contains(&at)
     }
 
-    /// How many processes there are.
+    /// Returns the number of processes.
     pub fn size(&self) -> u32 {
         self.size
     }
 
-    /// Which service it is, of those that the types of commands do not tell apart.
+    /// Returns the service, for command types that several services share.
     pub fn service(&self) -> tenure_core::Service {
         self.service
     }
 }
 
-/// One local user: an automaton over what was asked and told at one process.
+/// User of one process: an automaton over the commands issued and the events received.
 pub trait User<C: Service>: Clone + Debug + Eq + Hash + Send + Sync + 'static {
-    /// What may be asked now.
-    fn offers(&self) -> Vec<Offer<C>>;
+    /// Returns the commands that the user may issue now.
+    fn enabled_commands(&self) -> Vec<EnabledCommand<C>>;
 
-    /// This was asked.
-    fn asked(&mut self, command: &C);
+    /// Updates the user after it issued a command.
+    fn on_command(&mut self, command: &C);
 
-    /// This was told.
-    fn told(&mut self, event: &C::Event);
+    /// Updates the user after it received an event.
+    fn on_event(&mut self, event: &C::Event);
 
-    /// The process crashed.
-    fn crashed(&mut self) {}
+    /// Updates the user after a crash of its process.
+    fn on_crash(&mut self) {}
 
-    /// The process booted again.
-    fn recovered(&mut self) {}
+    /// Updates the user after its process booted again.
+    fn on_recovery(&mut self) {}
 
-    /// How the user stands.
-    fn standing(&self) -> Standing;
+    /// Returns whether the user waits.
+    fn state(&self) -> UserState;
 }
 
-/// A command that a user may give now.
+/// A command that a user may issue now.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Offer<C> {
-    /// What is asked.
+pub struct EnabledCommand<C> {
+    /// The command.
     pub command: C,
-    /// Whether the user is bound to give it in the end (to exit, for instance), or may as well
-    /// never give it (to request).
-    pub obliged: bool,
+    /// True if the user must eventually issue the command (to exit, for instance). False if it may
+    /// never do so (to request).
+    pub is_obligatory: bool,
 }
 
-impl<C> Offer<C> {
-    /// The same of a service that this one is a part of.
-    pub(crate) fn of<D>(self, whole: impl FnOnce(C) -> D) -> Offer<D> {
-        Offer { command: whole(self.command), obliged: self.obliged }
+impl<C> EnabledCommand<C> {
+    /// Converts the command to one of a combined service.
+    pub(crate) fn of<D>(self, whole: impl FnOnce(C) -> D) -> EnabledCommand<D> {
+        EnabledCommand { command: whole(self.command), is_obligatory: self.is_obligatory }
     }
 }

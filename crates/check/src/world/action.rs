@@ -1,80 +1,80 @@
-//! What may happen in a world, in 32 bits.
+//! Steps of a world, encoded in 32 bits.
 
-/// One step of a run, as the visited set remembers it.
+/// One step of a run, as the visited set stores it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Action(pub(crate) u32);
 
-/// What kind of step it is.
+/// Kind of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Kind {
-    /// The user of a process asks, or a timer fires: an item of the process's menu.
-    Own,
-    /// A parcel of a link is delivered.
+pub(crate) enum ActionKind {
+    /// A command of the user or a timer: an item of the menu of the process.
+    Internal,
+    /// Delivery of a message.
     Deliver,
-    /// A process is told that a peer seems to have crashed.
+    /// The failure detector suspects a peer.
     Suspect,
-    /// A process is told that a peer seems to be alive after all.
+    /// The failure detector trusts a peer again.
     Trust,
-    /// A parcel of a link is lost.
+    /// Loss of a message.
     Lose,
-    /// A parcel of a link is duplicated.
+    /// Duplication of a message.
     Duplicate,
-    /// A process crashes.
+    /// Crash of a process.
     Crash,
-    /// A process comes back.
+    /// Recovery of a process.
     Recover,
     /// The application of a process sends a message.
     Send,
     /// A unit of time passes.
     Tick,
-    /// The network falls into two.
-    Cut,
-    /// A process meets a peer in a new session: the old one must have crashed.
-    Meet,
-    /// And is told at once, before anything else, that the peer is alive again.
-    Greet,
-    /// A process is heard no more: it crashes before what it does from here on leaves.
+    /// A partition of the network.
+    Partition,
+    /// Suspicion of a peer because of its new session: the old one must have crashed.
+    SessionSuspect,
+    /// Trust in that peer, before any other input.
+    SessionTrust,
+    /// The process becomes mute: it will crash before any further effect is released.
     Mute,
 }
 
-pub(crate) const KINDS: [Kind; 14] = [
-    Kind::Own,
-    Kind::Deliver,
-    Kind::Suspect,
-    Kind::Trust,
-    Kind::Lose,
-    Kind::Duplicate,
-    Kind::Crash,
-    Kind::Recover,
-    Kind::Send,
-    Kind::Tick,
-    Kind::Cut,
-    Kind::Meet,
-    Kind::Greet,
-    Kind::Mute,
+pub(crate) const ACTION_KINDS: [ActionKind; 14] = [
+    ActionKind::Internal,
+    ActionKind::Deliver,
+    ActionKind::Suspect,
+    ActionKind::Trust,
+    ActionKind::Lose,
+    ActionKind::Duplicate,
+    ActionKind::Crash,
+    ActionKind::Recover,
+    ActionKind::Send,
+    ActionKind::Tick,
+    ActionKind::Partition,
+    ActionKind::SessionSuspect,
+    ActionKind::SessionTrust,
+    ActionKind::Mute,
 ];
 
-/// The most outcomes of one handler, by its choices.
-pub(crate) const MOST_OUTCOMES: usize = 1 << 9;
+/// Greatest number of outcomes of one handler over all choices.
+pub(crate) const MAX_OUTCOMES: usize = 1 << 9;
 
 impl Action {
-    /// A step at the slot `place`, of the item there, with one of its outcomes.
-    pub(crate) fn new(kind: Kind, place: usize, item: usize, outcome: usize) -> Self {
-        debug_assert!(place < 1 << 11 && item < 1 << 8 && outcome < MOST_OUTCOMES);
-        let code = (kind as usize) << 28 | place << 17 | item << 9 | outcome;
+    /// Encodes a step: its slot, the item there, and the index of the outcome.
+    pub(crate) fn new(kind: ActionKind, slot: usize, item: usize, outcome: usize) -> Self {
+        debug_assert!(slot < 1 << 11 && item < 1 << 8 && outcome < MAX_OUTCOMES);
+        let code = (kind as usize) << 28 | slot << 17 | item << 9 | outcome;
         Action(code as u32)
     }
 
-    /// The same step with another of its outcomes.
+    /// Returns the step with another outcome.
     pub(crate) fn with_outcome(self, outcome: usize) -> Self {
-        Action(self.0 & !(MOST_OUTCOMES as u32 - 1) | outcome as u32)
+        Action(self.0 & !(MAX_OUTCOMES as u32 - 1) | outcome as u32)
     }
 
-    pub(crate) fn kind(self) -> Kind {
-        KINDS[(self.0 >> 28) as usize]
+    pub(crate) fn kind(self) -> ActionKind {
+        ACTION_KINDS[(self.0 >> 28) as usize]
     }
 
-    pub(crate) fn place(self) -> usize {
+    pub(crate) fn slot(self) -> usize {
         (self.0 >> 17) as usize & 0x7FF
     }
 
@@ -83,54 +83,55 @@ impl Action {
     }
 
     pub(crate) fn outcome(self) -> usize {
-        self.0 as usize & (MOST_OUTCOMES - 1)
+        self.0 as usize & (MAX_OUTCOMES - 1)
     }
 }
 
-/// What a process is given, for its outcomes to be looked up.
+/// Input of a process, the key of its outcomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Cause {
-    /// The offer of the user at this place.
+    /// The command at this index among those of the user.
     Command(u32),
-    /// The armed timer at this place.
+    /// The armed timer at this index.
     Timer(u32),
-    /// This parcel arrives.
+    /// Delivery of this message.
     Deliver(u32),
-    /// The detector suspects this peer.
+    /// The failure detector suspects this peer.
     Suspect(u32),
-    /// The detector trusts this peer.
+    /// The failure detector trusts this peer again.
     Trust(u32),
     /// The process crashes.
     Crash,
-    /// The process comes back.
+    /// The process recovers.
     Recover,
     /// The application sends a message to this peer.
     Send(u32),
-    /// A new session of this peer says that the old one crashed, whatever the detector thinks.
-    Meet(u32),
-    /// And that the peer is alive again.
-    Greet(u32),
-    /// The process is heard no more.
+    /// The process suspects this peer because of its new session, independently of the failure
+    /// detector.
+    SessionSuspect(u32),
+    /// Trust in that peer, which follows.
+    SessionTrust(u32),
+    /// The process becomes mute.
     Mute,
 }
 
 impl Cause {
-    /// A number that tells causes apart.
+    /// Returns a unique number of the cause.
     pub(crate) fn code(self) -> u32 {
         let (kind, of) = match self {
-            Cause::Command(place) => (1, place),
-            Cause::Timer(place) => (2, place),
-            Cause::Deliver(parcel) => (3, parcel),
+            Cause::Command(slot) => (1, slot),
+            Cause::Timer(slot) => (2, slot),
+            Cause::Deliver(packet) => (3, packet),
             Cause::Suspect(peer) => (4, peer),
             Cause::Trust(peer) => (5, peer),
             Cause::Crash => (6, 0),
             Cause::Recover => (7, 0),
             Cause::Send(peer) => (8, peer),
-            Cause::Meet(peer) => (9, peer),
-            Cause::Greet(peer) => (10, peer),
+            Cause::SessionSuspect(peer) => (9, peer),
+            Cause::SessionTrust(peer) => (10, peer),
             Cause::Mute => (11, 0),
         };
-        assert!(of < 1 << 28, "fewer than 2^28 different parcels");
+        assert!(of < 1 << 28, "fewer than 2^28 different packets");
         kind << 28 | of
     }
 }
@@ -140,11 +141,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_action_says_what_it_was_made_of() {
-        for kind in KINDS {
+    fn encodes_and_decodes_every_action() {
+        for kind in ACTION_KINDS {
             let action = Action::new(kind, 1953, 255, 511);
             assert_eq!(action.kind(), kind);
-            assert_eq!((action.place(), action.item(), action.outcome()), (1953, 255, 511));
+            assert_eq!((action.slot(), action.item(), action.outcome()), (1953, 255, 511));
         }
     }
 }

@@ -1,71 +1,73 @@
-//! Every value of every choice: an odometer instead of a random source.
+//! Enumeration of all choices of a handler.
 
 use tenure_core::{Environment, LocalTime};
 use tenure_trace::Choice;
 
-/// An environment that walks through all combinations of choices, one run of a handler each.
+/// An environment that enumerates all combinations of choices, one run of a handler each.
 ///
-/// The first run takes 0 everywhere; [`Odometer::advance`] turns the last wheel that can still
-/// turn. A handler that chooses nothing runs once.
+/// The first run chooses 0 everywhere. [`ChoiceEnumerator::advance`] increments the last choice
+/// that is below its bound. A handler without choices runs once.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Odometer {
-    wheels: Vec<Wheel>,
-    place: usize,
+pub(crate) struct ChoiceEnumerator {
+    points: Vec<ChoicePoint>,
+    index: usize,
     clock_readings: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Wheel {
+struct ChoicePoint {
     value: u32,
     bound: u32,
-    /// Whether it is the reading of a clock.
+    /// True for a reading of the local clock.
     is_clock: bool,
 }
 
-impl Odometer {
-    /// An odometer under which a local clock reads anything below `clock_readings`.
+impl ChoiceEnumerator {
+    /// Creates an enumerator in which a local clock reads any value below `clock_readings`.
     pub(crate) fn new(clock_readings: u32) -> Self {
-        Odometer { wheels: Vec::new(), place: 0, clock_readings: clock_readings.max(1) }
+        ChoiceEnumerator { points: Vec::new(), index: 0, clock_readings: clock_readings.max(1) }
     }
 
-    /// What was drawn in this run, each with what it is less than.
-    pub(crate) fn drawn(&self) -> Vec<Choice> {
-        let drawn = self.wheels[..self.place].iter().filter(|wheel| !wheel.is_clock);
-        drawn.map(|wheel| Choice { value: wheel.value, bound: wheel.bound }).collect()
+    /// Returns the choices of this run, without clock readings.
+    pub(crate) fn choices_made(&self) -> Vec<Choice> {
+        let choices = self.points[..self.index].iter().filter(|point| !point.is_clock);
+        choices.map(|point| Choice { value: point.value, bound: point.bound }).collect()
     }
 
-    fn turn(&mut self, bound: u32, is_clock: bool) -> u32 {
-        if self.place == self.wheels.len() {
-            self.wheels.push(Wheel { value: 0, bound, is_clock });
+    fn next_choice(&mut self, bound: u32, is_clock: bool) -> u32 {
+        if self.index == self.points.len() {
+            self.points.push(ChoicePoint { value: 0, bound, is_clock });
         }
-        let wheel = self.wheels[self.place];
-        assert_eq!(wheel.bound, bound, "a handler chooses alike when it is run again");
-        self.place += 1;
-        wheel.value
+        let point = self.points[self.index];
+        assert_eq!(point.bound, bound, "handler repeats its choices");
+        self.index += 1;
+        point.value
     }
 
-    /// Turns to the next combination; `false` when all have been run.
+    /// Advances to the next combination. Returns false after the last one.
     pub(crate) fn advance(&mut self) -> bool {
-        self.wheels.truncate(self.place);
-        self.place = 0;
-        while let Some(wheel) = self.wheels.last_mut() {
-            wheel.value += 1;
-            if wheel.value < wheel.bound {
+        self.points.truncate(self.index);
+        self.index = 0;
+        while let Some(point) = self.points.last_mut() {
+            point.value += 1;
+            if point.value < point.bound {
                 return true;
             }
-            self.wheels.pop();
+            self.points.pop();
         }
         false
     }
 }
 
-impl Environment for Odometer {
+impl Environment for ChoiceEnumerator {
     fn choose(&mut self, bound: u32) -> u32 {
-        self.turn(bound, false)
+        self.next_choice(bound, false)
     }
 
     fn local_clock(&mut self) -> LocalTime {
-        LocalTime(u64::from(self.turn(self.clock_readings, true)) * tenure_core::TICKS_PER_UNIT)
+        LocalTime(
+            u64::from(self.next_choice(self.clock_readings, true)) * tenure_core::TICKS_PER_UNIT,
+        )
     }
 }
 
@@ -74,14 +76,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_combination_is_run_once_even_where_one_choice_decides_on_another() {
-        let mut odometer = Odometer::new(1);
+    fn enumerates_each_combination_of_dependent_choices_once() {
+        let mut choices = ChoiceEnumerator::new(1);
         let mut runs = Vec::new();
         loop {
-            let first = odometer.choose(3);
-            let second = (first == 1).then(|| odometer.choose(2));
+            let first = choices.choose(3);
+            let second = (first == 1).then(|| choices.choose(2));
             runs.push((first, second));
-            if !odometer.advance() {
+            if !choices.advance() {
                 break;
             }
         }
@@ -89,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_handler_without_choices_runs_once() {
-        assert!(!Odometer::new(1).advance());
+    fn runs_handler_without_choices_once() {
+        assert!(!ChoiceEnumerator::new(1).advance());
     }
 }

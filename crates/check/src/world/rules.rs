@@ -1,4 +1,4 @@
-//! What is fixed about a search: the layout of its worlds, its budgets, its protocol.
+//! Rules of a search: the layout of its worlds, its budgets, its protocol.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,68 +7,67 @@ use tenure_core::Order;
 
 use crate::model::Model;
 use crate::world::action::Action;
-use crate::world::parcel::Freight;
+use crate::world::network::Network;
 use crate::world::{Fault, Faults, Layout};
 
-/// The rules of a search, shared by all threads.
+/// Rules of a search, shared by all threads.
 #[derive(Clone)]
 pub(crate) struct Rules {
     pub(crate) layout: Layout,
     pub(crate) order: Order,
-    /// Whether time is synchronous.
+    /// True if time is synchronous.
     pub(crate) timed: bool,
     pub(crate) budget: Faults,
-    /// Whether a crash can come between a save and the release of what it lets go.
-    pub(crate) mutes: bool,
-    /// Whether detectors speak of crashes.
-    pub(crate) detects: bool,
-    /// Who is on one side of the partition that may come, as bits; 0 for none.
-    pub(crate) side: u32,
-    /// Whether anybody can be down.
-    pub(crate) somebody_may_be_down: bool,
-    pub(crate) rebases: bool,
-    /// Whether one delivery may stand for all steps of a world: every process is sent to by the
-    /// one before it only.
+    /// True if a process may crash between a save and the release of its effects.
+    pub(crate) has_mute_crashes: bool,
+    /// True if processes have failure detectors.
+    pub(crate) has_detectors: bool,
+    /// Bits of the processes on one side of the partition; 0 without a partition.
+    pub(crate) partition_side: u32,
+    /// True if a process can be down.
+    pub(crate) can_be_down: bool,
+    pub(crate) can_shift_timestamps: bool,
+    /// True if the ample-set reduction is in effect.
     pub(crate) ample: bool,
-    /// How many ways there are to exchange names; 1 where names matter.
+    /// Number of renamings that are merged; 1 without symmetry.
     pub(crate) renamings: usize,
-    /// Whether a term can lie beyond a declared bound.
-    pub(crate) bounds_terms: bool,
-    /// Whether a step changes more than its process, its links and the monitors: somebody may be
-    /// down, or a term beyond its bound.
+    /// True if there is a declared bound on terms.
+    pub(crate) has_term_bound: bool,
+    /// True if a step may change more than its process, its links and the monitors, because a
+    /// process can be down or there is a bound on terms.
     pub(crate) has_consequences: bool,
-    /// Whether the protocol says how its stamps shift.
+    /// True if the protocol defines shifts of its timestamps.
     pub(crate) stamped: bool,
-    /// Whether a message that finds its link full is lost; else worlds with it are cut.
-    pub(crate) drops: bool,
-    /// By the fingerprint of a world before the search: the step that is taken there, and no other.
-    pub(crate) steered: HashMap<u64, Action>,
+    /// True if a full link drops messages. Otherwise worlds with a full link are pruned.
+    pub(crate) drops_when_full: bool,
+    /// Forced step of each world before the search, by fingerprint.
+    pub(crate) forced_steps: HashMap<u64, Action>,
     pub(crate) model: Arc<dyn Model>,
-    pub(crate) freight: Arc<Freight>,
+    pub(crate) network: Arc<Network>,
 }
 
 impl Rules {
-    /// How much of a budget is left.
-    pub(crate) fn left(&self, world: &[u32], fault: Fault) -> u32 {
+    /// Returns the unspent part of a budget.
+    pub(crate) fn remaining(&self, world: &[u32], fault: Fault) -> u32 {
         let spent = Faults(world[self.layout.spent()]);
         self.budget.of(fault).saturating_sub(spent.of(fault))
     }
 
-    /// Whether nothing passes between two processes.
+    /// Returns true if a partition separates two processes.
     pub(crate) fn is_cut(&self, world: &[u32], from: usize, to: usize) -> bool {
-        let sides = (self.side >> from ^ self.side >> to) & 1;
+        let sides = (self.partition_side >> from ^ self.partition_side >> to) & 1;
         sides != 0 && Faults(world[self.layout.spent()]).of(Fault::Partition) > 0
     }
 
-    /// Whether a process has something to be told before anything else can happen there.
+    /// Returns true if a process must trust a peer before any other input.
     #[inline]
-    pub(crate) fn is_busy(&self, world: &[u32], process: usize) -> bool {
-        self.layout.sessions && world[self.layout.met(process)] != 0
+    pub(crate) fn has_pending_trust(&self, world: &[u32], process: usize) -> bool {
+        self.layout.sessions && world[self.layout.pending_trust(process)] != 0
     }
 
-    /// Whether what is under way on a link waits for its receiver to be told something else.
+    /// Returns true if the deliveries of a link wait because of that.
     #[inline]
-    pub(crate) fn waits(&self, world: &[u32], slot: usize) -> bool {
-        self.layout.sessions && self.is_busy(world, self.layout.receiver(slot))
+    pub(crate) fn is_link_blocked(&self, world: &[u32], slot: usize) -> bool {
+        self.layout.sessions && self.has_pending_trust(world, self.layout.receiver(slot))
     }
 }

@@ -1,7 +1,6 @@
-//! One delivery for many steps on rings: fewer worlds, the same verdicts.
+//! Reduction by ample sets on rings: fewer states, equal judgements.
 //!
-//! Thousands of searches have some tens of worlds each: one thread goes through them sooner than
-//! two are started.
+//! These are thousands of searches with tens of states each, so one thread is faster than two.
 
 use std::sync::Arc;
 
@@ -13,21 +12,20 @@ use tenure_algorithms::election::{
     lelann,
 };
 use tenure_algorithms::mutex::{MisraRing, TokenRing, misra_ring};
-use tenure_check::{Check, Judgement, Manner, Report};
+use tenure_check::{Check, Judgement, Report, ViolationKind};
 use tenure_core::monitors::{Agreement, Fencing, MutualExclusion};
 use tenure_core::service::election;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{
-    Effects, Election, Fence, Group, Monitor, Mutex, Observed, OfElection, ProcessId, Property,
-    Protocol, Rank, Violation, labelled,
+    Effects, Election, ElectionObservation, Fence, Group, Monitor, Mutex, Observation, ProcessId,
+    Property, Protocol, Rank, Violation, labelled,
 };
 
-use crate::among::{of, with};
-use crate::elections::{judged, ranks};
+use crate::by_service::{of, with};
+use crate::elections::{ranks, with_properties};
 use crate::verdicts::verdicts;
 
-/// How many cases there were, how many of them are violated, and the states of each search over
-/// the others.
+/// Number of cases, number of violated ones, and number of states with and without the reduction.
 #[derive(Debug, Default)]
 struct Tally {
     cases: usize,
@@ -44,7 +42,7 @@ impl Tally {
         let initiators = (0..ids.len() as u32).filter(|place| starting >> place & 1 != 0);
         let check = || {
             let check = with::<P>(ids.len() as u32, config.clone()).fifo().threads(1);
-            judged(check.initiators(initiators.clone().map(ProcessId)), ids)
+            with_properties(check.initiators(initiators.clone().map(ProcessId)), ids)
         };
         let (plain, reduced) = (check().run(), check().ample().run());
         let case = || format!("ranks {ids:?}, initiators {starting:b}: {plain}{reduced}");
@@ -64,7 +62,7 @@ impl Tally {
         }
     }
 
-    /// The same for every algorithm of a ring in one direction, and its variants.
+    /// Compares the searches of all unidirectional ring algorithms and their variants.
     fn compare_all(&mut self, ids: &[u32], starting: u32) {
         let ranks: Arc<[Rank]> = ranks(ids);
         for variants in
@@ -82,8 +80,8 @@ impl Tally {
     }
 }
 
-/// Every way to give each of `size` processes one of `size` ranks, equal ones too: an election
-/// among equals is wrong in many ways.
+/// Returns all assignments of `size` ranks to `size` processes, equal ranks included. Equal ranks
+/// make elections fail in many ways.
 fn all_ranks(size: u32) -> impl Iterator<Item = Vec<u32>> {
     let digit = move |number: u32, place: u32| number / size.pow(place) % size + 1;
     (0..size.pow(size)).map(move |number| (0..size).map(|place| digit(number, place)).collect())
@@ -94,7 +92,7 @@ fn all_differ(ids: &[u32]) -> bool {
 }
 
 #[test]
-fn on_two_and_three_the_verdicts_are_those_of_the_plain_search_whatever_the_ranks() {
+fn reduction_keeps_judgements_for_two_and_three() {
     let mut tally = Tally::default();
     for size in 2..=3 {
         for ids in all_ranks(size) {
@@ -108,7 +106,7 @@ fn on_two_and_three_the_verdicts_are_those_of_the_plain_search_whatever_the_rank
 }
 
 #[test]
-fn on_four_the_verdicts_are_those_of_the_plain_search_in_every_order_of_the_ranks() {
+fn reduction_keeps_judgements_for_four() {
     let mut tally = Tally::default();
     for ids in all_ranks(4).filter(|ids| all_differ(ids)) {
         for starting in [0b0001, 0b0100, 0b1010] {
@@ -119,11 +117,11 @@ fn on_four_the_verdicts_are_those_of_the_plain_search_in_every_order_of_the_rank
     assert!(2 * tally.reduced < tally.plain, "{tally:?}");
 }
 
-/// A token goes round for ever, and whoever wants it keeps it for one entry.
+/// A token circulates for ever. A process that wants to enter keeps it for one entry.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Carousel {
+struct CirculatingToken {
     group: Group,
-    manner: Manners,
+    token_use: TokenUse,
     phase: Phase,
 }
 
@@ -134,17 +132,17 @@ enum Phase {
     Inside,
 }
 
-/// What a process does with the token when it wants to enter.
+/// Use of the token by a process that wants to enter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Manners {
+enum TokenUse {
     Enters,
-    /// All but the last do.
+    /// All processes enter except the last.
     LastNeverEnters,
-    /// The last draws lots for it.
+    /// The last process decides by lot whether to enter.
     LastDrawsLots,
-    /// Enters, and makes another token.
+    /// Enters and creates a second token.
     Doubles,
-    /// Enters, and sends the token back whence it came.
+    /// Enters and returns the token to its sender.
     TurnsBack,
 }
 
@@ -155,19 +153,24 @@ enum Message {
 
 labelled!(Message, Mutex, Token => "token");
 
-impl Protocol for Carousel {
-    type Config = Manners;
+impl Protocol for CirculatingToken {
+    type Config = TokenUse;
     type Command = Command;
     type Event = Event;
     type Message = Message;
     type Timer = ();
     type Stable = ();
 
-    fn boot(group: Group, manner: &Manners, _: Option<()>, fx: &mut impl Effects<Self>) -> Self {
+    fn boot(
+        group: Group,
+        token_use: &TokenUse,
+        _: Option<()>,
+        fx: &mut impl Effects<Self>,
+    ) -> Self {
         if group.me() == ProcessId(0) {
             fx.send(group.successor(), Message::Token);
         }
-        Carousel { group, manner: *manner, phase: Phase::Idle }
+        CirculatingToken { group, token_use: *token_use, phase: Phase::Idle }
     }
 
     fn stable(&self) {}
@@ -178,7 +181,7 @@ impl Protocol for Carousel {
             Command::Exit => {
                 self.phase = Phase::Idle;
                 fx.emit(Event::Exited);
-                let back = self.manner == Manners::TurnsBack;
+                let back = self.token_use == TokenUse::TurnsBack;
                 let next = if back { self.group.predecessor() } else { self.group.successor() };
                 fx.send(next, Message::Token);
             }
@@ -187,40 +190,40 @@ impl Protocol for Carousel {
 
     fn on_message(&mut self, _: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         let last = self.group.me().index() + 1 == self.group.size() as usize;
-        let enters = match self.manner {
-            Manners::LastNeverEnters => !last,
-            Manners::LastDrawsLots => !last || self.phase == Phase::Waiting && fx.choose(2) == 1,
-            Manners::Enters | Manners::Doubles | Manners::TurnsBack => true,
+        let enters = match self.token_use {
+            TokenUse::LastNeverEnters => !last,
+            TokenUse::LastDrawsLots => !last || self.phase == Phase::Waiting && fx.choose(2) == 1,
+            TokenUse::Enters | TokenUse::Doubles | TokenUse::TurnsBack => true,
         };
         if self.phase != Phase::Waiting || !enters {
             return fx.send(self.group.successor(), message);
         }
         self.phase = Phase::Inside;
         fx.emit(Event::Entered { fence: Fence::NONE });
-        if self.manner == Manners::Doubles {
+        if self.token_use == TokenUse::Doubles {
             fx.send(self.group.successor(), message);
         }
     }
 }
 
-fn carousel(manner: Manners, entries: u32, size: u32) -> Check<Carousel> {
-    let check = Check::<Carousel>::with(size, manner).fifo().entries(entries);
+fn circulating_token(token_use: TokenUse, entries: u32, size: u32) -> Check<CirculatingToken> {
+    let check = Check::<CirculatingToken>::with(size, token_use).fifo().entries(entries);
     check.always(MutualExclusion::new()).starvation_free()
 }
 
-/// Where tokens go round without end, nobody's steps are put off for ever.
+/// Endless circulation must not postpone the steps of any process.
 #[test]
-fn on_a_ring_that_never_rests_the_verdicts_are_those_of_the_plain_search() {
-    use Manners::{Doubles, Enters, LastDrawsLots, LastNeverEnters, TurnsBack};
+fn reduction_keeps_judgements_with_endless_circulation() {
+    use TokenUse::{Doubles, Enters, LastDrawsLots, LastNeverEnters, TurnsBack};
     let mut manners = Vec::new();
-    for manner in [Enters, LastNeverEnters, LastDrawsLots, Doubles, TurnsBack] {
+    for token_use in [Enters, LastNeverEnters, LastDrawsLots, Doubles, TurnsBack] {
         for (entries, size) in [(1, 2), (1, 3), (2, 3), (1, 4)] {
-            let check = || carousel(manner, entries, size);
+            let check = || circulating_token(token_use, entries, size);
             let (plain, reduced) = (check().run(), check().ample().run());
-            let case = format!("{manner:?}, {entries} entries of {size}: {plain}{reduced}");
+            let case = format!("{token_use:?}, {entries} entries of {size}: {plain}{reduced}");
             assert_eq!(verdicts(&plain), verdicts(&reduced), "{case}");
-            // Two processes are always a ring in one direction.
-            let on_the_ring = manner != TurnsBack || size == 2;
+            // Two processes always form a unidirectional ring.
+            let on_the_ring = token_use != TurnsBack || size == 2;
             let holds = plain.judgement() == Judgement::Holds;
             assert_eq!(reduced.reduced, holds && on_the_ring, "{case}");
             if reduced.reduced {
@@ -228,29 +231,29 @@ fn on_a_ring_that_never_rests_the_verdicts_are_those_of_the_plain_search() {
             } else {
                 assert_eq!(reduced.states, plain.states, "{case}");
             }
-            manners.extend(plain.counterexamples.iter().map(|found| found.manner));
+            manners.extend(plain.counterexamples.iter().map(|found| found.kind));
         }
     }
-    for manner in [Manner::Step, Manner::Blocked, Manner::Starvation] {
-        assert!(manners.contains(&manner), "nothing shows {manner:?}");
+    for token_use in [ViolationKind::Step, ViolationKind::Blocked, ViolationKind::Starvation] {
+        assert!(manners.contains(&token_use), "nothing shows {token_use:?}");
     }
 }
 
-/// On a ring in both directions a process has two that send to it: one delivery stands for
-/// nothing, also where nobody said so.
+/// On a bidirectional ring a process has two senders, so the reduction must not apply, even if it
+/// was requested.
 #[test]
-fn a_protocol_that_leaves_the_ring_is_searched_plainly() {
+fn protocol_that_leaves_the_ring_is_not_reduced() {
     let config = || franklin::Config::of(ranks(&[1, 2, 3]));
-    let check = || judged(with::<Franklin>(3, config()).fifo(), &[1, 2, 3]);
+    let check = || with_properties(with::<Franklin>(3, config()).fifo(), &[1, 2, 3]);
     let (plain, reduced) = (check().run(), check().ample().run());
     assert!(!reduced.reduced);
     assert_eq!((plain.states, plain.transitions), (reduced.states, reduced.transitions));
 }
 
 #[test]
-fn where_the_environment_can_interfere_nothing_is_reduced() {
+fn faults_and_reordering_disable_the_reduction() {
     let config = || lelann::Config::plain(3);
-    let check = || with::<LeLann>(3, config()).in_the_end(Agreement::new());
+    let check = || with::<LeLann>(3, config()).always_and_at_end(Agreement::new());
     let calm = check().fifo();
     assert!(calm.ample().run().reduced);
     let hostile = [
@@ -268,14 +271,14 @@ fn where_the_environment_can_interfere_nothing_is_reduced() {
     }
 }
 
-/// The more processes have nothing to do but to pass on, the more it pays.
+/// The more processes only forward messages, the more the reduction saves.
 #[test]
-fn an_election_started_by_one_of_six_has_fewer_worlds_by_a_factor_of_seventeen() {
+fn reduction_saves_factor_of_seventeen_for_six() {
     let ids = [1, 2, 3, 4, 5, 6];
-    let started_by = |most: u32| {
+    let started_by = |max: u32| {
         let check = || {
             let check = with::<LeLann>(6, lelann::Config::plain(6)).fifo();
-            judged(check.initiators((0..most).map(ProcessId)), &ids)
+            with_properties(check.initiators((0..max).map(ProcessId)), &ids)
         };
         (check().run().states, check().ample().run().states)
     };
@@ -283,19 +286,20 @@ fn an_election_started_by_one_of_six_has_fewer_worlds_by_a_factor_of_seventeen()
     assert_eq!(started_by(2), (8786, 831));
 }
 
-/// A link that is full puts an end to some runs; the reduced search keeps to the same bound, also
-/// on its way to what is wrong.
+/// A full link ends some runs. The reduced search respects the same bound, also on the path to a
+/// violation.
 #[test]
-fn within_a_bound_on_links_the_verdicts_are_those_of_the_plain_search() {
+fn reduction_keeps_judgements_within_link_bound() {
     let wrong = Variants::none().with(lelann::Switch::ForwardFirst);
     let mut violated = 0;
-    for (most, variants) in (1..=3).flat_map(|most| [(most, Variants::none()), (most, wrong)]) {
+    for (max, variants) in (1..=3).flat_map(|max| [(max, Variants::none()), (max, wrong)]) {
         for ids in all_ranks(3) {
             let config = || lelann::Config::of(ranks(&ids), variants);
-            let check =
-                || judged(with::<LeLann>(3, config()).fifo().in_flight(most).threads(1), &ids);
+            let check = || {
+                with_properties(with::<LeLann>(3, config()).fifo().in_flight(max).threads(1), &ids)
+            };
             let (plain, reduced) = (check().run(), check().ample().run());
-            assert_eq!(verdicts(&plain), verdicts(&reduced), "{most}: {plain}{reduced}");
+            assert_eq!(verdicts(&plain), verdicts(&reduced), "{max}: {plain}{reduced}");
             assert!(plain.bounds.in_flight.is_some() || reduced.bounds.in_flight.is_none());
             let within = plain.bounds.in_flight.is_some() && !plain.counterexamples.is_empty();
             violated += u32::from(within);
@@ -304,32 +308,32 @@ fn within_a_bound_on_links_the_verdicts_are_those_of_the_plain_search() {
     assert!(violated > 0, "something is wrong within a bound");
 }
 
-/// Refuses that anybody is told something after somebody of a higher place, or of a lower one.
+/// Rejects an event at a process after an event at a higher, or at a lower, process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct ToldInOrder {
+struct EventOrder {
     ascending: bool,
     last: Option<ProcessId>,
 }
 
-impl Monitor<election::Command, election::Event> for ToldInOrder {
+impl Monitor<election::Command, election::Event> for EventOrder {
     fn property(&self) -> Property {
-        Property::Own("told-in-order")
+        Property::Custom("told-in-order")
     }
 
-    fn observe(&mut self, at: ProcessId, seen: OfElection<'_>) -> Result<(), Violation> {
-        let Observed::Event(_) = seen else { return Ok(()) };
+    fn observe(&mut self, at: ProcessId, seen: ElectionObservation<'_>) -> Result<(), Violation> {
+        let Observation::Event(_) = seen else { return Ok(()) };
         match self.last.replace(at) {
             Some(last) if last != at && (last < at) != self.ascending => {
-                Err(Violation { at, says: format!("after {last}") })
+                Err(Violation { at, message: format!("after {last}") })
             }
             _ => Ok(()),
         }
     }
 }
 
-/// What a monitor sees is not put into another order, so every order of it is found.
+/// Observable steps are not reordered, so every order of them is found.
 #[test]
-fn every_order_of_what_is_seen_is_found() {
+fn reduction_finds_every_order_of_observations() {
     let mut judgements = Vec::new();
     for (ids, starting) in all_ranks(3).flat_map(|ids| (1..8).map(move |set| (ids.clone(), set))) {
         for ascending in [true, false] {
@@ -337,7 +341,7 @@ fn every_order_of_what_is_seen_is_found() {
                 let config = lelann::Config::of(ranks(&ids), Variants::none());
                 let initiators = (0..3).filter(|place| starting >> place & 1 != 0);
                 let check = with::<LeLann>(3, config).fifo().threads(1);
-                let monitor = ToldInOrder { ascending, last: None };
+                let monitor = EventOrder { ascending, last: None };
                 check.initiators(initiators.map(ProcessId)).always(monitor)
             };
             let (plain, reduced) = (check().run(), check().ample().run());
@@ -348,9 +352,9 @@ fn every_order_of_what_is_seen_is_found() {
     assert!(judgements.contains(&Judgement::Violated) && judgements.contains(&Judgement::Holds));
 }
 
-/// Locks that pass a token on: little is invisible there, and nothing is lost.
+/// Locks that pass a token: few steps are invisible, and no violation is missed.
 #[test]
-fn locks_on_a_ring_keep_their_verdicts() {
+fn reduction_keeps_judgements_of_ring_locks() {
     fn same<P: Mutex>(check: impl Fn() -> Check<P>) -> Judgement {
         let (plain, reduced) = (check().run(), check().ample().run());
         assert_eq!(verdicts(&plain), verdicts(&reduced), "{plain}{reduced}");

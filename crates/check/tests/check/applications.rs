@@ -1,7 +1,8 @@
-//! What a leader is elected for, in every schedule: under a leader that every process makes out for
-//! itself from what its detector says, which has few states.
+//! Applications of leader election in every schedule. The election derives the leader from the
+//! failure detector alone, which keeps the number of states small.
 //!
-//! Numbers of states are pins against regressions: the program printed them, and nobody else did.
+//! The numbers of states are regression pins printed by this program. They have no independent
+//! confirmation.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::application::led::{self, Led};
@@ -11,29 +12,28 @@ use tenure_algorithms::application::{
 };
 use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::election::{Bully, bully};
-use tenure_check::{Check, Checkable, Entries, Manner, Report};
-use tenure_claims::claims;
+use tenure_check::{Check, Checkable, Entries, Report, ViolationKind};
 use tenure_core::monitors::{Atomicity, Durability, OnApplication, OneTree};
 use tenure_core::service::clock;
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
-    Effects, Group, Monitor, Observed, ProcessId, ProcessSet, Property, Protocol, TICKS_PER_UNIT,
-    Term, Verdict, Violation,
+    Effects, Group, Monitor, Observation, ProcessId, ProcessSet, Property, Protocol,
+    TICKS_PER_UNIT, Term, Verdict, Violation,
 };
-use tenure_trace::Judge;
+use tenure_trace::TraceVerifier;
 
 use crate::catalogue::holds;
 
-/// The first of those whom a process trusts leads, and whoever was suspected as leader or comes
-/// back never does again: so no two terms are the same.
+/// The first trusted process leads. A process that was suspected as leader, or that recovered,
+/// never leads again, so no two terms are equal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Succession {
+struct DetectorElection {
     group: Group,
     suspected: ProcessSet,
     leader: Option<ProcessId>,
 }
 
-impl Protocol for Succession {
+impl Protocol for DetectorElection {
     type Config = ();
     type Command = Command;
     type Event = Event;
@@ -42,7 +42,7 @@ impl Protocol for Succession {
     type Stable = ();
 
     fn boot(group: Group, (): &(), stable: Option<()>, fx: &mut impl Effects<Self>) -> Self {
-        let mut process = Succession { group, suspected: ProcessSet::new(), leader: None };
+        let mut process = DetectorElection { group, suspected: ProcessSet::new(), leader: None };
         if stable.is_none() {
             process.follow(ProcessId(0), fx);
         }
@@ -72,7 +72,7 @@ impl Protocol for Succession {
     }
 }
 
-impl Succession {
+impl DetectorElection {
     fn follow(&mut self, leader: ProcessId, fx: &mut impl Effects<Self>) {
         self.leader = Some(leader);
         fx.emit(Event::Elected { leader, term: term_of(leader) });
@@ -83,40 +83,40 @@ fn term_of(leader: ProcessId) -> Term {
     Term { number: u64::from(leader.number()), leader }
 }
 
-fn under_succession<A>(application: A) -> led::Config<A, ()> {
+fn under_detector_election<A>(application: A) -> led::Config<A, ()> {
     led::Config { application, election: () }
 }
 
-/// How many states there are, where everything holds in all of them.
+/// Asserts that everything holds and returns the number of states.
 fn states(report: Report) -> u64 {
     report.assert_holds();
     assert!(report.bounds.is_empty(), "{report}");
     report.states
 }
 
-/// How many steps it takes to violate a property, and how. Its trace is judged as the search was.
-fn steps(report: Report, property: &str) -> (usize, Manner) {
+/// Returns the length and kind of a violation. Its trace must have the same judgement as the
+/// search.
+fn steps(report: Report, property: &str) -> (usize, ViolationKind) {
     let found = report.counterexample(property).unwrap_or_else(|| panic!("{report}"));
-    let mut judge = Judge::new(&found.trace.header);
+    let mut judge = TraceVerifier::new(&found.trace.header);
     found.trace.records.iter().for_each(|record| judge.read(record));
     let violations = judge.finish().violations;
     let is_seen = violations.iter().any(|violated| violated.property.name() == property);
-    assert_eq!(is_seen, found.manner == Manner::Step, "{violations:?}");
-    (found.length(), found.manner)
+    assert_eq!(is_seen, found.kind == ViolationKind::Step, "{violations:?}");
+    (found.length(), found.kind)
 }
 
-type Replicated = Led<PrimaryBackup, Succession>;
+type Replicated = Led<PrimaryBackup, DetectorElection>;
 
 fn replicated(size: u32, switches: &[primary_backup::Switch]) -> Check<Replicated> {
     let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
-    let config = under_succession(primary_backup::Config { variants });
+    let config = under_detector_election(primary_backup::Config { variants });
     let check = Check::with(size, config).fifo().detecting().initiators([]).in_flight(8);
     check.always(OnApplication(Durability::new()))
 }
 
-#[claims("4-replication")]
 #[test]
-fn no_acknowledged_write_is_lost_by_two_or_three_whoever_crashes_or_is_suspected() {
+fn acknowledged_writes_survive_crashes_and_false_suspicions() {
     let two = || replicated(2, &[]).entries([2, 1]);
     let three = || replicated(3, &[]).entries([1, 1, 0]);
     let found = [
@@ -129,9 +129,8 @@ fn no_acknowledged_write_is_lost_by_two_or_three_whoever_crashes_or_is_suspected
     assert_eq!(found.map(states), [48, 2326, 1336, 4024, 149_100]);
 }
 
-#[claims("4-replication")]
 #[test]
-fn without_its_rules_a_primary_loses_what_it_acknowledged() {
+fn unsound_primary_loses_acknowledged_writes() {
     use primary_backup::Switch::{AcknowledgeEarly, NoInquiry, NoTerms};
     let once = |switch| replicated(3, &[switch]).entries([1, 0, 0]);
     let found = [
@@ -140,14 +139,17 @@ fn without_its_rules_a_primary_loses_what_it_acknowledged() {
         replicated(3, &[NoTerms]).entries([1, 1, 0]).suspecting_falsely(1).run(),
     ];
     let found = found.map(|report| steps(report, "durability"));
-    assert_eq!(found, [(11, Manner::Step), (9, Manner::Step), (12, Manner::Step)]);
+    assert_eq!(
+        found,
+        [(11, ViolationKind::Step), (9, ViolationKind::Step), (12, ViolationKind::Step)]
+    );
 }
 
-type Committing = Led<TwoPhaseCommit, Succession>;
+type Committing = Led<TwoPhaseCommit, DetectorElection>;
 
 fn committing(size: u32, switches: &[two_phase_commit::Switch]) -> Check<Committing> {
     let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
-    let config = under_succession(two_phase_commit::Config { variants });
+    let config = under_detector_election(two_phase_commit::Config { variants });
     let check = Check::with(size, config).fifo().detecting().initiators([]).in_flight(8);
     let check = match size {
         2 => check.entries([1, 0]),
@@ -156,9 +158,8 @@ fn committing(size: u32, switches: &[two_phase_commit::Switch]) -> Check<Committ
     check.always(OnApplication(Atomicity::new()))
 }
 
-#[claims("4-commit")]
 #[test]
-fn all_commit_or_all_abort_and_whoever_crashes_none_does_the_other() {
+fn two_phase_commit_is_atomic_under_one_crash() {
     let found = [
         committing(2, &[]).progress().run(),
         committing(3, &[]).progress().run(),
@@ -171,109 +172,104 @@ fn all_commit_or_all_abort_and_whoever_crashes_none_does_the_other() {
 }
 
 #[test]
-#[ignore = "some seconds of two cores"]
-fn all_commit_or_all_abort_where_two_of_three_crash_and_one_is_back() {
+#[ignore = "takes some seconds on two cores"]
+fn two_phase_commit_is_atomic_with_two_crashes_and_recovery() {
     assert_eq!(states(committing(3, &[]).crashing(2).recovering(1).run()), 3_193_411);
 }
 
-/// What is uncertain is known again when the coordinator is, but not before.
-#[claims("4-commit")]
+/// An uncertain transaction is resolved by the recovery of the coordinator, and not before.
 #[test]
-fn a_coordinator_that_crashes_blocks_the_others_until_it_is_back_with_its_log() {
+fn crashed_coordinator_blocks_others_until_recovery() {
     let crashing = |size| committing(size, &[]).crashing(1).crashing_at([ProcessId(0)]);
     let for_good = [2, 3].map(|size| steps(crashing(size).progress().run(), "progress"));
-    assert_eq!(for_good, [(4, Manner::Blocked), (6, Manner::Deadlock)]);
-    // Nothing obliges it to come back, but it is enough.
+    assert_eq!(for_good, [(4, ViolationKind::Blocked), (6, ViolationKind::Deadlock)]);
+    // Recovery is not required, but sufficient.
     let and_back = [2, 3].map(|size| {
         let report = crashing(size).recovering(1).progress().run();
         holds(&report, "atomicity");
         steps(report, "progress").1
     });
-    assert_eq!(and_back, [Manner::Starvation; 2]);
+    assert_eq!(and_back, [ViolationKind::Starvation; 2]);
 }
 
-#[claims("4-commit")]
 #[test]
-fn without_a_rule_one_commits_what_another_aborts() {
+fn unsound_two_phase_commit_violates_atomicity() {
     use two_phase_commit::Switch::{Guess, NoTerms, Unlogged};
     let crashing = |size, switch| committing(size, &[switch]).crashing(1);
     let found = [
         crashing(2, Guess).run(),
         crashing(3, Guess).run(),
         committing(3, &[NoTerms]).suspecting_falsely(1).run(),
-        // Whoever has forgotten its yes lets a new leader believe that it never voted.
+        // A process that has lost its vote lets a new leader conclude that it never voted.
         committing(3, &[Unlogged]).crashing(2).recovering(1).run(),
     ];
     let found = found.map(|report| steps(report, "atomicity"));
-    let steps = |length| (length, Manner::Step);
+    let steps = |length| (length, ViolationKind::Step);
     assert_eq!(found, [7, 13, 12, 15].map(steps));
 }
 
-fn in_three(size: u32, switches: &[three_phase_commit::Switch]) -> Check<ThirdPhase> {
+fn three_phase(size: u32, switches: &[three_phase_commit::Switch]) -> Check<ThreePhase> {
     let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
-    let config = under_succession(three_phase_commit::Config { variants });
+    let config = under_detector_election(three_phase_commit::Config { variants });
     let check = Check::with(size, config).fifo().detecting().initiators([]).in_flight(8);
     let once = [1, 0, 0].map(Entries::AtMost);
     check.entries(once[..size as usize].to_vec()).always(OnApplication(Atomicity::new()))
 }
 
-type ThirdPhase = Led<ThreePhaseCommit, Succession>;
+type ThreePhase = Led<ThreePhaseCommit, DetectorElection>;
 
-/// Skeen: where crashes are known for certain, nobody who is up is ever blocked.
-#[claims("4-third-phase")]
+/// Skeen: with perfect failure detection, no live process is ever blocked.
 #[test]
-fn in_three_phases_a_coordinator_that_crashes_blocks_nobody() {
+fn three_phase_commit_survives_coordinator_crash() {
     let found = [
-        in_three(2, &[]).crashing(1).progress().run(),
-        in_three(3, &[]).crashing(1).progress().run(),
-        in_three(2, &[]).crashing(2).recovering(1).run(),
+        three_phase(2, &[]).crashing(1).progress().run(),
+        three_phase(3, &[]).crashing(1).progress().run(),
+        three_phase(2, &[]).crashing(2).recovering(1).run(),
     ];
     assert_eq!(found.map(states), [201, 9098, 4990]);
 }
 
 #[test]
-#[ignore = "half a minute of two cores"]
-fn in_three_phases_nobody_is_blocked_where_two_of_three_crash() {
+#[ignore = "takes half a minute on two cores"]
+fn three_phase_commit_survives_two_crashes_of_three() {
     let found = [
-        in_three(3, &[]).crashing(2).progress().run(),
-        in_three(3, &[]).crashing(2).recovering(1).run(),
+        three_phase(3, &[]).crashing(2).progress().run(),
+        three_phase(3, &[]).crashing(2).recovering(1).run(),
     ];
     assert_eq!(found.map(states), [13_580, 6_164_856]);
 }
 
-/// Whom one side takes for dead decides on the other; two phases wait instead.
-#[claims("4-third-phase")]
+/// A partition makes each side suspect the other and decide alone; two-phase commit waits instead.
 #[test]
-fn where_the_network_parts_three_phases_split_and_two_wait() {
-    let parted = in_three(3, &[]).partitioning([ProcessId(0)]).run();
-    assert_eq!(steps(parted, "atomicity"), (15, Manner::Step));
+fn partition_splits_three_phases_and_blocks_two_phases() {
+    let parted = three_phase(3, &[]).partitioning([ProcessId(0)]).run();
+    assert_eq!(steps(parted, "atomicity"), (15, ViolationKind::Step));
     committing(3, &[]).partitioning([ProcessId(0)]).run().assert_holds();
 }
 
 #[test]
-fn without_a_rule_of_the_third_phase_one_commits_what_another_aborts() {
+fn unsound_three_phase_commit_violates_atomicity() {
     use three_phase_commit::Switch::{CommitDirectly, TwoPhases};
     let found = [
-        in_three(3, &[TwoPhases]).crashing(1).run(),
-        in_three(3, &[CommitDirectly]).crashing(2).run(),
+        three_phase(3, &[TwoPhases]).crashing(1).run(),
+        three_phase(3, &[CommitDirectly]).crashing(2).run(),
     ];
     let found = found.map(|report| steps(report, "atomicity"));
-    let steps = |length| (length, Manner::Step);
+    let steps = |length| (length, ViolationKind::Step);
     assert_eq!(found, [13, 17].map(steps));
 }
 
-type Growing = Led<SpanningTree, Succession>;
+type Growing = Led<SpanningTree, DetectorElection>;
 
 fn growing(size: u32, edges: &[(u32, u32)]) -> Check<Growing> {
     let edges = edges.iter().map(|(one, other)| (ProcessId(*one), ProcessId(*other)));
-    let config = under_succession(spanning_tree::Config::of(size, edges));
+    let config = under_detector_election(spanning_tree::Config::of(size, edges));
     let check = Check::with(size, config).detecting().initiators([]).entries(0);
     check.always(OnApplication(OneTree::new()))
 }
 
-#[claims("4-tree")]
 #[test]
-fn every_schedule_grows_a_tree_that_reaches_the_root() {
+fn every_schedule_builds_a_spanning_tree() {
     let path = [(0, 1), (1, 2)];
     let triangle = [(0, 1), (1, 2), (0, 2)];
     let square = [(0, 1), (1, 2), (2, 3), (3, 0)];
@@ -287,29 +283,29 @@ fn every_schedule_grows_a_tree_that_reaches_the_root() {
     assert_eq!(found.map(states), [3, 5, 28, 50, 491]);
 }
 
-type Together = Led<Berkeley, Succession>;
+type Synchronising = Led<Berkeley, DetectorElection>;
 
-fn together(size: u32, clock_readings: u32) -> Check<Together> {
-    let config = under_succession(berkeley::Config::default());
+fn synchronising(size: u32, clock_readings: u32) -> Check<Synchronising> {
+    let config = under_detector_election(berkeley::Config::default());
     let check = Check::with(size, config).detecting().initiators([]).entries(0);
     check.clock_readings(clock_readings)
 }
 
 /// The adjustments of a round sum to zero.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Balance(i64);
+struct ZeroSum(i64);
 
-impl Monitor<clock::Command, clock::Event> for Balance {
+impl Monitor<clock::Command, clock::Event> for ZeroSum {
     fn property(&self) -> Property {
-        Property::Own("balance")
+        Property::Custom("balance")
     }
 
     fn observe(
         &mut self,
         _: ProcessId,
-        seen: Observed<'_, clock::Command, clock::Event>,
+        seen: Observation<'_, clock::Command, clock::Event>,
     ) -> Result<(), Violation> {
-        if let Observed::Event(clock::Event::Adjusted { by, .. }) = seen {
+        if let Observation::Event(clock::Event::Adjusted { by, .. }) = seen {
             self.0 += by;
         }
         Ok(())
@@ -319,32 +315,33 @@ impl Monitor<clock::Command, clock::Event> for Balance {
         if self.0 == 0 {
             return Ok(());
         }
-        let says = format!("{} ticks came from nowhere", self.0);
-        Err(Violation { at: ProcessId(0), says })
+        let says = format!("adjustments differ from zero by {} ticks", self.0);
+        Err(Violation { at: ProcessId(0), message: says })
     }
 }
 
-#[claims("4-berkeley")]
 #[test]
-fn whatever_clocks_show_adjustments_sum_to_zero_and_whoever_crashes_the_others_are_adjusted() {
-    let balanced = |check: Check<Together>| check.in_the_end(OnApplication(Balance(0)));
+fn clock_adjustments_sum_to_zero_and_survive_crashes() {
+    let balanced = |check: Check<Synchronising>| check.always_and_at_end(OnApplication(ZeroSum(0)));
     let found = [
-        balanced(together(2, 3)).progress().run(),
-        balanced(together(3, 2)).progress().run(),
-        together(2, 2).crashing(1).progress().run(),
-        together(3, 1).crashing(1).progress().run(),
+        balanced(synchronising(2, 3)).progress().run(),
+        balanced(synchronising(3, 2)).progress().run(),
+        synchronising(2, 2).crashing(1).progress().run(),
+        synchronising(3, 1).crashing(1).progress().run(),
     ];
     assert_eq!(found.map(states), [30, 158, 57, 188]);
-    // Whom the leader has told to adjust is not told by how much it would have adjusted itself.
-    let report = balanced(together(3, 2)).crashing(1).run();
-    assert_eq!(steps(report, "balance"), (5, Manner::End));
+    // The events of a member do not show the adjustment that the leader applied to itself.
+    let report = balanced(synchronising(3, 2)).crashing(1).run();
+    assert_eq!(steps(report, "balance"), (5, ViolationKind::End));
 }
 
-/// On links that lose, repeat and reorder; where there is room for one message, more are lost.
+/// Links lose, duplicate and reorder. With room for one message, they lose further messages.
 #[test]
-fn over_the_reliable_channel_a_loss_and_a_duplicate_do_no_harm() {
-    fn over<A: Application + Checkable>(config: A::Config) -> Check<Fifo<Led<A, Succession>>> {
-        let around = fifo::Config::around(under_succession(config));
+fn reliable_channel_hides_loss_and_duplication() {
+    fn over<A: Application + Checkable>(
+        config: A::Config,
+    ) -> Check<Fifo<Led<A, DetectorElection>>> {
+        let around = fifo::Config::around(under_detector_election(config));
         let check = Check::with(2, fifo::Config { window: 1, ..around });
         check.entries([1, 0]).initiators([]).in_flight(1).losing(1).duplicating(1).progress()
     }
@@ -361,9 +358,9 @@ fn over_the_reliable_channel_a_loss_and_a_duplicate_do_no_harm() {
     assert_eq!([primary, commit, tree].map(|report| report.states), [658, 2702, 322]);
 }
 
-/// The same under an election that sends messages.
+/// Repeats the check under an election that sends messages.
 #[test]
-fn under_a_bully_writes_are_not_lost_and_transactions_are_atomic() {
+fn applications_are_sound_under_bully_election() {
     fn under<A: Application + Checkable>(
         size: u32,
         application: A::Config,

@@ -1,80 +1,78 @@
-//! The bully's switches, and what a restart does where there are no terms.
+//! Switches of the bully algorithm, and restarts without terms.
 //!
-//! Numbers of states are pins against regressions: the program printed them, and nobody else did.
+//! The numbers of states are regression pins printed by this program. They have no independent
+//! confirmation.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::bully::Switch;
 use tenure_algorithms::election::{Bully, bully};
 use tenure_check::{Judgement, Report};
-use tenure_claims::claims;
 use tenure_core::monitors::{Agreement, OneLeader, Scope};
 use tenure_core::{ProcessId, TICKS_PER_UNIT};
 
-use crate::among::{Among, with};
+use crate::by_service::{ServiceCheck, with};
 use crate::catalogue::violated;
-use crate::elections::judged;
+use crate::elections::with_properties;
 
-/// P1 starts, and one process may crash and come back.
-fn restarted(size: u32, switches: &[Switch]) -> Among<Bully> {
+/// P1 starts, and one process may crash and recover.
+fn restarted(size: u32, switches: &[Switch]) -> ServiceCheck<Bully> {
     let plain = bully::Config::plain(size, TICKS_PER_UNIT);
     let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
     let check = with::<Bully>(size, bully::Config { variants, ..plain }).detecting();
     check.initiators([ProcessId(0)]).crashing(1).recovering(1)
 }
 
-/// Three of them with perfect timeouts and no terms, of whom the highest crashes and comes back, as
-/// far as is enough to disagree.
+/// Three processes with perfect timeouts and no terms. The highest crashes and recovers. The bounds
+/// are just sufficient for disagreement.
 fn race(rule: &[Switch]) -> Report {
     let switches: Vec<Switch> = rule.iter().copied().chain([Switch::NoTerms]).collect();
     let check =
         restarted(3, &switches).crashing_at([ProcessId(2)]).synchronous(0..=1).max_states(600_000);
-    check.in_the_end(Agreement::new()).run()
+    check.always_and_at_end(Agreement::new()).run()
 }
 
-/// The announcement of P2 arrives after the later one of P3, which has come back.
-#[claims("7-B4")]
+/// P2's announcement arrives after the later one of P3, which has recovered.
 #[test]
-fn b4_a_third_is_not_helped_by_an_election_at_a_lower_announcement_or_by_its_absence() {
+fn b4_stale_announcement_makes_three_disagree_without_terms() {
     violated(&race(&[]), "agreement", 11);
     violated(&race(&[Switch::IgnoreLower]), "agreement", 10);
     violated(&race(&[Switch::AnnounceLower]), "agreement", 10);
-    // Where there is no third, it is.
+    // With two processes it helps.
     let two = restarted(2, &[Switch::NoTerms]).synchronous(0..=1);
-    let report = two.in_the_end(Agreement::new()).run();
+    let report = two.always_and_at_end(Agreement::new()).run();
     report.assert_holds();
     assert_eq!(report.states, 892);
 }
 
 /// Crash, timeout, recovery.
-#[claims("7-B5")]
 #[test]
-fn b5_whoever_comes_back_leads_beside_the_one_that_took_its_place() {
+fn b5_recovered_leader_leads_beside_its_successor() {
     let check = restarted(2, &[]).synchronous(0..=1);
     violated(&check.always(OneLeader::new(Scope::Overall)).run(), "one-leader-at-a-time", 5);
 }
 
-/// The control of 7-B4: the same crash and return, with terms. The leader of the second term is the
-/// one that came back.
+/// Control for 7-B4: the same crash and recovery with terms. The recovered process leads the second
+/// term.
 #[test]
-fn with_terms_three_agree_in_the_end_when_the_highest_crashes_and_comes_back() {
+fn terms_let_three_agree_after_highest_recovers() {
     let check = restarted(3, &[]).crashing_at([ProcessId(2)]).synchronous(0..=1).term_max(2);
-    judged(check, &[1, 2, 3]).run().assert_holds();
+    with_properties(check, &[1, 2, 3]).run().assert_holds();
 }
 
 /// `tenure check bully -n 3 --crash 1 --recover 1 --initiators 1`.
 #[test]
-#[ignore = "ten seconds of two cores"]
-fn with_terms_three_agree_in_the_end_whoever_crashes_and_comes_back() {
+#[ignore = "takes ten seconds on two cores"]
+fn terms_let_three_agree_after_any_recovery() {
     let check = restarted(3, &[]).synchronous(0..=1).term_max(2);
-    let report = judged(check, &[1, 2, 3]).run();
+    let report = with_properties(check, &[1, 2, 3]).run();
     report.assert_holds();
     assert_eq!(report.states, 1_383_456);
 }
 
 #[test]
-fn switches_that_are_declared_sound_keep_agreement_whatever_the_timeouts() {
+fn sound_switches_keep_agreement_with_any_timeouts() {
     let states = |switch| {
-        let check = restarted(2, &[switch]).term_max(3).in_the_end(Agreement::new());
+        let check = restarted(2, &[switch]).term_max(3).always_and_at_end(Agreement::new());
         let report = check.run();
         report.assert_holds();
         report.states
@@ -84,20 +82,21 @@ fn switches_that_are_declared_sound_keep_agreement_whatever_the_timeouts() {
     assert_eq!(states(Switch::Greet), 103_137);
 }
 
-/// As nodes meet somebody who has come back, whether or not they had missed it.
+/// Nodes detect a restarted peer by its session, whether or not they noticed the crash.
 #[test]
-fn with_terms_two_agree_in_the_end_where_a_new_session_says_who_was_away() {
-    let check = || judged(restarted(2, &[]).synchronous(0..=1).term_max(3), &[1, 2]);
-    let (met, unmet) = (check().meeting_new_sessions().run(), check().run());
+fn terms_and_sessions_let_two_agree_after_recovery() {
+    let check = || with_properties(restarted(2, &[]).synchronous(0..=1).term_max(3), &[1, 2]);
+    let (met, unmet) = (check().detecting_restarts().run(), check().run());
     met.assert_holds();
     unmet.assert_holds();
-    assert!(met.states > unmet.states, "to be met is a step: {met}");
+    assert!(met.states > unmet.states, "detection of a session is a step: {met}");
 }
 
-/// As long as its detector suspects the one that is back, a process that hears of it starts again.
+/// While its detector suspects the recovered process, a process that learns of it starts another
+/// election.
 #[test]
-fn with_terms_a_recovery_has_an_end_only_within_a_bound_on_them_and_the_report_says_so() {
-    let check = || restarted(2, &[]).synchronous(0..=1).in_the_end(Agreement::new());
+fn recovery_with_terms_needs_a_term_bound() {
+    let check = || restarted(2, &[]).synchronous(0..=1).always_and_at_end(Agreement::new());
     let endless = check().max_states(20_000).run();
     assert_eq!(endless.judgement(), Judgement::Incomplete);
     assert!(endless.depth > 100, "{endless}");
@@ -108,16 +107,16 @@ fn with_terms_a_recovery_has_an_end_only_within_a_bound_on_them_and_the_report_s
 }
 
 #[test]
-fn to_believe_a_lower_one_lets_it_lead_beside_a_higher() {
-    let report = judged(restarted(2, &[Switch::AcceptLower]).term_max(3), &[1, 2]).run();
+fn accepting_lower_leader_creates_two_leaders() {
+    let report = with_properties(restarted(2, &[Switch::AcceptLower]).term_max(3), &[1, 2]).run();
     violated(&report, "validity", 7);
 }
 
-/// The catalogue calls these wrong where there are no terms; with terms two of them agree.
+/// The catalogue rejects these variants without terms. With terms two processes agree.
 #[test]
-fn with_terms_two_agree_even_if_a_lower_announcement_is_ignored_or_not_sent() {
+fn terms_tolerate_ignored_or_missing_lower_announcements() {
     let states = |switch| {
-        let report = judged(restarted(2, &[switch]).term_max(3), &[1, 2]).run();
+        let report = with_properties(restarted(2, &[switch]).term_max(3), &[1, 2]).run();
         report.assert_holds();
         report.states
     };

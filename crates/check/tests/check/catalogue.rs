@@ -1,8 +1,8 @@
-//! The verdicts of the catalogue's section 7, by their ids, each with the length of its shortest
-//! counterexample: that no shorter one is found shows that the checker takes no step that the
-//! algorithm does not have.
+//! Judgements of the catalogue's section 7, by their ids, each with the length of its shortest
+//! counterexample. The length shows that the checker takes no step that the algorithm lacks.
 //!
-//! Numbers of states are pins against regressions: the program printed them, and nobody else did.
+//! The numbers of states are regression pins printed by this program. They have no independent
+//! confirmation.
 
 use std::sync::Arc;
 
@@ -11,74 +11,68 @@ use tenure_algorithms::mutex::{
     ricart_agrawala,
 };
 use tenure_algorithms::{Switch, Variants};
-use tenure_check::{Check, Judgement, Manner, Report};
-use tenure_claims::claims;
+use tenure_check::{Check, Judgement, Report, ViolationKind};
 use tenure_core::monitors::{MutualExclusion, Order};
 use tenure_core::quorum::{Kind, Quorums};
 use tenure_core::{Mutex, Order as channel};
 
-use crate::among::{Among, of, with};
+use crate::by_service::{ServiceCheck, of, with};
 
 pub(crate) fn safe_and_live<P: Mutex>(check: Check<P>) -> Check<P> {
     check.always(MutualExclusion::new()).starvation_free()
 }
 
-/// Asserts that a property is violated after so many steps and no fewer, and tells how.
-pub(crate) fn violated(report: &Report, property: &str, steps: usize) -> Manner {
+/// Asserts that the shortest violation of a property has `steps` steps, and returns its kind.
+pub(crate) fn violated(report: &Report, property: &str, steps: usize) -> ViolationKind {
     let found = report.counterexample(property).unwrap_or_else(|| panic!("{report}"));
     assert_eq!(found.length(), steps, "{found}");
-    found.manner
+    found.kind
 }
 
 pub(crate) fn holds(report: &Report, property: &str) {
     assert_eq!(report.of(property), Judgement::Holds, "{report}");
 }
 
-fn central_with(size: u32) -> Among<Central> {
+fn central_with(size: u32) -> ServiceCheck<Central> {
     with::<Central>(size, central::Config::default())
 }
 
-#[claims("7-C1")]
 #[test]
 fn c1_central_is_safe_and_live_in_any_order() {
     safe_and_live(central_with(3).entries([0, 2, 2])).run().assert_holds();
 }
 
-#[claims("7-C2")]
 #[test]
-fn c2_central_breaks_the_order_of_requests_that_applications_told_each_other_of() {
+fn c2_central_breaks_causal_order_of_requests() {
     let told = central_with(3).entries([0, 1, 1]).application_messages(1).always(Order::new());
-    assert_eq!(violated(&told.run(), "order", 6), Manner::Step);
+    assert_eq!(violated(&told.run(), "order", 6), ViolationKind::Step);
     let alone = central_with(3).entries([0, 2, 2]).always(Order::new());
     alone.run().assert_holds();
     let ignored = central_with(3).entries([0, 1, 1]).application_messages(1);
     ignored.ignoring_application_causality().always(Order::new()).run().assert_holds();
 }
 
-#[claims("7-C3")]
 #[test]
-fn c3_a_duplicate_lets_two_into_central_where_grants_are_not_tagged() {
+fn c3_untagged_central_is_unsafe_with_duplicates() {
     let variants = Variants::none().with(central::Switch::UntaggedGrant);
     let config = central::Config { variants, ..central::Config::default() };
     let check = with::<Central>(3, config).entries([0, 2, 2]).duplicating(1);
     violated(&safe_and_live(check).run(), "mutual-exclusion", 11);
-    // Where requests are numbered and grants name theirs, duplicates do no harm (2.1).
+    // Numbered requests with matching grants tolerate duplicates (2.1).
     let tagged = central_with(3).entries([0, 2, 2]).duplicating(1);
     safe_and_live(tagged).run().assert_holds();
 }
 
-#[claims("7-T1")]
 #[test]
-fn t1_the_ring_breaks_the_order_of_requests_that_applications_told_each_other_of() {
+fn t1_ring_breaks_causal_order_of_requests() {
     let check = of::<TokenRing>(2).application_messages(1).always(Order::new());
     violated(&check.run(), "order", 4);
     let ring = of::<TokenRing>(3).entries(2);
     safe_and_live(ring).run().assert_holds();
 }
 
-#[claims("7-T2")]
 #[test]
-fn t2_a_duplicated_token_lets_two_in() {
+fn t2_duplicated_token_is_unsafe() {
     let check = safe_and_live(of::<TokenRing>(2).duplicating(1)).run();
     violated(&check, "mutual-exclusion", 8);
 }
@@ -91,38 +85,33 @@ fn all<S: Switch>(switches: &[S]) -> Variants<S> {
     switches.iter().fold(Variants::none(), |variants, switch| variants.with(*switch))
 }
 
-#[claims("7-L1")]
 #[test]
 fn l1_lamport_with_ids_as_stamps_is_unsafe() {
     let check = lamport_with(2, &[lamport::Switch::IdsAsStamps]).fifo();
     violated(&safe_and_live(check).run(), "mutual-exclusion", 6);
 }
 
-#[claims("7-L2")]
 #[test]
-fn l2_lamport_without_a_tie_break_and_its_own_first_is_unsafe() {
+fn l2_lamport_without_tie_break_own_first_is_unsafe() {
     let check = lamport_with(2, &[lamport::Switch::ClockOnlyOwnFirst]).fifo();
     violated(&safe_and_live(check).run(), "mutual-exclusion", 6);
 }
 
-#[claims("7-L3")]
 #[test]
-fn l3_lamport_without_a_tie_break_and_the_others_first_deadlocks() {
+fn l3_lamport_without_tie_break_others_first_deadlocks() {
     let check = lamport_with(2, &[lamport::Switch::ClockOnlyOtherFirst]).fifo();
     let report = safe_and_live(check).run();
-    assert_eq!(violated(&report, "starvation-freedom", 2), Manner::Deadlock);
+    assert_eq!(violated(&report, "starvation-freedom", 2), ViolationKind::Deadlock);
     holds(&report, "mutual-exclusion");
 }
 
-#[claims("7-L4")]
 #[test]
-fn l4_lamport_needs_first_in_first_out() {
+fn l4_lamport_needs_fifo_links() {
     let any = safe_and_live(lamport_with(2, &[lamport::Switch::AnyMessage])).run();
     violated(&any, "mutual-exclusion", 4);
     violated(&safe_and_live(lamport_with(2, &[])).run(), "mutual-exclusion", 6);
 }
 
-#[claims("7-L5", "7-L6")]
 #[test]
 fn l5_and_l6_either_condition_alone_is_unsafe() {
     for (switch, steps) in
@@ -133,7 +122,6 @@ fn l5_and_l6_either_condition_alone_is_unsafe() {
     }
 }
 
-#[claims("7-L7")]
 #[test]
 fn l7_lamport_is_safe_live_and_in_order_on_fifo_links() {
     for switches in [&[][..], &[lamport::Switch::AnyMessage], &[lamport::Switch::SuppressedReplies]]
@@ -147,31 +135,31 @@ fn l7_lamport_is_safe_live_and_in_order_on_fifo_links() {
     safe_and_live(told).always(Order::new()).run().assert_holds();
 }
 
-/// With as many messages as lose the order where they are not stamped.
-#[claims("7-L7")]
+/// As many messages lose the order if they are not stamped.
 #[test]
-fn l7_lamport_keeps_the_order_of_three_whose_applications_stamp_their_messages() {
+fn l7_lamport_keeps_order_with_stamped_application_messages() {
     let told = lamport_with(3, &[]).entries([1, 1, 0]).fifo().application_messages(2);
     let report = told.stamping_application_messages().always(Order::new()).run();
     report.assert_holds();
 }
 
-#[claims("7-L8")]
 #[test]
-fn l8_lamport_with_unstamped_application_messages_loses_the_order_and_stays_safe() {
+fn l8_lamport_loses_order_with_unstamped_application_messages() {
     let check = lamport_with(3, &[]).entries([1, 1, 0]).fifo().application_messages(2);
     let report = check.always(MutualExclusion::new()).always(Order::new()).run();
     violated(&report, "order", 9);
     holds(&report, "mutual-exclusion");
 }
 
-fn ricart_agrawala_with(size: u32, switches: &[ricart_agrawala::Switch]) -> Among<RicartAgrawala> {
+fn ricart_agrawala_with(
+    size: u32,
+    switches: &[ricart_agrawala::Switch],
+) -> ServiceCheck<RicartAgrawala> {
     with::<RicartAgrawala>(size, ricart_agrawala::Config { variants: all(switches) })
 }
 
-#[claims("7-R1")]
 #[test]
-fn r1_ids_as_stamps_are_safe_by_accident_for_two_with_fifo_links() {
+fn r1_ids_as_stamps_are_safe_for_two_with_fifo() {
     let ids = [ricart_agrawala::Switch::IdsAsStamps];
     let fifo = ricart_agrawala_with(2, &ids).entries(2).fifo();
     safe_and_live(fifo).run().assert_holds();
@@ -179,26 +167,26 @@ fn r1_ids_as_stamps_are_safe_by_accident_for_two_with_fifo_links() {
     violated(&reordered, "mutual-exclusion", 6);
 }
 
-#[claims("7-R2")]
 #[test]
 fn r2_ids_as_stamps_are_unsafe_for_three() {
     let check = ricart_agrawala_with(3, &[ricart_agrawala::Switch::IdsAsStamps]).fifo();
     violated(&safe_and_live(check).run(), "mutual-exclusion", 10);
 }
 
-#[claims("7-R3", "7-R4")]
 #[test]
-fn r3_and_r4_without_a_tie_break_both_reply_or_both_defer() {
+fn r3_and_r4_missing_tie_break_is_unsafe_or_deadlocks() {
     let strict = ricart_agrawala_with(2, &[ricart_agrawala::Switch::ClockOnlyStrict]);
     violated(&safe_and_live(strict).run(), "mutual-exclusion", 6);
     let defer = ricart_agrawala_with(2, &[ricart_agrawala::Switch::ClockOnlyDefer]);
-    assert_eq!(violated(&safe_and_live(defer).run(), "starvation-freedom", 2), Manner::Deadlock);
+    assert_eq!(
+        violated(&safe_and_live(defer).run(), "starvation-freedom", 2),
+        ViolationKind::Deadlock
+    );
 }
 
-#[claims("7-R5")]
 #[test]
 fn r5_a_clock_that_ignores_requests_is_unsafe() {
-    // The reply must not advance the clock either, as it did not in 1981.
+    // The reply must not advance the clock either, as in 1981.
     let switches =
         [ricart_agrawala::Switch::NoClockOnRequest, ricart_agrawala::Switch::UnstampedReply];
     let two = ricart_agrawala_with(2, &switches).entries(2);
@@ -209,9 +197,8 @@ fn r5_a_clock_that_ignores_requests_is_unsafe() {
     violated(&safe_and_live(three).run(), "mutual-exclusion", 10);
 }
 
-#[claims("7-R6")]
 #[test]
-fn r6_an_unstamped_reply_loses_the_order_and_a_stamped_one_keeps_it() {
+fn r6_stamped_reply_keeps_order_and_unstamped_loses_it() {
     let unstamped = ricart_agrawala_with(3, &[ricart_agrawala::Switch::UnstampedReply]);
     let unstamped = unstamped.entries([2, 1, 1]).fifo();
     let report = safe_and_live(unstamped).always(Order::new()).run();
@@ -226,18 +213,15 @@ fn r6_an_unstamped_reply_loses_the_order_and_a_stamped_one_keeps_it() {
     }
 }
 
-/// Unless messages of the application carry the clock as well, they can tell of a request that
-/// comes later by its stamp.
-#[claims("7-R6")]
+/// Application messages without the clock can reveal a request whose timestamp is later.
 #[test]
-fn r6_a_stamped_reply_does_not_stamp_what_applications_say() {
+fn r6_stamped_reply_does_not_stamp_application_messages() {
     for (size, steps) in [(2, 7), (3, 9)] {
         let check = ricart_agrawala_with(size, &[]).fifo().application_messages(1);
         violated(&check.always(Order::new()).run(), "order", steps);
     }
 }
 
-#[claims("7-R7")]
 #[test]
 fn r7_a_bare_counter_counts_a_duplicated_reply() {
     let bare = [ricart_agrawala::Switch::BareCounter];
@@ -247,7 +231,6 @@ fn r7_a_bare_counter_counts_a_duplicated_reply() {
     violated(&safe_and_live(three).run(), "mutual-exclusion", 10);
 }
 
-#[claims("7-R8")]
 #[test]
 fn r8_an_untagged_reply_serves_the_next_request() {
     let untagged = ricart_agrawala_with(2, &[ricart_agrawala::Switch::UntaggedReply]);
@@ -257,39 +240,42 @@ fn r8_an_untagged_reply_serves_the_next_request() {
     safe_and_live(tagged).run().assert_holds();
 }
 
-fn maekawa_with(kind: Kind, size: u32, switches: &[maekawa::Switch]) -> Among<Maekawa> {
-    let quorums = Arc::new(Quorums::of(kind, size).expect("there are such quorums"));
+fn maekawa_with(kind: Kind, size: u32, switches: &[maekawa::Switch]) -> ServiceCheck<Maekawa> {
+    let quorums = Arc::new(Quorums::of(kind, size).expect("such quorums exist"));
     with::<Maekawa>(size, maekawa::Config { quorums, variants: all(switches) }).fifo()
 }
 
-#[claims("7-M1")]
 #[test]
-fn m1_basic_maekawa_deadlocks_as_soon_as_three_have_asked() {
+fn m1_basic_maekawa_deadlocks_with_three_requests() {
     let check = maekawa_with(Kind::Pairs, 3, &[maekawa::Switch::Basic]);
-    assert_eq!(violated(&safe_and_live(check).run(), "starvation-freedom", 3), Manner::Deadlock);
+    assert_eq!(
+        violated(&safe_and_live(check).run(), "starvation-freedom", 3),
+        ViolationKind::Deadlock
+    );
 }
 
-#[claims("7-M2")]
 #[test]
 fn m2_maekawa_as_of_1985_is_live_in_pairs() {
     let check = maekawa_with(Kind::Pairs, 3, &[maekawa::Switch::Original1985]);
     safe_and_live(check).run().assert_holds();
 }
 
-/// P2, P3 and P4 have asked, and three requests have arrived: each has the vote that another lacks.
-#[claims("7-M3")]
+/// P2, P3 and P4 have requested, and three requests have arrived: each process has the vote that
+/// another lacks.
 #[test]
 fn m3_maekawa_as_of_1985_deadlocks_on_the_grid() {
     let check = maekawa_with(Kind::Grid, 4, &[maekawa::Switch::Original1985]);
-    assert_eq!(violated(&safe_and_live(check).run(), "starvation-freedom", 6), Manner::Deadlock);
+    assert_eq!(
+        violated(&safe_and_live(check).run(), "starvation-freedom", 6),
+        ViolationKind::Deadlock
+    );
     let corrected = safe_and_live(maekawa_with(Kind::Grid, 4, &[])).run();
     corrected.assert_holds();
     assert_eq!(corrected.states, 311_498);
 }
 
-#[claims("7-M4", "A-MAE")]
 #[test]
-fn m4_maekawa_corrected_is_safe_and_live_in_pairs_and_loses_the_order() {
+fn m4_corrected_maekawa_is_live_but_loses_order() {
     let check = maekawa_with(Kind::Pairs, 3, &[]);
     safe_and_live(check).run().assert_holds();
     let check = maekawa_with(Kind::Pairs, 3, &[]).entries([2, 1, 1]);

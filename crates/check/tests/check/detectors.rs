@@ -1,6 +1,6 @@
-//! The detector by heartbeats, and protocols that listen to it instead of an oracle: what a node
-//! runs, as it is. Time is synchronous where timeouts are to be right, and elsewhere timers fire at
-//! any time; a local clock reads what it likes below a bound.
+//! Heartbeat failure detector, and protocols that use it instead of an oracle, as in a node. Time
+//! is synchronous if timeouts must be sufficient. Otherwise timers fire at any time. A local clock
+//! reads any value below a bound.
 
 use std::ops::RangeInclusive;
 
@@ -10,79 +10,82 @@ use tenure_algorithms::detector::Heartbeat;
 use tenure_algorithms::detector::heartbeat::{Config, Message, Timer};
 use tenure_algorithms::election::{Bully, bully};
 use tenure_algorithms::mutex::RepairedRing;
-use tenure_check::{Check, Checkable, Judgement, Manner, Report};
+use tenure_check::{Check, Checkable, Judgement, Report, ViolationKind};
 use tenure_core::monitors::{Agreement, MutualExclusion, OneLeader, Scope, Validity};
 use tenure_core::service::detector::{Command, Event};
 use tenure_core::{
-    Algorithm, Delay, Effects, Group, Monitor, Observed, ProcessId, Property, Protocol, Rank,
+    Algorithm, Delay, Effects, Group, Monitor, Observation, ProcessId, Property, Protocol, Rank,
     TICKS_PER_UNIT, Verdict, Violation,
 };
 
 use crate::catalogue::violated;
 
-/// A message takes up to one unit, so two heartbeats arrive at most three apart: a timeout of four
-/// is right, and one of three may end in the moment in which the heartbeat comes.
+/// A message takes up to one unit, so two heartbeats arrive at most three units apart. A timeout of
+/// four is sufficient. One of three may fire at the moment when the heartbeat arrives.
 const LATENCY: RangeInclusive<u32> = 0..=1;
-const PATIENT: u32 = 4;
-const HASTY: u32 = 3;
+const SUFFICIENT_TIMEOUT: u32 = 4;
+const SHORT_TIMEOUT: u32 = 3;
 
-fn patience(timeout: u32) -> Config {
+fn config(timeout: u32) -> Config {
     let timeout = Delay::units(timeout.into()).max;
     Config { period: Delay::units(2), timeout, increment: TICKS_PER_UNIT, longest: timeout }
 }
 
-/// What processes think of each other: of all who are down, and of all who are up.
+/// Suspicions of processes: completeness for crashed ones, accuracy for live ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-struct Opinions {
-    /// By process, whom it suspects, as bits.
+struct SuspicionMonitor {
+    /// Suspected processes by process, as bits.
     suspected: Vec<u32>,
-    /// Who is down, as bits.
+    /// Crashed processes, as bits.
     down: u32,
-    judges: Judges,
+    judges: DetectorProperty,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-enum Judges {
-    /// In the end whoever is down is suspected by all who are up.
+enum DetectorProperty {
+    /// Eventually every live process suspects every crashed one.
     #[default]
     Completeness,
-    /// Nobody who is up is ever suspected.
+    /// No live process is ever suspected.
     Accuracy,
 }
 
-impl Opinions {
-    fn of(size: u32, judges: Judges) -> Self {
-        Opinions { suspected: vec![0; size as usize], down: 0, judges }
+impl SuspicionMonitor {
+    fn of(size: u32, judges: DetectorProperty) -> Self {
+        SuspicionMonitor { suspected: vec![0; size as usize], down: 0, judges }
     }
 }
 
-impl Monitor<Command, Event> for Opinions {
+impl Monitor<Command, Event> for SuspicionMonitor {
     fn property(&self) -> Property {
-        Property::Own(match self.judges {
-            Judges::Completeness => "completeness",
-            Judges::Accuracy => "accuracy",
+        Property::Custom(match self.judges {
+            DetectorProperty::Completeness => "completeness",
+            DetectorProperty::Accuracy => "accuracy",
         })
     }
 
     fn observe(
         &mut self,
         at: ProcessId,
-        seen: Observed<'_, Command, Event>,
+        seen: Observation<'_, Command, Event>,
     ) -> Result<(), Violation> {
         match seen {
-            Observed::Event(Event { peer, verdict: Verdict::Suspect }) => {
+            Observation::Event(Event { peer, verdict: Verdict::Suspect }) => {
                 self.suspected[at.index()] |= 1 << peer.0;
-                if self.judges == Judges::Accuracy && self.down & 1 << peer.0 == 0 {
-                    return Err(Violation { at, says: format!("{at} suspects {peer}, who is up") });
+                if self.judges == DetectorProperty::Accuracy && self.down & 1 << peer.0 == 0 {
+                    return Err(Violation {
+                        at,
+                        message: format!("{at} suspects {peer}, which is up"),
+                    });
                 }
             }
-            Observed::Event(Event { peer, .. }) => self.suspected[at.index()] &= !(1 << peer.0),
-            Observed::Crashed => {
+            Observation::Event(Event { peer, .. }) => self.suspected[at.index()] &= !(1 << peer.0),
+            Observation::Crashed => {
                 self.down |= 1 << at.0;
                 self.suspected[at.index()] = 0;
             }
-            Observed::Recovered => self.down &= !(1 << at.0),
-            Observed::Command { .. } | Observed::Sent { .. } => {}
+            Observation::Recovered => self.down &= !(1 << at.0),
+            Observation::Command { .. } | Observation::Sent { .. } => {}
         }
         Ok(())
     }
@@ -91,7 +94,7 @@ impl Monitor<Command, Event> for Opinions {
         for (place, suspected) in self.suspected.iter().enumerate() {
             let at = ProcessId::at(place);
             if self.down & 1 << at.0 == 0 && self.down & !suspected != 0 {
-                return Err(Violation { at, says: format!("{at} trusts somebody who is down") });
+                return Err(Violation { at, message: format!("{at} trusts a crashed process") });
             }
         }
         Ok(())
@@ -102,101 +105,102 @@ fn complete<P>(check: Check<P>, size: u32) -> Report
 where
     P: Checkable<Command = Command, Event = Event>,
 {
-    check.in_the_end(Opinions::of(size, Judges::Completeness)).run()
+    check.always_and_at_end(SuspicionMonitor::of(size, DetectorProperty::Completeness)).run()
 }
 
 fn accurate(check: Check<Heartbeat>, size: u32) -> Report {
-    check.always(Opinions::of(size, Judges::Accuracy)).run()
+    check.always(SuspicionMonitor::of(size, DetectorProperty::Accuracy)).run()
 }
 
 fn heartbeats(size: u32, timeout: u32) -> Check<Heartbeat> {
-    Check::with(size, patience(timeout)).synchronous(LATENCY)
+    Check::with(size, config(timeout)).synchronous(LATENCY)
 }
 
-/// ◇P of Chandra and Toueg, where the bounds hold from the start.
+/// ◇P of Chandra and Toueg with bounds that hold from the start.
 #[test]
-fn with_a_right_timeout_whoever_is_down_is_suspected_and_nobody_else_ever() {
+fn sufficient_timeout_makes_detector_perfect() {
     for size in [2, 3] {
-        complete(heartbeats(size, PATIENT).crashing(1), size).assert_holds();
+        complete(heartbeats(size, SUFFICIENT_TIMEOUT).crashing(1), size).assert_holds();
     }
-    accurate(heartbeats(2, PATIENT).crashing(1), 2).assert_holds();
-    // Whatever its own clock reads, it only grows more patient.
-    accurate(heartbeats(2, PATIENT).crashing(1).clock_readings(4), 2).assert_holds();
+    accurate(heartbeats(2, SUFFICIENT_TIMEOUT).crashing(1), 2).assert_holds();
+    // Any reading of its own clock only delays a suspicion.
+    accurate(heartbeats(2, SUFFICIENT_TIMEOUT).crashing(1).clock_readings(4), 2).assert_holds();
 }
 
-/// The negative control.
+/// Negative control for the sufficient timeout.
 #[test]
-fn with_a_timeout_of_period_and_delay_somebody_who_is_up_is_suspected() {
-    let report = accurate(heartbeats(2, HASTY), 2);
+fn short_timeout_suspects_live_process() {
+    let report = accurate(heartbeats(2, SHORT_TIMEOUT), 2);
     assert_eq!(report.of("accuracy"), Judgement::Violated, "{report}");
 }
 
-/// Time is no help to somebody who, by its own clock, was away whenever it looks.
+/// Synchronous time does not help a process whose own clock shows a pause at each check.
 #[test]
-fn whoever_was_always_away_itself_never_suspects_anybody() {
-    let report = complete(heartbeats(2, PATIENT).crashing(1).clock_readings(4), 2);
-    assert_eq!(violated(&report, "completeness", 2), Manner::End);
+fn constantly_paused_process_suspects_none() {
+    let report = complete(heartbeats(2, SUFFICIENT_TIMEOUT).crashing(1).clock_readings(4), 2);
+    assert_eq!(violated(&report, "completeness", 2), ViolationKind::End);
 }
 
-/// Without bounds it errs, and still finds out in the end.
+/// Without bounds the detector makes mistakes, but it is complete.
 #[test]
-fn where_timers_fire_at_any_time_whoever_is_down_is_suspected_in_the_end() {
-    let anytime = || Check::<Heartbeat>::with(2, patience(PATIENT)).losing(1).in_flight(1);
+fn unbounded_timers_keep_completeness() {
+    let anytime = || Check::<Heartbeat>::with(2, config(SUFFICIENT_TIMEOUT)).losing(1).in_flight(1);
     complete(anytime().crashing(1), 2).assert_holds();
     violated(&accurate(anytime(), 2), "accuracy", 1);
 }
 
-fn led(timeout: u32, switches: &[bully::Switch]) -> Check<Detected<Heartbeat, Bully>> {
+fn bully(timeout: u32, switches: &[bully::Switch]) -> Check<Detected<Heartbeat, Bully>> {
     let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
     let inner = bully::Config { variants, ..bully::Config::plain(2, TICKS_PER_UNIT) };
-    let config = detected::Config { detector: patience(timeout), inner };
+    let config = detected::Config { detector: config(timeout), inner };
     let check = Check::with(2, config).synchronous(LATENCY).initiators([ProcessId(0)]);
     check.term_max_by(|node| Algorithm::highest_term(node.inner()), 3)
 }
 
-/// As `b2_with_perfect_timeouts…` of the elections has it with an oracle.
+/// Compare `b2_perfect_timeouts…` of the elections, which uses an oracle.
 #[test]
-fn a_bully_that_listens_to_heartbeats_agrees_as_one_that_listens_to_an_oracle() {
-    let check = led(PATIENT, &[]).crashing(1).in_the_end(Agreement::new());
+fn bully_agrees_with_heartbeat_detector() {
+    let check = bully(SUFFICIENT_TIMEOUT, &[]).crashing(1).always_and_at_end(Agreement::new());
     let ranks: Vec<Rank> = (1..=2).map(Rank::of_id).collect();
-    let check = check.in_the_end(Validity::new(ranks)).always(OneLeader::new(Scope::Overall));
+    let check =
+        check.always_and_at_end(Validity::new(ranks)).always(OneLeader::new(Scope::Overall));
     check.progress().run().assert_holds();
 }
 
-/// Whom a detector suspects wrongly answers, and the bully's own timeout is right: there is one
-/// leader all the same.
+/// A wrongly suspected process answers, and the bully's own timeout is sufficient, so there is one
+/// leader.
 #[test]
-fn a_bully_whose_heartbeats_are_awaited_too_briefly_has_one_leader_at_a_time() {
-    led(HASTY, &[]).always(OneLeader::new(Scope::Overall)).run().assert_holds();
+fn bully_with_short_timeout_has_one_leader() {
+    bully(SHORT_TIMEOUT, &[]).always(OneLeader::new(Scope::Overall)).run().assert_holds();
 }
 
-/// The negative control, 7-B3.
+/// Negative control, 7-B3.
 #[test]
-fn a_bully_without_terms_that_believes_anybody_disagrees_by_heartbeats_too() {
-    let check = led(PATIENT, &[bully::Switch::NoTerms, bully::Switch::AcceptLower]);
+fn bully_without_terms_disagrees_with_heartbeats() {
+    let check = bully(SUFFICIENT_TIMEOUT, &[bully::Switch::NoTerms, bully::Switch::AcceptLower]);
     let check = check.crashing(1).crashing_at([ProcessId(1)]).recovering(1);
-    let report = check.in_the_end(Agreement::new()).run();
+    let report = check.always_and_at_end(Agreement::new()).run();
     assert_eq!(report.of("agreement"), Judgement::Violated, "{report}");
 }
 
 fn ring(timeout: u32) -> Check<Detected<Heartbeat, RepairedRing>> {
-    let config = detected::Config { detector: patience(timeout), inner: Default::default() };
+    let config = detected::Config { detector: config(timeout), inner: Default::default() };
     Check::with(2, config).synchronous(LATENCY)
 }
 
 #[test]
-fn a_ring_that_listens_to_heartbeats_is_safe_while_they_are_right_and_only_then() {
-    let right = ring(PATIENT).crashing(1).always(MutualExclusion::new());
+fn repaired_ring_is_safe_only_with_accurate_heartbeats() {
+    let right = ring(SUFFICIENT_TIMEOUT).crashing(1).always(MutualExclusion::new());
     right.starvation_free().max_states(200_000).run().assert_holds();
-    let wrong = ring(HASTY).always(MutualExclusion::new()).max_states(200_000).run();
+    let wrong = ring(SHORT_TIMEOUT).always(MutualExclusion::new()).max_states(200_000).run();
     assert_eq!(wrong.of("mutual-exclusion"), Judgement::Violated, "{wrong}");
 }
 
-/// Says to its user what it is told.
+/// Reports each suspicion to its user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Mirror;
+struct SuspicionEcho;
 
-impl Protocol for Mirror {
+impl Protocol for SuspicionEcho {
     type Config = ();
     type Command = Command;
     type Event = Event;
@@ -205,7 +209,7 @@ impl Protocol for Mirror {
     type Stable = ();
 
     fn boot(_: Group, (): &(), _: Option<()>, _: &mut impl Effects<Self>) -> Self {
-        Mirror
+        SuspicionEcho
     }
 
     fn stable(&self) {}
@@ -221,11 +225,11 @@ impl Protocol for Mirror {
     }
 }
 
-/// A detector that hears nothing of new sessions: it goes on thinking of the one before.
+/// A detector that ignores new sessions and keeps its opinion of the previous one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Deaf(Heartbeat);
+struct SessionBlindHeartbeat(Heartbeat);
 
-impl Protocol for Deaf {
+impl Protocol for SessionBlindHeartbeat {
     type Config = Config;
     type Command = Command;
     type Event = Event;
@@ -239,7 +243,7 @@ impl Protocol for Deaf {
         stable: Option<()>,
         fx: &mut impl Effects<Self>,
     ) -> Self {
-        Deaf(Heartbeat::boot(group, config, stable, &mut inside(fx)))
+        SessionBlindHeartbeat(Heartbeat::boot(group, config, stable, &mut inside(fx)))
     }
 
     fn stable(&self) {}
@@ -257,31 +261,34 @@ impl Protocol for Deaf {
     }
 }
 
-fn inside(fx: &mut impl Effects<Deaf>) -> impl Effects<Heartbeat> {
+fn inside(fx: &mut impl Effects<SessionBlindHeartbeat>) -> impl Effects<Heartbeat> {
     fx.wrap(|message| message, |timer| timer, Some)
 }
 
-/// P2 crashes, comes back, is met, and crashes before it has said anything.
-fn back_and_gone<P>(check: Check<P>) -> Report
+/// P2 crashes, recovers, is detected by its session, and crashes before it sends a message.
+fn crash_after_recovery<P>(check: Check<P>) -> Report
 where
     P: Checkable<Command = Command, Event = Event>,
 {
     let check = check.synchronous(LATENCY).crashing(2).crashing_at([ProcessId(1)]).recovering(1);
-    complete(check.meeting_new_sessions(), 2)
+    complete(check.detecting_restarts(), 2)
 }
 
-fn listening() -> detected::Config<Config, ()> {
-    detected::Config { detector: patience(PATIENT), inner: () }
+fn echo_config() -> detected::Config<Config, ()> {
+    detected::Config { detector: config(SUFFICIENT_TIMEOUT), inner: () }
 }
 
 #[test]
-fn whoever_dies_again_right_after_it_was_met_is_suspected_again() {
-    back_and_gone(Check::<Detected<Heartbeat, Mirror>>::with(2, listening())).assert_holds();
+fn second_crash_after_new_session_is_suspected() {
+    crash_after_recovery(Check::<Detected<Heartbeat, SuspicionEcho>>::with(2, echo_config()))
+        .assert_holds();
 }
 
-/// The negative control.
+/// Negative control for the detection of sessions.
 #[test]
-fn a_detector_that_is_not_told_of_new_sessions_trusts_the_dead() {
-    let report = back_and_gone(Check::<Detected<Deaf, Mirror>>::with(2, listening()));
+fn detector_ignoring_sessions_trusts_crashed_process() {
+    let report = crash_after_recovery(
+        Check::<Detected<SessionBlindHeartbeat, SuspicionEcho>>::with(2, echo_config()),
+    );
     assert_eq!(report.of("completeness"), Judgement::Violated, "{report}");
 }

@@ -1,29 +1,27 @@
-//! Every algorithm of the catalogue in the same scopes, as far as its card allows: two processes,
-//! three processes, and two over the reliable channel where one message is lost and one arrives
-//! twice. How many states there are stands beside the algorithm's stories, in the file `states`,
-//! and `TENURE_GOLDEN=rewrite` writes it (all of it with `--include-ignored`). A number that
-//! changes is a changed algorithm.
+//! All algorithms of the catalogue in the same scopes, as far as their cards allow: two processes,
+//! three processes, and two over the reliable channel with one loss and one duplicate. The expected
+//! numbers of states are in the file `states` next to the golden runs of the algorithm.
+//! `TENURE_GOLDEN=rewrite` updates it (completely with `--include-ignored`). A changed number means
+//! a changed algorithm.
 //!
-//! Numbers of states are pins against regressions: the program printed them. Some were counted by
-//! others as well, in `tests/independent`.
+//! The numbers of states are regression pins printed by this program. Some have independent
+//! confirmation in `tests/independent`.
 
 use std::fmt::Write;
 use std::{env, fs};
 
 use tenure_algorithms::catalogue::{self, AGREEMENTS, ELECTIONS, MUTEXES, Parameters, Visitor};
 use tenure_check::{Check, Checkable, Judgement, Report};
-use tenure_claims::claims;
-use tenure_core::monitors::{Agreement, AnyAgreement, Fencing, MutualExclusion, Validity};
+use tenure_core::monitors::{Agreement, AgreementMonitor, Fencing, MutualExclusion, Validity};
 use tenure_core::{
     Algorithm, Card, Detection, Election, Mutex, Order, ProcessId, Property, Service, Timing,
 };
 
-/// Where the last column is cut off: where something goes round for ever, the channel's numbers
-/// grow.
-const FIRST: u64 = 100_000;
+/// Limit on states of the last column: endless circulation makes the channel's numbers grow.
+const MAX_STATES: u64 = 100_000;
 
-/// The lines of such a file: two that enter twice or start both, three that enter once or start
-/// all, and two that enter once, or of whom one starts, over the channel.
+/// Lines of the file: two processes that enter twice or both start; three that enter once or all
+/// start; and over the channel, two that enter once, or of which one starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scope {
     Two,
@@ -33,16 +31,16 @@ enum Scope {
 
 use Scope::{OverTheChannel, Three, Two};
 
-/// One cell: an algorithm in a scope.
+/// An algorithm in a scope.
 #[derive(Clone, Copy, Debug)]
-struct Cell {
+struct Case {
     name: &'static str,
     scope: Scope,
-    /// Whether a message is lost and one doubled, channel or not.
+    /// True if one message is lost and one duplicated, with or without the channel.
     faulty: bool,
 }
 
-impl Cell {
+impl Case {
     fn run(self) -> Report {
         let channel = if self.scope == OverTheChannel { "fifo:" } else { "" };
         let parameters = Parameters { rounds: 1, ..Parameters::plain(self.size()) };
@@ -54,7 +52,7 @@ impl Cell {
         if self.scope == Three { 3 } else { 2 }
     }
 
-    /// Links in order, where any order would take minutes.
+    /// Returns true if links must be FIFO because any order would take minutes.
     fn in_order(self) -> bool {
         match self.scope {
             Two => self.name == "edge-chasing",
@@ -73,7 +71,7 @@ impl Cell {
         }
     }
 
-    /// The term beyond which worlds are cut off, where terms or rounds grow for ever.
+    /// Returns the bound on terms, for algorithms whose terms or rounds grow without end.
     fn term_max(self) -> Option<u64> {
         let grows = [
             "raft",
@@ -87,7 +85,7 @@ impl Cell {
         grows.contains(&self.name).then_some(if whole { 2 } else { 1 })
     }
 
-    /// The environment that the card asks for, with the faults of this cell.
+    /// Applies the environment that the card requires, and the faults of this case.
     fn under<P: Algorithm + Checkable>(self, check: Check<P>, card: &Card) -> Check<P> {
         let mut check = check.channel(if self.in_order() { Order::Fifo } else { card.order });
         if card.detection != Detection::None {
@@ -96,8 +94,8 @@ impl Cell {
         if card.timing == Timing::Synchronous {
             check = check.synchronous(0..=1);
         }
-        if let Some(most) = self.term_max() {
-            check = check.term_max(most);
+        if let Some(max) = self.term_max() {
+            check = check.term_max(max);
         }
         if self.faulty {
             check = check.losing(1).duplicating(1);
@@ -107,14 +105,14 @@ impl Cell {
                 OverTheChannel,
                 "token-ring" | "misra-ring" | "repaired-ring" | "raft" | "chandra-toueg" | "lease"
                 | "leased" | "raft-log" | "relayed-log",
-            ) => check.in_flight(2).max_states(FIRST),
-            // It says everything again by itself, faster than the channel says it again.
+            ) => check.in_flight(2).max_states(MAX_STATES),
+            // It retransmits by itself, faster than the channel does.
             (OverTheChannel, "dijkstra-ring" | "restarting-chang-roberts") => {
-                check.in_flight(2).max_states(FIRST)
+                check.in_flight(2).max_states(MAX_STATES)
             }
             (OverTheChannel, _) => check.in_flight(2),
-            // Its own tests go through; see `leased.rs`.
-            (Two | Three, "leased") => check.in_flight(2).max_states(FIRST),
+            // Its own tests are exhaustive; see `leased.rs`.
+            (Two | Three, "leased") => check.in_flight(2).max_states(MAX_STATES),
             (_, "dijkstra-ring") | (Three, "raft") | (Two | Three, "raft-log" | "relayed-log") => {
                 check.in_flight(1)
             }
@@ -123,7 +121,7 @@ impl Cell {
     }
 }
 
-impl Visitor for Cell {
+impl Visitor for Case {
     type Output = Report;
 
     fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Report {
@@ -140,10 +138,10 @@ impl Visitor for Cell {
         if self.scope == OverTheChannel {
             check = check.initiators([ProcessId(0)]);
         }
-        check = check.in_the_end(Agreement::new()).progress();
+        check = check.always_and_at_end(Agreement::new()).progress();
         if card.promises.contains(&Property::Validity) {
             let ranks = Parameters::plain(self.size()).ranks;
-            check = check.in_the_end(Validity::new(ranks.to_vec()));
+            check = check.always_and_at_end(Validity::new(ranks.to_vec()));
         }
         check.run()
     }
@@ -152,21 +150,22 @@ impl Visitor for Cell {
         let card = P::card(&config, self.size());
         let mut check = self.under(Check::<P>::with(self.size(), config), &card);
         let is_large = self.scope == Three && self.name == "atomic-broadcast";
-        // Where all have to take part, all do.
+        // All processes take part if the service requires it.
         let of_all = [Service::Consensus, Service::Barrier].contains(&card.service);
         if is_large || self.scope == OverTheChannel && !of_all {
             check = check.initiators([ProcessId(0)]);
         } else if self.scope == Three && self.name == "relayed-log" {
-            // Millions of worlds where more than one asks: `docs/raft-log.md`.
+            // More than one initiator makes millions of states: `docs/raft-log.md`.
             check = check.initiators([ProcessId(2)]);
         }
         let mut check = check.serving(card.service).progress();
         for property in card.promises {
-            let Some(monitor) = AnyAgreement::of(card.service, property, self.size(), &[]) else {
+            let Some(monitor) = AgreementMonitor::of(card.service, property, self.size(), &[])
+            else {
                 continue;
             };
-            let ends = monitor.judges_the_end();
-            check = if ends { check.in_the_end(monitor) } else { check.always(monitor) };
+            let ends = monitor.is_judged_at_end();
+            check = if ends { check.always_and_at_end(monitor) } else { check.always(monitor) };
         }
         check.run()
     }
@@ -182,26 +181,26 @@ impl Scope {
     }
 }
 
-/// Asserts that nothing is violated, and that there are as many states as are written there.
+/// Asserts that nothing is violated and that the numbers of states match the files.
 fn explore(names: &[&'static str], scope: Scope) {
     let mut wrong = String::new();
     for name in names {
-        let cell = Cell { name, scope, faulty: scope == OverTheChannel };
-        let report = cell.run();
+        let case = Case { name, scope, faulty: scope == OverTheChannel };
+        let report = case.run();
         let all = |judgement| report.properties.iter().all(|(_, found)| *found == judgement);
         let through = all(Judgement::Holds);
-        assert!(through || all(Judgement::Incomplete), "{cell:?}: {report}");
+        assert!(through || all(Judgement::Incomplete), "{case:?}: {report}");
         let states = if through { report.states.to_string() } else { "first".to_string() };
-        pin(cell, &format!("{} {states}", scope.name()), &mut wrong);
+        compare_with_golden(case, &format!("{} {states}", scope.name()), &mut wrong);
     }
-    assert!(wrong.is_empty(), "\n{wrong}TENURE_GOLDEN=rewrite writes what is found.");
+    assert!(wrong.is_empty(), "\n{wrong}TENURE_GOLDEN=rewrite updates the files.");
 }
 
-/// Compares a line of the file of an algorithm with what was found, or writes it there.
-fn pin(cell: Cell, found: &str, wrong: &mut String) {
-    let path = format!("../algorithms/tests/golden/{}/states", cell.name.replace('-', "_"));
+/// Compares a line of an algorithm's file with the result, or updates the file.
+fn compare_with_golden(case: Case, found: &str, wrong: &mut String) {
+    let path = format!("../algorithms/tests/golden/{}/states", case.name.replace('-', "_"));
     let text = fs::read_to_string(&path).unwrap_or_default();
-    let is_ours = |line: &&str| line.starts_with(&format!("{} ", cell.scope.name()));
+    let is_ours = |line: &&str| line.starts_with(&format!("{} ", case.scope.name()));
     let pinned = text.lines().find(is_ours);
     if pinned == Some(found) {
         return;
@@ -212,66 +211,65 @@ fn pin(cell: Cell, found: &str, wrong: &mut String) {
         fs::write(&path, lines.join("\n") + "\n").unwrap();
     } else {
         let pinned = pinned.unwrap_or("nothing");
-        writeln!(wrong, "{path}: `{pinned}` is written there, and `{found}` is found").unwrap();
+        writeln!(wrong, "{path}: expected `{pinned}`, found `{found}`").unwrap();
     }
 }
 
-#[claims("I-78")]
 #[test]
-fn every_lock_is_right_for_two_and_for_three() {
+fn locks_hold_for_two_and_three() {
     explore(MUTEXES, Two);
     explore(MUTEXES, Three);
 }
 
 #[test]
-fn every_election_is_right_for_two_and_for_three() {
+fn elections_hold_for_two_and_three() {
     explore(ELECTIONS, Two);
     explore(ELECTIONS, Three);
 }
 
 #[test]
-fn every_agreement_is_right_for_two_and_for_three() {
+fn agreements_hold_for_two_and_three() {
     explore(AGREEMENTS, Two);
     explore(AGREEMENTS, Three);
 }
 
 #[test]
-fn every_agreement_is_right_over_the_channel_with_a_loss_and_a_duplicate() {
+fn agreements_hold_over_reliable_channel_with_faults() {
     explore(AGREEMENTS, OverTheChannel);
 }
 
-/// Locks with hundreds of thousands of worlds over the channel. Their own tests have fewer of them:
-/// one user, or a smaller window.
-const MANY_WORLDS: [&str; 5] = ["lamport", "maekawa", "k-mutex", "majority", "edge-chasing"];
+/// Locks with hundreds of thousands of states over the channel. Their own tests use one user or a
+/// smaller window.
+const LARGE_LOCKS: [&str; 5] = ["lamport", "maekawa", "k-mutex", "majority", "edge-chasing"];
 
 #[test]
-fn every_lock_is_right_over_the_channel_with_a_loss_and_a_duplicate() {
-    let is_small = |name: &&str| !MANY_WORLDS.contains(name);
+fn locks_hold_over_reliable_channel_with_faults() {
+    let is_small = |name: &&str| !LARGE_LOCKS.contains(name);
     let small: Vec<&str> = MUTEXES.iter().copied().filter(is_small).collect();
-    assert_eq!(small.len() + MANY_WORLDS.len(), MUTEXES.len());
+    assert_eq!(small.len() + LARGE_LOCKS.len(), MUTEXES.len());
     explore(&small, OverTheChannel);
 }
 
 #[test]
-#[ignore = "half a minute of two cores"]
-fn locks_of_many_worlds_are_right_over_the_channel_with_a_loss_and_a_duplicate() {
-    explore(&MANY_WORLDS, OverTheChannel);
+#[ignore = "takes half a minute on two cores"]
+fn large_locks_hold_over_reliable_channel_with_faults() {
+    explore(&LARGE_LOCKS, OverTheChannel);
 }
 
 #[test]
-fn every_election_is_right_over_the_channel_with_a_loss_and_a_duplicate() {
+fn elections_hold_over_reliable_channel_with_faults() {
     explore(ELECTIONS, OverTheChannel);
 }
 
-/// The negative control: without the channel those faults are found.
+/// Negative control: without the channel these faults cause violations.
 #[test]
-fn without_the_channel_a_loss_and_a_duplicate_do_harm() {
+fn faults_violate_properties_without_reliable_channel() {
     for name in ["central", "token-ring", "lamport", "ricart-agrawala", "maekawa", "raymond"] {
-        let report = Cell { name, scope: Two, faulty: true }.run();
+        let report = Case { name, scope: Two, faulty: true }.run();
         assert_eq!(report.of("starvation-freedom"), Judgement::Violated, "{name}: {report}");
     }
     for name in ["lelann", "chang-roberts", "hirschberg-sinclair", "franklin"] {
-        let report = Cell { name, scope: Two, faulty: true }.run();
+        let report = Case { name, scope: Two, faulty: true }.run();
         assert_eq!(report.of("progress"), Judgement::Violated, "{name}: {report}");
     }
 }

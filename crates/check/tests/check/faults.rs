@@ -1,5 +1,5 @@
-//! The fault matrix of the catalogue's section 5.6, for the algorithms that are there: what one
-//! fault does to a lock that is not made for it.
+//! Fault matrix of the catalogue's section 5.6: the effect of one fault on a lock that does not
+//! tolerate it.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::catalogue::Member;
@@ -9,83 +9,79 @@ use tenure_algorithms::mutex::{
     SuzukiKasami, TokenRing, central, lamport, maekawa, raymond, ricart_agrawala,
 };
 use tenure_check::{Check, Entries, Judgement, Report};
-use tenure_claims::claims;
 use tenure_core::monitors::MutualExclusion;
 use tenure_core::quorum::Kind;
 use tenure_core::tree::Shape;
 use tenure_core::{Mutex, ProcessId};
 
-use crate::among::{Among, of, with};
-use crate::symmetry::Desk;
+use crate::by_service::{ServiceCheck, of, with};
+use crate::symmetry::QueueCoordinator;
 
-/// What the matrix says of a cell.
+/// Entry of the matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cell {
+pub(crate) enum Outcome {
     Fine,
     Blocked,
     Unsafe,
 }
 
-use Cell::{Blocked, Fine, Unsafe};
+use Outcome::{Blocked, Fine, Unsafe};
 
-pub(crate) fn cell<P: Mutex>(check: Check<P>) -> Cell {
+pub(crate) fn cell<P: Mutex>(check: Check<P>) -> Outcome {
     let report = check.always(MutualExclusion::new()).starvation_free().run();
     match (report.of("mutual-exclusion"), report.of("starvation-freedom")) {
         (Judgement::Violated, _) => Unsafe,
         (Judgement::Holds, Judgement::Violated) => Blocked,
         (Judgement::Holds, Judgement::Holds) => Fine,
-        _ => panic!("nothing limits this check: {report}"),
+        _ => panic!("unexpected limit: {report}"),
     }
 }
 
-fn central(entries: [u32; 3]) -> Among<Central> {
+fn central(entries: [u32; 3]) -> ServiceCheck<Central> {
     of::<Central>(3).entries(entries)
 }
 
-fn untagged_central(entries: [u32; 3]) -> Among<Central> {
+fn untagged_central(entries: [u32; 3]) -> ServiceCheck<Central> {
     let variants = Variants::none().with(central::Switch::UntaggedGrant);
     let config = central::Config { variants, ..central::Config::default() };
     with::<Central>(3, config).entries(entries)
 }
 
-fn ring() -> Among<TokenRing> {
+fn ring() -> ServiceCheck<TokenRing> {
     of::<TokenRing>(2)
 }
 
-fn maekawa(size: u32, entries: [u32; 3]) -> Among<Maekawa> {
-    let config = maekawa::Config::of(Kind::Pairs, size).expect("there are pairs");
+fn maekawa(size: u32, entries: [u32; 3]) -> ServiceCheck<Maekawa> {
+    let config = maekawa::Config::of(Kind::Pairs, size).expect("pairs exist");
     with::<Maekawa>(size, config).entries(entries)
 }
 
-fn lamport(entries: [u32; 2]) -> Among<Lamport> {
+fn lamport(entries: [u32; 2]) -> ServiceCheck<Lamport> {
     of::<Lamport>(2).entries(entries)
 }
 
-fn ricart_agrawala(entries: [u32; 2]) -> Among<RicartAgrawala> {
+fn ricart_agrawala(entries: [u32; 2]) -> ServiceCheck<RicartAgrawala> {
     of::<RicartAgrawala>(2).entries(entries)
 }
 
-#[claims("5.6-loss")]
 #[test]
-fn a_lost_message_blocks_every_one_of_them() {
+fn lost_message_blocks_every_lock() {
     assert_eq!(cell(central([0, 1, 1]).losing(1)), Blocked);
     assert_eq!(cell(ring().losing(1)), Blocked);
     assert_eq!(cell(lamport([1, 1]).fifo().losing(1)), Blocked);
     assert_eq!(cell(ricart_agrawala([1, 1]).losing(1)), Blocked);
 }
 
-#[claims("5.6-reorder")]
 #[test]
-fn reordering_hurts_only_lamport() {
+fn reordering_breaks_only_lamport() {
     assert_eq!(cell(central([0, 1, 1])), Fine);
     assert_eq!(cell(ring()), Fine);
     assert_eq!(cell(lamport([1, 1])), Unsafe);
     assert_eq!(cell(ricart_agrawala([2, 2])), Fine);
 }
 
-#[claims("5.6-duplicate")]
 #[test]
-fn a_duplicated_message_lets_two_in_where_messages_do_not_name_their_request() {
+fn duplicates_are_unsafe_without_request_numbers() {
     assert_eq!(cell(untagged_central([0, 2, 2]).duplicating(1)), Unsafe);
     assert_eq!(cell(central([0, 2, 2]).duplicating(1)), Fine);
     assert_eq!(cell(ring().duplicating(1)), Unsafe);
@@ -96,36 +92,34 @@ fn a_duplicated_message_lets_two_in_where_messages_do_not_name_their_request() {
     assert_eq!(cell(three.duplicating(1)), Fine);
 }
 
-/// A coordinator that numbers nothing, as textbooks have it, serves a request that came twice
-/// twice, or takes somebody's second release for another's.
-#[claims("5.6-duplicate")]
+/// A textbook coordinator without request numbers serves a duplicated request twice, or mistakes a
+/// second release for one of another process.
 #[test]
-fn a_duplicate_that_finds_its_link_full_bounds_what_was_shown() {
-    let within = |most| ring().duplicating(1).in_flight(most).always(MutualExclusion::new()).run();
+fn blocked_duplicate_is_reported_as_bound() {
+    let within = |max| ring().duplicating(1).in_flight(max).always(MutualExclusion::new()).run();
     let one = within(1);
-    // The token fills its link, so that there never is a second one: nothing was shown beyond.
+    // The token fills its link, so it is never duplicated, and the report must list the bound.
     assert_eq!(one.bounds.in_flight, Some(1), "{one}");
     assert_eq!(within(2).of("mutual-exclusion"), Judgement::Violated);
     let none = ring().in_flight(1).always(MutualExclusion::new()).run();
-    assert_eq!(none.bounds.in_flight, None, "without duplicates the link is wide enough: {none}");
+    assert_eq!(none.bounds.in_flight, None, "the link is never full without duplicates: {none}");
 }
 
-#[claims("5.6-duplicate")]
 #[test]
-fn a_duplicate_blocks_a_coordinator_without_numbers_or_lets_two_in() {
-    let desk = |entries: &[u32]| {
+fn duplicates_break_coordinator_without_request_numbers() {
+    let coordinator = |entries: &[u32]| {
         let size = entries.len() as u32;
         let entries: Vec<Entries> = entries.iter().copied().map(Entries::AtMost).collect();
-        Check::<Desk>::with(size, false).entries(entries).duplicating(1)
+        Check::<QueueCoordinator>::with(size, false).entries(entries).duplicating(1)
     };
-    assert_eq!(cell(desk(&[0, 1, 1])), Blocked);
-    assert_eq!(cell(desk(&[0, 2, 2])), Unsafe);
-    assert_eq!(cell(desk(&[0, 1, 1, 1])), Unsafe);
+    assert_eq!(cell(coordinator(&[0, 1, 1])), Blocked);
+    assert_eq!(cell(coordinator(&[0, 2, 2])), Unsafe);
+    assert_eq!(cell(coordinator(&[0, 1, 1, 1])), Unsafe);
 }
 
-/// The column of Ricart and Agrawala with a bare counter; only a duplicate makes a difference.
+/// Column of Ricart–Agrawala with a bare counter, which differs for duplicates only.
 #[test]
-fn the_column_of_a_bare_counter() {
+fn bare_counter_matches_fault_matrix() {
     let variants = Variants::none().with(ricart_agrawala::Switch::BareCounter);
     let check = |entries: &[u32]| {
         let size = entries.len() as u32;
@@ -144,7 +138,7 @@ fn the_column_of_a_bare_counter() {
 }
 
 #[test]
-fn a_crash_blocks_whoever_needs_the_crashed() {
+fn crash_blocks_dependent_processes() {
     assert_eq!(cell(central([0, 1, 1]).crashing(1)), Blocked);
     assert_eq!(cell(ring().crashing(1)), Blocked);
     assert_eq!(cell(lamport([1, 1]).fifo().crashing(1)), Blocked);
@@ -152,7 +146,7 @@ fn a_crash_blocks_whoever_needs_the_crashed() {
 }
 
 #[test]
-fn central_tolerates_an_idle_client_that_is_down_and_the_others_do_not() {
+fn only_central_tolerates_crashed_idle_client() {
     let down = [tenure_core::ProcessId(1)];
     assert_eq!(cell(central([1, 0, 1]).down(down)), Fine);
     assert_eq!(cell(ring().down(down)), Blocked);
@@ -161,8 +155,9 @@ fn central_tolerates_an_idle_client_that_is_down_and_the_others_do_not() {
 }
 
 #[test]
-fn whoever_crashes_inside_or_waiting_blocks_all_who_wait() {
-    // One asks, may crash at any moment, and only then the other asks: see who is blocked.
+fn crash_of_holder_or_waiter_blocks_all_waiters() {
+    // One process requests and may crash at any moment. The other requests only afterwards, to show
+    // which one is blocked.
     for (blocked, check) in [
         (Blocked, cell(central([0, 1, 1]).crashing(1))),
         (Blocked, cell(of::<Lamport>(3).entries([1, 1, 0]).fifo().crashing(1))),
@@ -174,20 +169,19 @@ fn whoever_crashes_inside_or_waiting_blocks_all_who_wait() {
 }
 
 #[test]
-fn a_coordinator_that_is_down_serves_nobody_and_a_quorum_that_is_up_serves_its_members() {
+fn live_quorum_serves_and_crashed_coordinator_does_not() {
     let down = |place| [tenure_core::ProcessId(place)];
     assert_eq!(cell(central([0, 1, 1]).down(down(0))), Blocked);
-    // P1's quorum is P1 and P2, P2's is P2 and P3, P3's is P3 and P1.
+    // The quorums: P1 and P2 for P1, P2 and P3 for P2, P3 and P1 for P3.
     assert_eq!(cell(maekawa(3, [1, 0, 0]).down(down(2))), Fine);
     assert_eq!(cell(maekawa(3, [1, 0, 0]).down(down(1))), Blocked);
     assert_eq!(cell(maekawa(3, [0, 1, 0]).down(down(0))), Fine);
 }
 
-#[claims("5.6-partition")]
 #[test]
-fn a_partition_blocks_all_but_the_side_that_has_what_it_needs() {
+fn partition_blocks_sides_lacking_permissions() {
     let cut = |place| [tenure_core::ProcessId(place)];
-    // The last one is cut off; only the first two ask.
+    // The last process is partitioned; only the first two request.
     assert_eq!(cell(central([0, 1, 0]).partitioning(cut(2))), Fine);
     assert_eq!(cell(central([0, 1, 1]).partitioning(cut(2))), Blocked);
     let ring = of::<TokenRing>(3).entries([1, 1, 0]);
@@ -196,16 +190,16 @@ fn a_partition_blocks_all_but_the_side_that_has_what_it_needs() {
     assert_eq!(cell(lamport.partitioning(cut(2))), Blocked);
     let ricart_agrawala = of::<RicartAgrawala>(3).entries([1, 1, 0]);
     assert_eq!(cell(ricart_agrawala.partitioning(cut(2))), Blocked);
-    // P1's quorum is P1 and P2: it is on one side as a whole. P2's is not.
+    // P1's quorum, P1 and P2, is on one side. P2's is not.
     assert_eq!(cell(maekawa(3, [1, 0, 0]).partitioning(cut(2))), Fine);
     assert_eq!(cell(maekawa(3, [0, 1, 0]).partitioning(cut(2))), Blocked);
 }
 
-/// The first two ask, and the third is cut off; then the first is, which has the token.
-#[claims("5.6-partition")]
+/// The first two processes request. First the third is partitioned, then the first one, which has
+/// the token.
 #[test]
-fn a_partition_leaves_a_token_to_those_who_are_with_it() {
-    fn cut<P: Mutex>(check: impl Fn() -> Check<P>) -> [Cell; 3] {
+fn partition_keeps_token_on_its_side() {
+    fn cut<P: Mutex>(check: impl Fn() -> Check<P>) -> [Outcome; 3] {
         let cut = |entries: [u32; 3], place| {
             cell(check().entries(entries).partitioning([ProcessId(place)]))
         };
@@ -216,24 +210,24 @@ fn a_partition_leaves_a_token_to_those_who_are_with_it() {
     let raymond = |shape| move || with::<Raymond>(3, raymond::Config::of(shape, 3));
     assert_eq!(cut(raymond(Shape::Star)), [Fine, Fine, Blocked]);
     assert_eq!(cut(raymond(Shape::Path)), [Fine, Fine, Blocked]);
-    // Permissions are on both sides: whoever lacks one that is beyond never gets it.
+    // Permissions are on both sides. A process never gets a permission from the other side.
     assert_eq!(cut(|| of::<CarvalhoRoucairol>(3)), [Fine, Fine, Blocked]);
 }
 
 #[test]
-fn the_column_of_maekawa() {
+fn maekawa_matches_fault_matrix() {
     assert_eq!(cell(maekawa(3, [1, 1, 1]).fifo()), Fine);
     assert_eq!(cell(maekawa(3, [1, 1, 1])), Fine);
     assert_eq!(cell(maekawa(3, [1, 1, 0]).fifo().losing(1)), Blocked);
     assert_eq!(cell(maekawa(3, [1, 0, 0]).fifo().losing(1)), Blocked);
-    // Requests have numbers, and whatever is about an old one is known to be: neither a duplicate
-    // locks a vote for a ghost, nor do two requests of one process get mixed up by the order.
+    // Requests are numbered, so messages about old requests are recognised. A duplicate cannot lock
+    // a vote for a finished request, and reordering cannot mix two requests of one process.
     assert_eq!(cell(maekawa(3, [2, 1, 1])), Fine);
     assert_eq!(cell(maekawa(3, [1, 1, 1]).fifo().duplicating(1)), Fine);
     assert_eq!(cell(maekawa(3, [1, 1, 1]).duplicating(1)), Fine);
 }
 
-fn over_fifo(entries: [u32; 2]) -> Among<Fifo<RicartAgrawala>> {
+fn over_fifo(entries: [u32; 2]) -> ServiceCheck<Fifo<RicartAgrawala>> {
     let inner = tenure_algorithms::mutex::ricart_agrawala::Config::default();
     with::<Fifo<RicartAgrawala>>(2, fifo::Config { window: 2, ..fifo::Config::around(inner) })
         .entries(entries)
@@ -241,8 +235,8 @@ fn over_fifo(entries: [u32; 2]) -> Among<Fifo<RicartAgrawala>> {
 }
 
 #[test]
-fn over_the_reliable_channel_loss_and_duplication_do_no_harm() {
-    let report = |check: Among<Fifo<RicartAgrawala>>| -> Report {
+fn reliable_channel_hides_loss_and_duplication() {
+    let report = |check: ServiceCheck<Fifo<RicartAgrawala>>| -> Report {
         check.always(MutualExclusion::new()).starvation_free().run()
     };
     let lossy = report(over_fifo([1, 1]).fifo().losing(1));
@@ -252,11 +246,11 @@ fn over_the_reliable_channel_loss_and_duplication_do_no_harm() {
     duplicating.assert_holds();
 }
 
-/// On links that lose, repeat and reorder; where there is room for one message, more are lost. (A
-/// token would go round for ever, under ever higher numbers of the channel.)
+/// Links lose, duplicate and reorder. With room for one message, they lose further messages. (A
+/// token would circulate for ever under growing channel numbers.)
 #[test]
-fn over_the_reliable_channel_the_rows_of_order_loss_and_duplication_are_fine() {
-    fn over<P: Mutex>(inner: P::Config) -> [Cell; 2]
+fn reliable_channel_fixes_order_loss_and_duplication_rows() {
+    fn over<P: Mutex>(inner: P::Config) -> [Outcome; 2]
     where
         Fifo<P>: Member<Config = fifo::Config<P::Config>> + Mutex,
     {

@@ -1,14 +1,14 @@
-//! A process that forgets entries which it acknowledged, under a leader that stays.
+//! A process that loses acknowledged entries under a stable leader.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::RaftLog;
 use tenure_algorithms::agreement::raft_log::{Config, Switch};
-use tenure_check::{Check, Judgement, Manner, Report};
+use tenure_check::{Check, Judgement, Report, ViolationKind};
 use tenure_core::TICKS_PER_UNIT;
 use tenure_trace::Action;
 
-/// P1 leads two processes and has committed an entry with P2, which crashes and comes back; then
-/// P1 appends.
+/// P1 leads two processes and has committed an entry with P2, which crashes and recovers. Then P1
+/// appends an entry.
 const BEFORE: &str = "fire p1 election; deliver p1→p2; deliver p2→p1; deliver p1→p2; \
                       deliver p2→p1; deliver p1→p2; deliver p2→p1; crash p2; recover p2; \
                       append p1 1.1 1";
@@ -22,15 +22,15 @@ fn report(switches: &[Switch]) -> Report {
 }
 
 #[test]
-fn a_leader_that_counts_on_a_forgetful_process_leaves_its_user_waiting() {
+fn leader_relying_on_lost_entries_never_commits() {
     report(&[]).assert_holds();
     let waits = report(&[Switch::ForgottenLog]);
     let found = waits.counterexample("progress").unwrap_or_else(|| panic!("{waits}"));
-    assert_eq!(found.manner, Manner::Starvation, "{found}");
+    assert_eq!(found.kind, ViolationKind::Starvation, "{found}");
 }
 
 #[test]
-fn a_process_that_notices_what_it_forgot_leaves_and_its_leader_answers() {
+fn process_detecting_lost_entries_leaves_and_leader_responds() {
     report(&[Switch::Noticing]).assert_holds();
     let noticed = report(&[Switch::Noticing, Switch::ForgottenLog]);
     assert_eq!(noticed.of("progress"), Judgement::Holds, "{noticed}");

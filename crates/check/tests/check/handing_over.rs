@@ -1,5 +1,4 @@
-//! A leader that gives its office to another, in every schedule: never two at a time, and all agree
-//! in the end.
+//! Transfer of leadership in every schedule: never two leaders at a time, and eventual agreement.
 
 use std::sync::Arc;
 
@@ -15,17 +14,17 @@ use tenure_core::{
 
 use crate::catalogue::violated;
 
-/// An election in which whoever leads and is asked for an election resigns instead.
+/// An election in which a leader that is asked for an election resigns instead.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Fickle<E: Election> {
+struct ResigningElection<E: Election> {
     me: ProcessId,
     election: E,
     leads: bool,
-    /// Says that it resigns, and stays.
-    lies: bool,
+    /// Claims to resign, but stays leader.
+    fakes_resignation: bool,
 }
 
-impl<E: Election> Fickle<E> {
+impl<E: Election> ResigningElection<E> {
     fn take(&mut self, input: Input<E>, fx: &mut impl Effects<Self>) {
         let ((), news) =
             fx.lift(|message| message, |timer| timer, |fx| self.election.step(input, fx));
@@ -39,7 +38,7 @@ impl<E: Election> Fickle<E> {
     }
 }
 
-impl<E: Election> Protocol for Fickle<E> {
+impl<E: Election> Protocol for ResigningElection<E> {
     type Config = (E::Config, bool);
     type Command = Command;
     type Event = Event;
@@ -49,13 +48,18 @@ impl<E: Election> Protocol for Fickle<E> {
 
     fn boot(
         group: Group,
-        (config, lies): &Self::Config,
+        (config, fakes_resignation): &Self::Config,
         stable: Option<E::Stable>,
         fx: &mut impl Effects<Self>,
     ) -> Self {
         let (election, _) =
             fx.lift(|message| message, |timer| timer, |fx| E::boot(group, config, stable, fx));
-        Fickle { me: group.me(), election, leads: false, lies: *lies }
+        ResigningElection {
+            me: group.me(),
+            election,
+            leads: false,
+            fakes_resignation: *fakes_resignation,
+        }
     }
 
     fn stable(&self) -> E::Stable {
@@ -63,7 +67,7 @@ impl<E: Election> Protocol for Fickle<E> {
     }
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) {
-        match (self.leads, self.lies) {
+        match (self.leads, self.fakes_resignation) {
             (false, _) => self.take(Input::Command(command), fx),
             (true, false) => self.take(Input::Command(Command::Resign), fx),
             (true, true) => {
@@ -94,13 +98,13 @@ impl<E: Election> Protocol for Fickle<E> {
     }
 }
 
-impl<E: Election + Algorithm> Algorithm for Fickle<E> {
+impl<E: Election + Algorithm> Algorithm for ResigningElection<E> {
     fn card((config, _): &Self::Config, size: u32) -> Card {
         E::card(config, size)
     }
 
-    fn ranked((config, lies): &Self::Config, ranks: Arc<[Rank]>) -> Self::Config {
-        (E::ranked(config, ranks), *lies)
+    fn ranked((config, fakes_resignation): &Self::Config, ranks: Arc<[Rank]>) -> Self::Config {
+        (E::ranked(config, ranks), *fakes_resignation)
     }
 
     fn highest_term(&self) -> u64 {
@@ -112,9 +116,9 @@ const P1: ProcessId = ProcessId(0);
 const P2: ProcessId = ProcessId(1);
 const P3: ProcessId = ProcessId(2);
 
-/// Time passes for all alike. The first of those who are asked starts the election; whoever leads
-/// and is asked hands over.
-fn timed(lies: bool) -> Check<Fickle<Raft>> {
+/// Time is synchronous. The first initiator starts the election; a leader that receives a request
+/// transfers its leadership.
+fn timed(fakes_resignation: bool) -> Check<ResigningElection<Raft>> {
     let config = raft::Config {
         election: Delay::between_units(3, 4),
         heartbeat: Delay::units(1),
@@ -122,73 +126,77 @@ fn timed(lies: bool) -> Check<Fickle<Raft>> {
         rounds: 1,
         variants: Variants::none(),
     };
-    let check = Check::with(3, (config, lies)).term_max(2).in_flight(2);
+    let check = Check::with(3, (config, fakes_resignation)).term_max(2).in_flight(2);
     check.synchronous(0..=0).initiators([P1, P2])
 }
 
-fn at_a_time(check: Check<Fickle<Raft>>) -> Report {
+fn one_leader_at_a_time(check: Check<ResigningElection<Raft>>) -> Report {
     check.always(OneLeader::new(Scope::Overall)).run()
 }
 
-/// Whoever votes for the heir has promised the leader that was not to.
+/// A process that votes for the successor has promised not to vote against the leader.
 #[test]
-fn two_never_lead_at_a_time_where_one_hands_over() {
-    at_a_time(timed(false)).assert_holds();
-    let lies = at_a_time(timed(true));
-    assert_eq!(lies.of("one-leader-at-a-time"), Judgement::Violated);
+fn leadership_transfer_never_creates_two_leaders() {
+    one_leader_at_a_time(timed(false)).assert_holds();
+    let fakes_resignation = one_leader_at_a_time(timed(true));
+    assert_eq!(fakes_resignation.of("one-leader-at-a-time"), Judgement::Violated);
 }
 
-/// One is asked, who hands over if it leads by then.
+/// One process receives a request and transfers its leadership if it leads by then.
 #[test]
-fn nor_where_a_hand_over_is_lost_or_comes_twice_or_timers_fire_at_any_time() {
+fn leadership_transfer_tolerates_faults_and_any_timers() {
     for (lost, doubled) in [(1, 0), (0, 1)] {
-        let faulty = |lies| timed(lies).initiators([P1]).losing(lost).duplicating(doubled);
-        at_a_time(faulty(false)).assert_holds();
-        let lies = at_a_time(faulty(true));
-        assert_eq!(lies.of("one-leader-at-a-time"), Judgement::Violated);
+        let faulty = |fakes_resignation| {
+            timed(fakes_resignation).initiators([P1]).losing(lost).duplicating(doubled)
+        };
+        one_leader_at_a_time(faulty(false)).assert_holds();
+        let fakes_resignation = one_leader_at_a_time(faulty(true));
+        assert_eq!(fakes_resignation.of("one-leader-at-a-time"), Judgement::Violated);
     }
     let config = raft::Config { rounds: 1, ..raft::Config::plain(3, TICKS_PER_UNIT) };
-    let anytime =
-        Check::<Fickle<Raft>>::with(3, (config, false)).term_max(2).in_flight(1).initiators([P1]);
+    let anytime = Check::<ResigningElection<Raft>>::with(3, (config, false))
+        .term_max(2)
+        .in_flight(1)
+        .initiators([P1]);
     anytime.always(OneLeader::new(Scope::PerTerm)).run().assert_holds();
 }
 
 #[test]
-#[ignore = "a minute of two cores"]
-fn nor_where_a_hand_over_is_lost_or_comes_twice_and_two_are_asked() {
-    at_a_time(timed(false).duplicating(1)).assert_holds();
-    at_a_time(timed(false).losing(1)).assert_holds();
+#[ignore = "takes a minute on two cores"]
+fn leadership_transfer_tolerates_faults_with_two_requests() {
+    one_leader_at_a_time(timed(false).duplicating(1)).assert_holds();
+    one_leader_at_a_time(timed(false).losing(1)).assert_holds();
 }
 
-/// P1 starts the election that P3 wins. P3 is asked for one as well: before it leads, when it leads
-/// so that it hands over to P2, or when it has left its office.
-fn bullies(lies: bool) -> Check<Fickle<Bully>> {
+/// P1 starts the election that P3 wins. P3 also receives a request: before it leads; while it
+/// leads, so that it transfers leadership to P2; or afterwards.
+fn bullies(fakes_resignation: bool) -> Check<ResigningElection<Bully>> {
     let config = bully::Config::plain(3, TICKS_PER_UNIT);
-    let check = Check::with(3, (config, lies)).initiators([P1, P3]);
+    let check = Check::with(3, (config, fakes_resignation)).initiators([P1, P3]);
     check.detecting().synchronous(0..=1).term_max(3)
 }
 
-fn in_the_end(check: Check<Fickle<Bully>>) -> Report {
-    check.in_the_end(Agreement::new()).progress().run()
+fn eventually_agrees(check: Check<ResigningElection<Bully>>) -> Report {
+    check.always_and_at_end(Agreement::new()).progress().run()
 }
 
 #[test]
-fn whoever_bullies_hands_over_to_the_next_and_all_agree() {
-    let one = |check: Check<Fickle<Bully>>| check.always(OneLeader::new(Scope::Overall));
-    in_the_end(one(bullies(false))).assert_holds();
-    in_the_end(one(bullies(false).term_max(2).crashing(1))).assert_holds();
-    // The negative control: who stays has made another leader beside itself.
+fn bully_transfers_leadership_and_all_agree() {
+    let one = |check: Check<ResigningElection<Bully>>| check.always(OneLeader::new(Scope::Overall));
+    eventually_agrees(one(bullies(false))).assert_holds();
+    eventually_agrees(one(bullies(false).term_max(2).crashing(1))).assert_holds();
+    // Negative control: a leader that stays has created a second one.
     violated(&one(bullies(true)).run(), "one-leader-at-a-time", 4);
 }
 
-/// Where the next one crashes as well, whoever missed it and whoever handed over to it may both
-/// lead, until the lower of the two hears of the other.
+/// If the successor crashes as well, the process that missed it and the one that transferred to it
+/// may both lead, until the lower one learns of the other.
 #[test]
-#[ignore = "some seconds of two cores"]
-fn whoever_bullies_leads_again_where_the_next_one_crashes_and_all_agree() {
-    in_the_end(bullies(false).initiators([P1, P2, P3])).assert_holds();
+#[ignore = "takes some seconds on two cores"]
+fn bully_leads_again_if_its_successor_crashes() {
+    eventually_agrees(bullies(false).initiators([P1, P2, P3])).assert_holds();
     let crashing = || bullies(false).crashing(1);
-    in_the_end(crashing()).assert_holds();
+    eventually_agrees(crashing()).assert_holds();
     let both = crashing().always(OneLeader::new(Scope::Overall)).run();
     violated(&both, "one-leader-at-a-time", 13);
 }

@@ -1,5 +1,5 @@
-//! The checker beside searches that share no line with it: as many worlds, and as many steps.
-//! `tests/independent/README.md` says what is counted.
+//! Comparison with independent searches that share no code with the checker: equal numbers of
+//! states and steps. `tests/independent/README.md` defines what is counted.
 
 #[path = "../../../../tests/independent/mod.rs"]
 mod searches;
@@ -16,20 +16,20 @@ use tenure_core::quorum::Kind;
 use tenure_core::tree::Shape;
 use tenure_core::{Mutex, ProcessId, TICKS_PER_UNIT};
 
-use crate::among::{Among, of, with};
+use crate::by_service::{ServiceCheck, of, with};
 use crate::elections::ranks;
-use searches::search::Links::{AnyOrder, InOrder};
+use searches::search::Delivery::{Fifo, Unordered};
 use searches::search::{Process, count};
 use searches::{
     bully, chang_roberts, lamport, maekawa, naimi_trehel, raymond, ricart_agrawala, suzuki_kasami,
     token_ring,
 };
 
-/// As many users as there are numbers, who enter so often.
-const WISHES: [&[u32]; 4] = [&[1, 1], &[2, 2], &[1, 1, 1], &[2, 1, 1]];
+/// Number of entries of each user.
+const ENTRIES: [&[u32]; 4] = [&[1, 1], &[2, 2], &[1, 1, 1], &[2, 1, 1]];
 
-fn checked<P: Mutex>(check: Check<P>, wishes: &[u32]) -> (u64, u64) {
-    let entries: Vec<Entries> = wishes.iter().copied().map(Entries::AtMost).collect();
+fn checked<P: Mutex>(check: Check<P>, entries: &[u32]) -> (u64, u64) {
+    let entries: Vec<Entries> = entries.iter().copied().map(Entries::AtMost).collect();
     found(&check.entries(entries).always(MutualExclusion::new()).run())
 }
 
@@ -38,116 +38,122 @@ fn found(report: &Report) -> (u64, u64) {
     (report.states, report.transitions)
 }
 
-fn size(wishes: &[u32]) -> u32 {
-    wishes.len() as u32
+fn size(entries: &[u32]) -> u32 {
+    entries.len() as u32
 }
 
-/// Compares one lock, on links in any order, for all wishes.
-fn agree<P: Mutex, S: Process>(
+/// Compares one lock, on reordering links, for all numbers of entries.
+fn compare<P: Mutex, S: Process>(
     name: &str,
     check: impl Fn(u32) -> Check<P>,
     sites: impl Fn(&[u32]) -> Vec<S>,
 ) {
-    for wishes in WISHES {
-        let theirs = count(sites(wishes), AnyOrder);
-        assert_eq!(checked(check(size(wishes)), wishes), theirs, "{name}, entries {wishes:?}");
+    for entries in ENTRIES {
+        let theirs = count(sites(entries), Unordered);
+        assert_eq!(checked(check(size(entries)), entries), theirs, "{name}, entries {entries:?}");
     }
 }
 
 #[test]
-fn token_algorithms_have_as_many_worlds_and_steps_as_their_papers_told_once_more() {
-    agree("suzuki-kasami", of::<SuzukiKasami>, suzuki_kasami::sites);
-    agree("token-ring", of::<TokenRing>, token_ring::sites);
-    agree("naimi-trehel", of::<NaimiTrehel>, naimi_trehel::sites);
+fn token_algorithms_match_independent_state_counts() {
+    compare("suzuki-kasami", of::<SuzukiKasami>, suzuki_kasami::sites);
+    compare("token-ring", of::<TokenRing>, token_ring::sites);
+    compare("naimi-trehel", of::<NaimiTrehel>, naimi_trehel::sites);
     let raymond_on =
         |shape| move |size| with::<Raymond>(size, tree_of_tokens::Config::of(shape, size));
-    agree("raymond, star", raymond_on(Shape::Star), |wishes| raymond::sites(wishes, |_| 0));
-    agree("raymond, path", raymond_on(Shape::Path), |wishes| raymond::sites(wishes, |me| me - 1));
+    compare("raymond, star", raymond_on(Shape::Star), |entries| raymond::sites(entries, |_| 0));
+    compare("raymond, path", raymond_on(Shape::Path), |entries| {
+        raymond::sites(entries, |me| me - 1)
+    });
 }
 
 #[test]
-fn ricart_and_agrawala_have_as_many_worlds_and_steps_as_in_1981() {
+fn ricart_agrawala_matches_independent_state_counts() {
     let variants = Variants::none().with(ra::Switch::Reference);
     let check = |size| with::<RicartAgrawala>(size, ra::Config { variants });
-    agree("ricart-agrawala", check, ricart_agrawala::sites);
-    let theirs = count(ricart_agrawala::sites(&[2, 2, 2]), InOrder);
+    compare("ricart-agrawala", check, ricart_agrawala::sites);
+    let theirs = count(ricart_agrawala::sites(&[2, 2, 2]), Fifo);
     assert_eq!(checked(check(3).fifo(), &[2, 2, 2]), theirs);
 }
 
 #[test]
-fn lamport_has_as_many_worlds_and_steps_as_in_1978() {
-    for wishes in [&[1, 1][..], &[2, 2], &[3, 2], &[1, 1, 0], &[2, 1, 0]] {
-        let theirs = count(lamport::sites(wishes), InOrder);
-        let check = of::<Lamport>(size(wishes)).fifo();
-        assert_eq!(checked(check, wishes), theirs, "entries {wishes:?}");
+fn lamport_matches_independent_state_counts() {
+    for entries in [&[1, 1][..], &[2, 2], &[3, 2], &[1, 1, 0], &[2, 1, 0]] {
+        let theirs = count(lamport::sites(entries), Fifo);
+        let check = of::<Lamport>(size(entries)).fifo();
+        assert_eq!(checked(check, entries), theirs, "entries {entries:?}");
     }
 }
 
 #[test]
-#[ignore = "some seconds: 167 334 worlds, kept in full"]
-fn lamport_has_as_many_worlds_and_steps_where_three_enter() {
-    let theirs = count(lamport::sites(&[1, 1, 1]), InOrder);
+#[ignore = "takes some seconds: 167 334 full states"]
+fn lamport_of_three_matches_independent_state_counts() {
+    let theirs = count(lamport::sites(&[1, 1, 1]), Fifo);
     assert_eq!(checked(of::<Lamport>(3).fifo(), &[1, 1, 1]), theirs);
 }
 
 #[test]
-fn chang_and_roberts_have_as_many_worlds_and_steps_as_in_1979() {
+fn chang_roberts_matches_independent_state_counts() {
     for ids in [&[1, 2][..], &[1, 2, 3], &[3, 2, 1], &[2, 4, 1, 3]] {
         let config = ring::Config::of(ranks(ids), Variants::none());
         let check = with::<ChangRoberts>(size(ids), config).fifo();
-        let ours = found(&check.in_the_end(Agreement::new()).progress().run());
-        assert_eq!(ours, count(chang_roberts::sites(ids), InOrder), "ring {ids:?}");
+        let ours = found(&check.always_and_at_end(Agreement::new()).progress().run());
+        assert_eq!(ours, count(chang_roberts::sites(ids), Fifo), "ring {ids:?}");
     }
 }
 
-/// Maekawa's votes in quorums of one kind, as Tenure has them, and the same lists.
-fn voting(kind: Kind, size: u32, variants: Variants<votes::Switch>) -> (Among<Maekawa>, Lists) {
-    let plain = votes::Config::of(kind, size).expect("there are such quorums");
+/// Returns a check of Maekawa with one kind of quorums, and the same quorums as lists.
+fn maekawa_with_lists(
+    kind: Kind,
+    size: u32,
+    variants: Variants<votes::Switch>,
+) -> (ServiceCheck<Maekawa>, QuorumLists) {
+    let plain = votes::Config::of(kind, size).expect("such quorums exist");
     let of = |at| plain.quorums.quorum(ProcessId(at)).iter().map(ProcessId::index).collect();
     let lists = (0..size).map(of).collect();
     (with::<Maekawa>(size, votes::Config { variants, ..plain }).fifo(), lists)
 }
 
-/// By process, its quorum.
-type Lists = Vec<Vec<usize>>;
+/// Quorum of each process.
+type QuorumLists = Vec<Vec<usize>>;
 
 #[test]
-fn maekawa_has_as_many_worlds_and_steps_as_in_1985_and_1987() {
-    for (kind, wishes) in [
+fn maekawa_matches_independent_state_counts() {
+    for (kind, entries) in [
         (Kind::Grid, &[2, 2][..]),
         (Kind::Pairs, &[1, 1, 1]),
         (Kind::Grid, &[1, 1, 0]),
         (Kind::Majority, &[1, 1, 0]),
     ] {
-        let (check, quorums) = voting(kind, size(wishes), Variants::none());
-        let theirs = count(maekawa::sites(wishes, &quorums), InOrder);
-        assert_eq!(checked(check, wishes), theirs, "{kind:?}, entries {wishes:?}");
+        let (check, quorums) = maekawa_with_lists(kind, size(entries), Variants::none());
+        let theirs = count(maekawa::sites(entries, &quorums), Fifo);
+        assert_eq!(checked(check, entries), theirs, "{kind:?}, entries {entries:?}");
     }
-    // The negative control: nobody is told that it failed.
+    // Negative control: no process learns that its request failed.
     let basic = Variants::none().with(votes::Switch::Basic);
-    let (check, quorums) = voting(Kind::Grid, 2, basic);
-    assert_ne!(checked(check, &[2, 2]), count(maekawa::sites(&[2, 2], &quorums), InOrder));
+    let (check, quorums) = maekawa_with_lists(Kind::Grid, 2, basic);
+    assert_ne!(checked(check, &[2, 2]), count(maekawa::sites(&[2, 2], &quorums), Fifo));
 }
 
 #[test]
-fn the_bully_has_as_many_worlds_and_steps_as_in_1982_whatever_the_timeouts() {
-    for (size, most, order) in
-        [(2, 2, AnyOrder), (2, 2, InOrder), (2, 3, AnyOrder), (3, 1, AnyOrder), (3, 1, InOrder)]
+fn bully_matches_independent_state_counts() {
+    for (size, max, order) in
+        [(2, 2, Unordered), (2, 2, Fifo), (2, 3, Unordered), (3, 1, Unordered), (3, 1, Fifo)]
     {
         let config = garcia::Config::plain(size, TICKS_PER_UNIT);
-        let check = with::<Bully>(size, config).in_flight(64).term_max(most).progress();
-        let ours = found(&if order == InOrder { check.fifo() } else { check }.run());
-        let theirs = count(bully::sites(size as usize, most), order);
-        assert_eq!(ours, theirs, "{size}, numbers up to {most}, {order:?}");
+        let check = with::<Bully>(size, config).in_flight(64).term_max(max).progress();
+        let ours = found(&if order == Fifo { check.fifo() } else { check }.run());
+        let theirs = count(bully::sites(size as usize, max), order);
+        assert_eq!(ours, theirs, "{size}, numbers up to {max}, {order:?}");
     }
 }
 
-/// The negative control: a rule left out of the paper's version is a different number.
+/// Negative control: leaving out a rule of the paper changes the number of states.
 #[test]
-fn a_search_that_leaves_a_rule_out_has_another_number_of_worlds() {
+fn omitted_rule_changes_state_count() {
     let unmarked = Variants::none().with(ring::Switch::UnmarkedForward);
     let config = ring::Config::of(ranks(&[1, 2, 3]), unmarked);
     let check = with::<ChangRoberts>(3, config).fifo();
-    let ours = found(&check.in_the_end(Agreement::new()).progress().run());
-    assert_ne!(ours, count(chang_roberts::sites(&[1, 2, 3]), InOrder));
+    let ours = found(&check.always_and_at_end(Agreement::new()).progress().run());
+    assert_ne!(ours, count(chang_roberts::sites(&[1, 2, 3]), Fifo));
 }

@@ -1,11 +1,11 @@
-//! Lamport's lock with endless requests: its stamps are shifted, so that the graph is finite.
+//! Lamport's lock with endless requests. Shifting of timestamps makes the graph finite.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::{Lamport, lamport};
-use tenure_check::{Entries, Judgement, Manner};
+use tenure_check::{Entries, Judgement, ViolationKind};
 use tenure_core::monitors::{Fencing, MutualExclusion};
 
-use crate::among::{Among, with};
+use crate::by_service::{ServiceCheck, with};
 use crate::verdicts::verdicts;
 
 const SWITCHES: [Option<lamport::Switch>; 8] = [
@@ -19,14 +19,14 @@ const SWITCHES: [Option<lamport::Switch>; 8] = [
     Some(lamport::Switch::ReplyFromAll),
 ];
 
-fn lamport(size: u32, switch: Option<lamport::Switch>) -> Among<Lamport> {
+fn lamport(size: u32, switch: Option<lamport::Switch>) -> ServiceCheck<Lamport> {
     let variants = switch.into_iter().fold(Variants::none(), Variants::with);
     let check = with::<Lamport>(size, lamport::Config { variants });
     check.always(MutualExclusion::new()).starvation_free()
 }
 
 #[test]
-fn shifting_the_stamps_of_lamport_changes_no_verdict_and_no_length() {
+fn stamp_shifts_keep_judgements_and_lengths() {
     let mut cases = 0;
     for switch in SWITCHES {
         for (fifo, lost, doubled) in [(true, 0, 0), (true, 1, 0), (true, 0, 1), (false, 0, 0)] {
@@ -48,7 +48,7 @@ fn shifting_the_stamps_of_lamport_changes_no_verdict_and_no_length() {
 }
 
 #[test]
-fn lamport_starves_nobody_however_often_everybody_asks() {
+fn endless_requests_starve_none() {
     let sound = [None, Some(lamport::Switch::AnyMessage), Some(lamport::Switch::SuppressedReplies)];
     for switch in sound {
         let check = lamport(2, switch).entries(Entries::Unbounded).rebasing().fifo();
@@ -59,10 +59,10 @@ fn lamport_starves_nobody_however_often_everybody_asks() {
 }
 
 #[test]
-fn without_a_tie_break_endless_requests_deadlock_as_two_do() {
+fn missing_tie_break_deadlocks_with_endless_requests() {
     let other_first = lamport(2, Some(lamport::Switch::ClockOnlyOtherFirst));
     let report = other_first.entries(Entries::Unbounded).rebasing().fifo().run();
     assert_eq!(report.of("starvation-freedom"), Judgement::Violated);
-    let found = report.counterexample("starvation-freedom").expect("it is violated");
-    assert_eq!((found.length(), found.manner), (2, Manner::Deadlock));
+    let found = report.counterexample("starvation-freedom").expect("violated property");
+    assert_eq!((found.length(), found.kind), (2, ViolationKind::Deadlock));
 }

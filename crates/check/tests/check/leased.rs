@@ -1,8 +1,8 @@
-//! A lock service with its clients: never two inside while clocks keep time, whatever becomes of
-//! messages, processes and leaders, and everybody is served; and what it costs to leave out one of
-//! its rules.
+//! A lock service with clients. While clocks are accurate, two clients are never inside and every
+//! client is served, under any faults of messages, processes and leaders. The controls omit a rule.
 //!
-//! Numbers of states are pins against regressions: the program printed them, and nobody else did.
+//! The numbers of states are regression pins printed by this program. They have no independent
+//! confirmation.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::Leased;
@@ -11,17 +11,17 @@ use tenure_check::Judgement;
 use tenure_core::monitors::{Fencing, MutualExclusion};
 use tenure_core::{ProcessId, TICKS_PER_UNIT};
 use tenure_sim::{Configs, Settings, Simulation};
-use tenure_trace::{Action, Course, Header, Kind, Record, Service, Source, merge_files};
+use tenure_trace::{Action, Header, Kind, Record, Schedule, Service, Source, merge_files};
 
-use crate::among::{Among, with};
+use crate::by_service::{ServiceCheck, with};
 
-/// Two, of whom the first is the service, where time passes for all alike.
-fn two(switches: &[Switch]) -> Among<Leased> {
+/// Two processes, the first of which is the service, in synchronous time.
+fn two(switches: &[Switch]) -> ServiceCheck<Leased> {
     exclusive(switches).always(Fencing::new())
 }
 
-/// Of whom nothing is asked but that.
-fn exclusive(switches: &[Switch]) -> Among<Leased> {
+/// Checks mutual exclusion only.
+fn exclusive(switches: &[Switch]) -> ServiceCheck<Leased> {
     let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
     let config = Config { rounds: 1, variants, ..Config::plain(TICKS_PER_UNIT) };
     with::<Leased>(2, config).synchronous(0..=1).always(MutualExclusion::new())
@@ -30,22 +30,22 @@ fn exclusive(switches: &[Switch]) -> Among<Leased> {
 const P2: [ProcessId; 1] = [ProcessId(1)];
 
 #[test]
-fn while_clocks_keep_time_two_are_never_inside_and_both_are_served() {
+fn safe_and_live_with_accurate_clocks() {
     two(&[]).starvation_free().run().assert_holds();
     two(&[]).partitioning(P2).run().assert_holds();
 }
 
 #[test]
-fn who_crashes_inside_is_ended_by_its_lease_however_often_leaders_change() {
+fn lease_ends_crashed_holder_across_leader_changes() {
     two(&[]).crashing_at(P2).crashing(1).starvation_free().run().assert_holds();
     let full = two(&[Switch::TtlJumpsBack]).crashing_at(P2).crashing(1).starvation_free().run();
     assert_eq!(full.of("starvation-freedom"), Judgement::Violated, "{full}");
 }
 
-/// How the card shows it: P2 is inside and has crashed before the search begins, and no time has
+/// Command of the card: P2 is inside and has crashed before the search begins, and no time has
 /// passed.
 #[test]
-fn what_is_said_to_happen_before_happens_before_time_passes() {
+fn steps_before_the_search_precede_time() {
     let before = "enter p2; deliver p2→p1; deliver p1→p2; deliver p2→p1; deliver p1→p2; crash p2";
     let before = || before.split("; ").map(|action| action.parse().expect("an action"));
     let check =
@@ -55,9 +55,9 @@ fn what_is_said_to_happen_before_happens_before_time_passes() {
     assert_eq!(full.of("starvation-freedom"), Judgement::Violated, "{full}");
 }
 
-/// What is written later may be forgotten by who leads next, and ends with the lease then.
+/// The next leader may lack an expiry that was logged later; the holder then ends with its lease.
 #[test]
-fn who_is_let_in_before_the_end_of_a_lease_is_written_is_alone() {
+fn early_grant_before_logged_expiry_is_safe() {
     let early = || two(&[Switch::EarlyRelease]);
     early().starvation_free().run().assert_holds();
     early().partitioning(P2).run().assert_holds();
@@ -66,9 +66,9 @@ fn who_is_let_in_before_the_end_of_a_lease_is_written_is_alone() {
     assert_eq!(report.states, 776_843, "{report}");
 }
 
-/// The negative controls: each rule is needed.
+/// Negative controls: every rule is needed.
 #[test]
-fn without_one_of_its_rules_two_are_inside_or_somebody_is_never_served() {
+fn every_rule_is_needed() {
     use Switch::{DeadlineFromAnswer, DeposedRenews, ExpiryDisregardsRenewal};
     let broken = [
         exclusive(&[DeadlineFromAnswer]).partitioning(P2).run(),
@@ -82,68 +82,72 @@ fn without_one_of_its_rules_two_are_inside_or_somebody_is_never_served() {
     assert_eq!(unserved.of("starvation-freedom"), Judgement::Violated, "{unserved}");
 }
 
-/// Whether the leader or the one before hears a renewal is drawn. Who follows the course draws the
-/// same, wherever that is; with other draws the next step is not possible.
+/// A random choice decides whether a renewal reaches the leader or its predecessor. A schedule
+/// repeats the choice in every engine; with another choice its next step is not possible.
 #[test]
-fn a_counterexample_in_which_something_is_drawn_happens_again_in_every_engine() {
+fn counterexample_with_choices_replays_in_every_engine() {
     let mistake = [Switch::DeadlineFromAnswer];
     let report = exclusive(&mistake).partitioning(P2).run();
-    let found = report.counterexample("mutual-exclusion").expect("it is violated");
-    let course = Course::of_trace(&found.trace).expect("a course");
-    assert_eq!(course.steps(), found.length());
+    let found = report.counterexample("mutual-exclusion").expect("violated property");
+    let schedule = Schedule::from_trace(&found.trace).expect("a schedule");
+    assert_eq!(schedule.steps(), found.length());
     let variants = Variants::none().with(Switch::DeadlineFromAnswer);
     let config = Config { rounds: 1, variants, ..Config::plain(TICKS_PER_UNIT) };
     let folder = tempfile::tempdir().expect("a folder");
     let header = Header::new("leased", Service::Mutex, 2, Source::Node);
     let nodes =
-        tenure_runtime::follow::<Leased>(&course, |_| config.clone(), folder.path(), &header);
+        tenure_runtime::follow::<Leased>(&schedule, |_| config.clone(), folder.path(), &header);
     let nodes = merge_files(nodes.expect("each step is possible")).expect("traces of one run");
-    let checker = with::<Leased>(2, config.clone()).follow(&course);
+    let checker = with::<Leased>(2, config.clone()).follow(&schedule);
     let file = folder.path().join("simulated.ndjson");
     let to = std::fs::File::create(&file).expect("a file");
     let simulation = Simulation::<Leased>::new(Configs::Shared(config), Settings::new(2));
-    simulation.follow(&course, to).expect("each step is possible");
+    simulation.follow(&schedule, to).expect("each step is possible");
     let simulated = merge_files(vec![file]).expect("a trace");
-    let told = |records: &[Record]| {
+    let visible_records = |records: &[Record]| {
         let of_users = |record: &&Record| matches!(record.kind, Kind::Event(_));
         records.iter().filter(of_users).map(|it| (it.process, it.kind.clone())).collect::<Vec<_>>()
     };
-    let wanted = told(&found.trace.records);
-    assert_eq!(told(&nodes.records), wanted, "over TCP");
-    assert_eq!(told(&simulated.records), wanted, "in the simulator");
-    assert_eq!(told(&checker.expect("each step is possible").records), wanted, "in the checker");
-    // The negative control: whoever draws something else does not come as far.
+    let wanted = visible_records(&found.trace.records);
+    assert_eq!(visible_records(&nodes.records), wanted, "over TCP");
+    assert_eq!(visible_records(&simulated.records), wanted, "in the simulator");
+    assert_eq!(
+        visible_records(&checker.expect("each step is possible").records),
+        wanted,
+        "in the checker"
+    );
+    // Negative control: with another choice the schedule fails earlier.
     let choose = |at, value: u32| Action::Choose { at, value: 1 - value };
-    let others = course.actions.iter().map(|action| match action {
+    let others = schedule.actions.iter().map(|action| match action {
         Action::Choose { at, value } => choose(*at, *value),
         action => action.clone(),
     });
-    let other = Course { actions: others.collect(), ..course.clone() };
-    assert_ne!(other, course, "something is drawn");
+    let other = Schedule { actions: others.collect(), ..schedule.clone() };
+    assert_ne!(other, schedule, "the schedule contains a choice");
     let variants = Variants::none().with(Switch::DeadlineFromAnswer);
     let config = Config { rounds: 1, variants, ..Config::plain(TICKS_PER_UNIT) };
     assert!(with::<Leased>(2, config).follow(&other).is_err());
 }
 
 #[test]
-#[ignore = "half a minute"]
-fn a_grant_to_a_session_that_is_over_lets_two_in() {
+#[ignore = "takes half a minute"]
+fn grant_to_expired_session_is_unsafe() {
     let check = exclusive(&[Switch::GrantToDeadSession]).entries([2, 1]).losing(3).in_flight(2);
     let report = check.run();
     assert_eq!(report.of("mutual-exclusion"), Judgement::Violated, "{report}");
 }
 
 #[test]
-fn a_message_that_arrives_twice_lets_nobody_in_beside_another() {
+fn tolerates_duplication() {
     let report = two(&[]).duplicating(1).in_flight(2).run();
     report.assert_holds();
     assert_eq!(report.states, 144_129, "{report}");
 }
 
-/// Where a message is lost there is no end within 5 GB, and nothing is violated within 4.8 million
-/// worlds.
+/// With a lost message the search does not end within 5 GB. It finds no violation in 4.8 million
+/// states.
 #[test]
-#[ignore = "ten seconds of a core when optimised"]
-fn nor_are_they_where_each_enters_twice() {
+#[ignore = "takes ten seconds on one core when optimised"]
+fn safe_with_two_entries_each() {
     two(&[]).entries(2).in_flight(2).starvation_free().run().assert_holds();
 }

@@ -1,11 +1,11 @@
-//! The checker, checked: known figures, known verdicts, and mistakes that it must find.
+//! Tests of the checker: known figures, known judgements, and mistakes that it must find.
 
-mod among;
 mod ample;
 mod applications;
 mod beside;
 mod bullies;
 mod bully_column;
+mod by_service;
 mod carvalho_roucairol;
 mod catalogue;
 mod coordinated;

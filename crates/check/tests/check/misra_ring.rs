@@ -1,43 +1,44 @@
-//! Misra's two tokens: in every schedule, one lost of two comes back.
+//! Misra's two tokens: in every schedule, one lost token of two is regenerated.
 //!
-//! Numbers of states are pins against regressions: the program printed them, and nobody else did.
+//! The numbers of states are regression pins printed by this program. They have no independent
+//! confirmation.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::{MisraRing, misra_ring};
 use tenure_check::Judgement;
 use tenure_core::monitors::{Bypass, MutualExclusion, Order};
 
-use crate::among::{Among, of, with};
-use crate::survival::judged;
+use crate::by_service::{ServiceCheck, of, with};
+use crate::survival::with_properties;
 
-fn check(size: u32) -> Among<MisraRing> {
+fn check(size: u32) -> ServiceCheck<MisraRing> {
     of::<MisraRing>(size).fifo()
 }
 
 #[test]
-fn it_is_safe_and_live_and_nobody_is_passed_twice() {
+fn safe_live_and_bypassed_once() {
     for (size, entries, states) in [(2, 2, 24_322), (3, 1, 206_118)] {
         let check = check(size).entries(entries).always(Bypass::at_most(1));
-        let report = judged(check);
+        let report = with_properties(check);
         report.assert_holds();
         assert_eq!(report.states, states, "n = {size}");
     }
 }
 
 #[test]
-fn one_lost_of_two_comes_back_in_every_schedule_and_both_lost_do_not() {
-    judged(check(2).entries(2).losing(1)).assert_holds();
-    judged(check(3).entries(1).losing(1)).assert_holds();
-    let both = judged(check(2).losing(2));
+fn one_lost_token_is_regenerated_but_not_both() {
+    with_properties(check(2).entries(2).losing(1)).assert_holds();
+    with_properties(check(3).entries(1).losing(1)).assert_holds();
+    let both = with_properties(check(2).losing(2));
     assert_eq!(both.of("mutual-exclusion"), Judgement::Holds, "{both}");
     assert_eq!(both.of("fencing"), Judgement::Holds, "{both}");
     assert_eq!(both.of("starvation-freedom"), Judgement::Violated, "{both}");
 }
 
-/// As many numbers as processes and one more are enough, and one fewer is not: the bound of the
-/// file is exact for two and three.
+/// N + 1 numbers are sufficient, and N are not: the bound of the file is exact for two and three
+/// processes.
 #[test]
-fn n_plus_one_numbers_are_the_fewest() {
+fn needs_n_plus_one_numbers() {
     let variants = Variants::none().with(misra_ring::Switch::FewNumbers);
     let few = || misra_ring::Config { variants, ..misra_ring::Config::default() };
     for size in 2..=3 {
@@ -48,24 +49,24 @@ fn n_plus_one_numbers_are_the_fewest() {
 }
 
 #[test]
-fn without_first_in_first_out_the_tokens_pass_each_other_unseen() {
+fn tokens_overtake_each_other_without_fifo() {
     let report = of::<MisraRing>(2).entries(2).always(MutualExclusion::new()).run();
     assert_eq!(report.of("mutual-exclusion"), Judgement::Violated, "{report}");
 }
 
-/// The cells of a fault matrix that are not its own.
+/// Cells of the fault matrix that it does not tolerate.
 #[test]
-fn a_duplicate_is_unsafe_and_a_crash_blocks() {
+fn duplicate_is_unsafe_and_crash_blocks() {
     let twice = check(2).duplicating(1).always(MutualExclusion::new()).run();
     assert_eq!(twice.of("mutual-exclusion"), Judgement::Violated, "{twice}");
-    let crash = judged(check(2).crashing(1));
+    let crash = with_properties(check(2).crashing(1));
     assert_eq!(crash.of("mutual-exclusion"), Judgement::Holds, "{crash}");
     assert_eq!(crash.of("starvation-freedom"), Judgement::Violated, "{crash}");
 }
 
-/// Unlike on the ring of one token: a pong can carry the news of a request past the ping.
+/// Unlike in the ring with one token, a pong can carry news of a request past the ping.
 #[test]
-fn the_order_of_requests_is_not_kept() {
+fn does_not_keep_request_order() {
     let report = check(3).always(Order::new()).run();
     assert_eq!(report.of("order"), Judgement::Violated, "{report}");
 }

@@ -1,5 +1,5 @@
-//! Locks by name at one leader: each is what one lock at a leader is, in every schedule, crashes
-//! and returns included; and which names are equal is what decides.
+//! Named locks at one leader: each equals a single lock at a leader, in every schedule with crashes
+//! and recoveries. Equality of names decides which lock is meant.
 
 use tenure_algorithms::compose::coordinated::named;
 use tenure_algorithms::compose::{Named, coordinated};
@@ -8,27 +8,27 @@ use tenure_check::{Check, Checkable, Judgement};
 use tenure_core::monitors::{Fencing, MutualExclusion};
 use tenure_core::service::{led, mutex};
 use tenure_core::{
-    Algorithm, Card, Effects, Election, Group, Mutex, Name, Of, ProcessId, Protocol, TimerRole,
-    Verdict,
+    Algorithm, Card, Effects, Election, Group, LockName, Mutex, ProcessId, Protocol, Tagged,
+    TimerRole, Verdict,
 };
 
 use crate::elections::ranks;
 
-/// Many locks, of which the user of each process knows one.
+/// Many locks, of which each user knows one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Only<E: Election> {
+struct SingleNameUser<E: Election> {
     locks: Named<E>,
-    name: Name,
+    name: LockName,
 }
 
 #[derive(Clone, Debug)]
 struct Config<C> {
-    /// By process.
-    names: Vec<Name>,
+    /// Lock name of each process.
+    names: Vec<LockName>,
     locks: coordinated::Config<C>,
 }
 
-impl<E: Election> Protocol for Only<E> {
+impl<E: Election> Protocol for SingleNameUser<E> {
     type Config = Config<E::Config>;
     type Command = mutex::Command;
     type Event = mutex::Event;
@@ -43,7 +43,7 @@ impl<E: Election> Protocol for Only<E> {
         fx: &mut impl Effects<Self>,
     ) -> Self {
         let locks = Named::boot(group, &config.locks, stable, &mut inside(fx));
-        Only { locks, name: config.names[group.me().index()].clone() }
+        SingleNameUser { locks, name: config.names[group.me().index()].clone() }
     }
 
     fn stable(&self) -> Self::Stable {
@@ -51,7 +51,7 @@ impl<E: Election> Protocol for Only<E> {
     }
 
     fn on_command(&mut self, inner: mutex::Command, fx: &mut impl Effects<Self>) {
-        let command = led::Command::Application(Of { key: self.name.clone(), inner });
+        let command = led::Command::Application(Tagged { key: self.name.clone(), inner });
         self.locks.on_command(command, &mut inside(fx));
     }
 
@@ -72,18 +72,18 @@ impl<E: Election> Protocol for Only<E> {
     }
 }
 
-fn inside<E: Election>(fx: &mut impl Effects<Only<E>>) -> impl Effects<Named<E>> {
+fn inside<E: Election>(fx: &mut impl Effects<SingleNameUser<E>>) -> impl Effects<Named<E>> {
     fx.wrap(
         |message| message,
         |timer| timer,
         |event| match event {
-            led::Event::Application(Of { inner, .. }) => Some(inner),
+            led::Event::Application(Tagged { inner, .. }) => Some(inner),
             led::Event::Election(_) => None,
         },
     )
 }
 
-impl<E: Election + Algorithm> Algorithm for Only<E> {
+impl<E: Election + Algorithm> Algorithm for SingleNameUser<E> {
     fn card(config: &Self::Config, size: u32) -> Card {
         Named::<E>::card(&config.locks, size)
     }
@@ -99,12 +99,12 @@ fn election() -> repaired_chang_roberts::Config {
     repaired_chang_roberts::Config::of(ranks(&[1, 2]))
 }
 
-fn named(names: [&str; 2]) -> Check<Only<AtLeader>> {
-    let names = names.map(|name| Name::new(name).unwrap()).to_vec();
-    judged(Check::with(2, Config { names, locks: election().into() }))
+fn named(names: [&str; 2]) -> Check<SingleNameUser<AtLeader>> {
+    let names = names.map(|name| LockName::new(name).unwrap()).to_vec();
+    with_properties(Check::with(2, Config { names, locks: election().into() }))
 }
 
-fn judged<P: Mutex + Checkable>(check: Check<P>) -> Check<P> {
+fn with_properties<P: Mutex + Checkable>(check: Check<P>) -> Check<P> {
     let check = check.fifo().detecting().in_flight(8);
     check.always(MutualExclusion::new()).always(Fencing::new())
 }
@@ -115,19 +115,19 @@ fn states<P: Mutex + Checkable>(check: Check<P>) -> u64 {
     report.states
 }
 
-/// A lock that is there from when it is first heard of, though whoever leads may not have heard of
-/// it: safe and live in every world, of which these are so many.
+/// A lock that exists from the first request with its name, although a new leader may not know it.
+/// Safe and live in all states, whose number is pinned.
 #[test]
-fn a_lock_by_name_is_safe_and_live_while_one_crashes_and_comes_back() {
+fn named_lock_is_safe_and_live_with_recovery() {
     let same = || named(["a", "a"]);
     let crashing = || same().crashing(1);
     let all = [same(), crashing(), crashing().recovering(1).term_max(4)].map(states);
     assert_eq!(all, [48, 219, 7206]);
 }
 
-/// The negative control: whoever takes different names for one lock has two inside.
+/// Negative control: one lock for two different names admits two processes.
 #[test]
-fn two_of_different_names_are_inside_together() {
+fn different_names_are_independent_locks() {
     let report = named(["a", "b"]).run();
     assert_eq!(report.of("mutual-exclusion"), Judgement::Violated, "{report}");
 }

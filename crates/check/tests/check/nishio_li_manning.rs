@@ -1,25 +1,26 @@
-//! Suzuki–Kasami with a token that is made anew (3.5): every schedule, every crash.
+//! Suzuki–Kasami with regeneration of the token (3.5): every schedule, every crash.
 //!
-//! Numbers of states are pins against regressions: the program printed them, and nobody else did.
+//! The numbers of states are regression pins printed by this program. They have no independent
+//! confirmation.
 
 use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::mutex::{NishioLiManning, SuzukiKasami};
-use tenure_check::Moment;
+use tenure_check::UserPhase;
 use tenure_core::ProcessId;
 use tenure_core::monitors::MutualExclusion;
 
-use crate::among::{Among, of, with};
+use crate::by_service::{ServiceCheck, of, with};
 use crate::catalogue::violated;
-use crate::faults::Cell::{Blocked, Fine};
+use crate::faults::Outcome::{Blocked, Fine};
 use crate::faults::cell;
-use crate::survival::{DifferentFences, judged, survives};
+use crate::survival::{DifferentFences, survives, with_properties};
 
-fn check(size: u32) -> Among<NishioLiManning> {
+fn check(size: u32) -> ServiceCheck<NishioLiManning> {
     of::<NishioLiManning>(size).detecting()
 }
 
 #[test]
-fn without_a_crash_its_states_are_those_of_the_plain_algorithm() {
+fn matches_plain_algorithm_without_crashes() {
     for (size, entries, states) in [(2, 2, 83), (3, 1, 725)] {
         assert_eq!(survives(check(size).entries(entries)), states);
         let plain = of::<SuzukiKasami>(size).entries(entries);
@@ -28,35 +29,36 @@ fn without_a_crash_its_states_are_those_of_the_plain_algorithm() {
 }
 
 #[test]
-fn one_crash_of_two_and_of_three_is_survived_wherever_it_hits() {
+fn survives_one_crash() {
     assert_eq!(survives(check(2).entries(2).crashing(1)), 491);
     assert_eq!(survives(check(3).entries(1).crashing(1)), 40_313);
 }
 
 #[test]
-fn two_crashes_of_three_are_survived() {
+fn survives_two_crashes_of_three() {
     assert_eq!(survives(check(3).entries([0, 1, 1]).crashing(2)), 10_372);
 }
 
-/// Who keeps the token and makes the next gives it up when the dead one's question comes late.
+/// A process that keeps the token and regenerates it gives it up when the crashed process's query
+/// arrives late.
 #[test]
-fn two_crashes_of_three_are_survived_by_who_enters_twice() {
+fn survives_two_crashes_with_two_entries() {
     assert_eq!(survives(check(3).entries([1, 2, 0]).crashing(2)), 13_115);
 }
 
-/// 5.6: what blocks the plain algorithm, by who crashes and when.
+/// 5.6: crashes that block the plain algorithm, by process and phase.
 #[test]
-fn whoever_crashes_with_the_token_or_waiting_blocks_the_plain_algorithm_and_not_this_one() {
-    for moment in [Moment::Idle, Moment::Waiting, Moment::Inside] {
-        let tolerant = check(3).entries([1, 1, 0]).crashing(1).crashing_while(moment);
-        assert_eq!(cell(tolerant), Fine, "{moment:?}");
+fn survives_crashes_that_block_plain_algorithm() {
+    for phase in [UserPhase::Idle, UserPhase::Waiting, UserPhase::Inside] {
+        let tolerant = check(3).entries([1, 1, 0]).crashing(1).crashing_while(phase);
+        assert_eq!(cell(tolerant), Fine, "{phase:?}");
         let plain = of::<SuzukiKasami>(3).entries([1, 1, 0]).detecting();
-        assert_eq!(cell(plain.crashing(1).crashing_while(moment)), Blocked, "{moment:?}");
+        assert_eq!(cell(plain.crashing(1).crashing_while(phase)), Blocked, "{phase:?}");
     }
 }
 
 #[test]
-fn a_holder_that_is_down_from_the_start_is_replaced() {
+fn replaces_token_of_initially_crashed_holder() {
     let down = [ProcessId(0)];
     assert_eq!(cell(check(3).entries([0, 1, 1]).down(down)), Fine);
     let plain = of::<SuzukiKasami>(3).entries([0, 1, 1]).detecting();
@@ -64,13 +66,13 @@ fn a_holder_that_is_down_from_the_start_is_replaced() {
 }
 
 #[test]
-fn without_a_detector_a_crash_blocks() {
+fn crash_blocks_without_detector() {
     assert_eq!(cell(of::<NishioLiManning>(2).crashing(1)), Blocked);
 }
 
-/// 3.6: with a detector that can be wrong, safety is by the fence alone.
+/// 3.6: with an unreliable detector, only the fencing token guarantees safety.
 #[test]
-fn a_suspicion_in_vain_lets_two_in_and_their_fences_differ() {
+fn false_suspicion_admits_two_with_different_fences() {
     let wrong = || check(2).entries(2).suspecting_falsely(1);
     let report = wrong().always(MutualExclusion::new()).run();
     violated(&report, "mutual-exclusion", 3);
@@ -80,17 +82,17 @@ fn a_suspicion_in_vain_lets_two_in_and_their_fences_differ() {
     }
 }
 
-/// 5.6: the token that was on its way to P2 when it crashed arrives when it is back, and P2 cannot
-/// know that P1 has made another. Its card promises nothing for such a case.
+/// 5.6: a token in flight to P2 during its crash arrives after its recovery, and P2 cannot know
+/// that P1 regenerated the token. The card promises nothing in this case.
 #[test]
-fn whoever_comes_back_takes_an_old_token_for_a_new_one() {
-    let report = judged(check(2).entries(2).crashing(1).recovering(1));
+fn recovered_process_accepts_old_token() {
+    let report = with_properties(check(2).entries(2).crashing(1).recovering(1));
     violated(&report, "mutual-exclusion", 8);
     violated(&report, "starvation-freedom", 3);
 }
 
 #[test]
-fn a_loss_and_a_duplicate_do_no_harm_over_the_reliable_channel() {
+fn reliable_channel_hides_loss_and_duplication() {
     let config = fifo::Config { window: 2, ..fifo::Config::around(()) };
     let over = || {
         let check = with::<Fifo<NishioLiManning>>(2, config.clone());

@@ -1,14 +1,14 @@
-//! A handler that panics ends the check with what it said and the steps that lead there.
+//! A panic of a handler ends the check with its message and the steps before it.
 
 use serde::{Deserialize, Serialize};
-use tenure_check::{Check, Refusal};
+use tenure_check::{Check, CheckError};
 use tenure_core::monitors::MutualExclusion;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Effects, Fence, Group, Never, ProcessId, Protocol, labelled};
 
-/// Enters when all have greeted it, and cannot bear to be greeted while it is inside.
+/// Enters when all have greeted it, and panics on a greeting while it is inside.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Fragile {
+struct PanicOnGreeting {
     group: Group,
     greetings: u32,
     is_inside: bool,
@@ -22,7 +22,7 @@ enum Message {
 
 labelled!(Message, Mutex, Hello => "hello", Welcome => "welcome");
 
-impl Protocol for Fragile {
+impl Protocol for PanicOnGreeting {
     type Config = ();
     type Command = Command;
     type Event = Event;
@@ -31,7 +31,7 @@ impl Protocol for Fragile {
     type Stable = ();
 
     fn boot(group: Group, (): &(), _: Option<()>, _: &mut impl Effects<Self>) -> Self {
-        Fragile { group, greetings: 0, is_inside: false }
+        PanicOnGreeting { group, greetings: 0, is_inside: false }
     }
 
     fn stable(&self) {}
@@ -49,7 +49,7 @@ impl Protocol for Fragile {
     fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         match message {
             Message::Hello => {
-                assert!(!self.is_inside, "{from} disturbs whoever is inside");
+                assert!(!self.is_inside, "{from} greets a process that is inside");
                 fx.send(from, Message::Welcome);
             }
             Message::Welcome => {
@@ -64,29 +64,30 @@ impl Protocol for Fragile {
 }
 
 #[test]
-fn a_panic_in_a_handler_ends_the_check_with_its_words_and_its_steps() {
+fn handler_panic_reports_message_and_steps() {
     for threads in [1, 2, 7] {
-        let check = Check::<Fragile>::with(3, ()).entries(2).threads(threads);
-        let refusal = check.always(MutualExclusion::new()).try_run();
-        let refusal = refusal.expect_err("somebody is disturbed");
-        let Refusal::Panicked { says, story } = &refusal else { panic!("{refusal}") };
-        assert!(says.ends_with("disturbs whoever is inside"), "{says}");
-        // Two ask, one is welcomed by both others and is then greeted.
-        assert_eq!(story.length(), 7, "{story}");
-        assert!(refusal.to_string().contains("receives hello"), "{refusal}");
+        let check = Check::<PanicOnGreeting>::with(3, ()).entries(2).threads(threads);
+        let error = check.always(MutualExclusion::new()).try_run();
+        let error = error.expect_err("a handler panics");
+        let CheckError::Panicked { message, run } = &error else { panic!("{error}") };
+        assert!(message.ends_with("greets a process that is inside"), "{message}");
+        // Two processes request; one receives both welcomes and then a greeting.
+        assert_eq!(run.length(), 7, "{run}");
+        assert!(error.to_string().contains("receives hello"), "{error}");
     }
 }
 
 #[test]
-fn a_panic_far_down_ends_a_search_of_many_threads_too() {
-    // Millions of worlds lie before it, in levels that all threads share.
-    let check = Check::<Fragile>::with(4, ()).entries([1, 1, 0, 0]).losing(1).duplicating(1);
-    let refused = check.threads(4).try_run().expect_err("somebody is disturbed");
-    assert!(matches!(refused, Refusal::Panicked { .. }), "{refused}");
+fn deep_panic_stops_all_threads() {
+    // Millions of states precede the panic, in levels shared by all threads.
+    let check =
+        Check::<PanicOnGreeting>::with(4, ()).entries([1, 1, 0, 0]).losing(1).duplicating(1);
+    let refused = check.threads(4).try_run().expect_err("a handler panics");
+    assert!(matches!(refused, CheckError::Panicked { .. }), "{refused}");
 }
 
 #[test]
-#[should_panic(expected = "disturbs whoever is inside")]
-fn whoever_does_not_ask_for_the_refusal_gets_the_panic() {
-    let _ = Check::<Fragile>::with(2, ()).always(MutualExclusion::new()).run();
+#[should_panic(expected = "greets a process that is inside")]
+fn run_propagates_handler_panic() {
+    let _ = Check::<PanicOnGreeting>::with(2, ()).always(MutualExclusion::new()).run();
 }

@@ -1,29 +1,29 @@
-//! A process that is not scheduled for a while: what a runner does when it goes on.
+//! Pauses of a process, and what its runner does afterwards.
 //!
-//! [`Stopped`] models the runner. While it is stopped, messages and due timers wait. When it goes
-//! on, timers that measure the silence of a peer are fired after the messages that have arrived, or
-//! (the mistake) before them.
+//! [`Pausable`] models the runner. During a pause, messages and due timers wait. Afterwards the
+//! runner fires timers that measure the silence of a peer after the delivery of waiting messages
+//! or, by mistake, before it.
 
 use tenure_algorithms::detector::Heartbeat;
 use tenure_algorithms::detector::heartbeat::Config;
 use tenure_check::{Check, Judgement, Report};
 use tenure_core::service::detector::{Command, Event};
 use tenure_core::{
-    Delay, Effects, Group, LocalTime, Monitor, Observed, ProcessId, Property, Protocol,
+    Delay, Effects, Group, LocalTime, Monitor, Observation, ProcessId, Property, Protocol,
     TICKS_PER_UNIT, TimerRole, Verdict, Violation,
 };
 
 const P1: ProcessId = ProcessId(0);
 
-/// A process and its runner. The runner of the first process is stopped once.
+/// A process and its runner. The first process is paused once.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Stopped<P: Protocol> {
+struct Pausable<P: Protocol> {
     inner: P,
     is_stopped: bool,
-    judges_first: bool,
-    /// What has arrived since it was stopped.
+    fires_first: bool,
+    /// Messages that arrived during the pause.
     arrived: Vec<(ProcessId, P::Message)>,
-    /// What became due since it was stopped.
+    /// Timers that became due during the pause.
     due: Vec<P::Timer>,
 }
 
@@ -34,13 +34,15 @@ enum Timer<T> {
     Inner(T),
 }
 
-/// The effects of the process inside: a due timer that it sets or cancels is no longer due.
-struct Inside<'a, F, T> {
+/// Effects of the inner process. A due timer that it sets or cancels is no longer due.
+struct InnerEffects<'a, F, T> {
     fx: &'a mut F,
     due: &'a mut Vec<T>,
 }
 
-impl<P: Protocol<Stable = ()>, F: Effects<Stopped<P>>> Effects<P> for Inside<'_, F, P::Timer> {
+impl<P: Protocol<Stable = ()>, F: Effects<Pausable<P>>> Effects<P>
+    for InnerEffects<'_, F, P::Timer>
+{
     fn send(&mut self, to: ProcessId, message: P::Message) {
         self.fx.send(to, message);
     }
@@ -68,22 +70,22 @@ impl<P: Protocol<Stable = ()>, F: Effects<Stopped<P>>> Effects<P> for Inside<'_,
     }
 }
 
-impl<P: Protocol<Stable = ()>> Stopped<P> {
+impl<P: Protocol<Stable = ()>> Pausable<P> {
     fn fire_due(&mut self, which: impl Fn(TimerRole) -> bool, fx: &mut impl Effects<Self>) {
         while let Some(at) = self.due.iter().position(|timer| which(P::timer_role(timer))) {
             let timer = self.due.remove(at);
-            self.inner.on_timer(timer, &mut Inside { fx, due: &mut self.due });
+            self.inner.on_timer(timer, &mut InnerEffects { fx, due: &mut self.due });
         }
     }
 
     fn take_arrived(&mut self, fx: &mut impl Effects<Self>) {
         for (from, message) in std::mem::take(&mut self.arrived) {
-            self.inner.on_message(from, message, &mut Inside { fx, due: &mut self.due });
+            self.inner.on_message(from, message, &mut InnerEffects { fx, due: &mut self.due });
         }
     }
 }
 
-impl<P: Protocol<Stable = ()>> Protocol for Stopped<P> {
+impl<P: Protocol<Stable = ()>> Protocol for Pausable<P> {
     type Config = (P::Config, bool);
     type Command = P::Command;
     type Event = P::Event;
@@ -93,7 +95,7 @@ impl<P: Protocol<Stable = ()>> Protocol for Stopped<P> {
 
     fn boot(
         group: Group,
-        (config, judges_first): &Self::Config,
+        (config, fires_first): &Self::Config,
         _: Option<()>,
         fx: &mut impl Effects<Self>,
     ) -> Self {
@@ -101,15 +103,15 @@ impl<P: Protocol<Stable = ()>> Protocol for Stopped<P> {
             fx.set_timer(Timer::Stop, Delay::between_units(0, 3));
         }
         let mut due = Vec::new();
-        let inner = P::boot(group, config, None, &mut Inside { fx, due: &mut due });
-        let judges_first = *judges_first;
-        Stopped { inner, is_stopped: false, judges_first, arrived: Vec::new(), due }
+        let inner = P::boot(group, config, None, &mut InnerEffects { fx, due: &mut due });
+        let fires_first = *fires_first;
+        Pausable { inner, is_stopped: false, fires_first, arrived: Vec::new(), due }
     }
 
     fn stable(&self) {}
 
     fn on_command(&mut self, command: P::Command, fx: &mut impl Effects<Self>) {
-        self.inner.on_command(command, &mut Inside { fx, due: &mut self.due });
+        self.inner.on_command(command, &mut InnerEffects { fx, due: &mut self.due });
     }
 
     fn on_message(&mut self, from: ProcessId, message: P::Message, fx: &mut impl Effects<Self>) {
@@ -129,7 +131,7 @@ impl<P: Protocol<Stable = ()>> Protocol for Stopped<P> {
                 self.is_stopped = false;
                 let precedes = |role| matches!(role, TimerRole::EndsClaim | TimerRole::Paces);
                 self.fire_due(precedes, fx);
-                if self.judges_first {
+                if self.fires_first {
                     self.fire_due(|_| true, fx);
                 }
                 self.take_arrived(fx);
@@ -145,38 +147,38 @@ impl<P: Protocol<Stable = ()>> Protocol for Stopped<P> {
     }
 }
 
-/// The process that was stopped never suspects its peer, which is up.
+/// The paused process never suspects its live peer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Accuracy;
 
 impl Monitor<Command, Event> for Accuracy {
     fn property(&self) -> Property {
-        Property::Own("accuracy-after-a-pause")
+        Property::Custom("accuracy-after-a-pause")
     }
 
     fn observe(
         &mut self,
         at: ProcessId,
-        seen: Observed<'_, Command, Event>,
+        seen: Observation<'_, Command, Event>,
     ) -> Result<(), Violation> {
         match seen {
-            Observed::Event(Event { peer, verdict: Verdict::Suspect }) if at == P1 => {
-                Err(Violation { at, says: format!("{at} suspects {peer}, which is up") })
+            Observation::Event(Event { peer, verdict: Verdict::Suspect }) if at == P1 => {
+                Err(Violation { at, message: format!("{at} suspects {peer}, which is up") })
             }
             _ => Ok(()),
         }
     }
 }
 
-fn paused(judges_first: bool) -> Report {
+fn paused(fires_first: bool) -> Report {
     let (period, timeout) = (Delay::units(2), Delay::units(4).max);
     let config = Config { period, timeout, increment: TICKS_PER_UNIT, longest: timeout };
-    let check = Check::<Stopped<Heartbeat>>::with(2, (config, judges_first));
+    let check = Check::<Pausable<Heartbeat>>::with(2, (config, fires_first));
     check.synchronous(0..=1).always(Accuracy).run()
 }
 
 #[test]
-fn stopped_process_suspects_nobody_if_it_reads_before_it_judges() {
+fn paused_process_suspects_none_if_it_reads_first() {
     paused(false).assert_holds();
     let mistaken = paused(true);
     assert_eq!(mistaken.of("accuracy-after-a-pause"), Judgement::Violated, "{mistaken}");

@@ -1,4 +1,4 @@
-//! One service made of the other, in every schedule.
+//! Each service implemented by the other, in every schedule.
 
 use std::sync::Arc;
 
@@ -11,35 +11,39 @@ use tenure_check::{Check, Judgement, Report};
 use tenure_core::monitors::{Agreement, Fencing, MutualExclusion, OneLeader, Scope, Validity};
 use tenure_core::{Election, Rank};
 
-use crate::among::{of, with};
+use crate::by_service::{of, with};
 
 fn elects<P: Election>(check: Check<P>, size: u32) -> Report {
     let ranks: Vec<Rank> = (1..=size).map(Rank::of_id).collect();
     check
-        .in_the_end(Agreement::new())
+        .always_and_at_end(Agreement::new())
         .always(OneLeader::new(Scope::Overall))
-        .in_the_end(Validity::new(ranks))
+        .always_and_at_end(Validity::new(ranks))
         .progress()
         .run()
 }
 
 #[test]
-fn whoever_enters_first_leads_alone_and_everybody_learns_of_it() {
+fn election_by_lock_elects_first_entrant() {
     for size in [2, 3] {
         let central = of::<ElectionFromMutex<Central>>(size);
-        let everybody =
+        let broadcast =
             with::<ElectionFromMutex<RicartAgrawala>>(size, ricart_agrawala::Config::default());
-        for report in [elects(central, size), elects(everybody, size)] {
+        for report in [elects(central, size), elects(broadcast, size)] {
             for property in ["agreement", "one-leader-at-a-time", "progress"] {
                 assert_eq!(report.of(property), Judgement::Holds, "{report}");
             }
-            assert_eq!(report.of("validity"), Judgement::Violated, "the first, not the largest");
+            assert_eq!(
+                report.of("validity"),
+                Judgement::Violated,
+                "the first entrant leads, not the largest"
+            );
         }
     }
 }
 
 #[test]
-fn an_election_over_a_lock_that_is_wrong_is_wrong() {
+fn election_by_wrong_lock_is_wrong() {
     let mistake = ricart_agrawala::Switch::ClockOnlyStrict;
     let variants = Variants::none().with(mistake);
     let config = ricart_agrawala::Config { variants };
@@ -56,7 +60,7 @@ fn contests<const N: usize>(entries: [u32; N]) -> Check<MutexFromElection<ChangR
 }
 
 #[test]
-fn each_entry_by_an_election_is_safe_and_serves_everybody() {
+fn lock_by_election_is_safe_and_live() {
     let right = |check: Check<MutexFromElection<ChangRoberts>>| {
         check.always(MutualExclusion::new()).always(Fencing::new()).starvation_free().run()
     };

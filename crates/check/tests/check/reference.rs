@@ -1,7 +1,7 @@
-//! The figures that independent tools agreed on for the textbook's Ricart–Agrawala. One of them is
-//! here, and counts other algorithms too: `tests/independent`.
+//! State counts of the textbook's Ricart–Agrawala that independent tools agree on. One of these
+//! tools is `tests/independent`, which also counts other algorithms.
 
-use crate::among::with;
+use crate::by_service::with;
 use crate::textbook::{Mistake, Textbook};
 use tenure_algorithms::Variants;
 use tenure_algorithms::mutex::{RicartAgrawala, ricart_agrawala};
@@ -19,9 +19,9 @@ fn counts(report: &Report) -> (u64, u64) {
     (report.states, report.transitions)
 }
 
-/// What is run over TCP is, but for its switches, what the literature counted.
+/// The shipped algorithm equals, except for its switches, the one counted in the literature.
 #[test]
-fn the_shipped_algorithm_as_of_1981_has_the_same_numbers_of_states() {
+fn shipped_algorithm_of_1981_matches_state_counts() {
     let variants = Variants::none().with(ricart_agrawala::Switch::Reference);
     for (entries, known) in [(1, (2_049, 5_489)), (2, (25_674, 71_373))] {
         let config = ricart_agrawala::Config { variants };
@@ -31,32 +31,32 @@ fn the_shipped_algorithm_as_of_1981_has_the_same_numbers_of_states() {
 }
 
 #[test]
-fn three_processes_with_fifo_links_have_the_known_numbers_of_states() {
+fn three_with_fifo_match_state_counts() {
     assert_eq!(counts(&explored(3, 1, Order::Fifo)), (2_049, 5_489));
     assert_eq!(counts(&explored(3, 2, Order::Fifo)), (25_674, 71_373));
     assert_eq!(counts(&explored(3, 3, Order::Fifo)), (122_015, 343_670));
 }
 
 #[test]
-fn three_processes_with_reordering_links_have_the_known_numbers_of_states() {
+fn three_with_reordering_match_state_counts() {
     assert_eq!(counts(&explored(3, 1, Order::Reordered)), (2_822, 9_006));
     assert_eq!(counts(&explored(3, 2, Order::Reordered)), (37_229, 125_213));
 }
 
 #[test]
-#[ignore = "a second and a half of two cores when optimised"]
-fn four_processes_with_fifo_links_have_the_known_number_of_states() {
+#[ignore = "takes 1.5 seconds on two cores when optimised"]
+fn four_with_fifo_match_state_count() {
     assert_eq!(counts(&explored(4, 1, Order::Fifo)), (1_402_298, 7_398_199));
 }
 
 #[test]
-#[ignore = "three seconds of two cores when optimised"]
-fn four_processes_with_reordering_links_have_the_known_number_of_states() {
+#[ignore = "takes three seconds on two cores when optimised"]
+fn four_with_reordering_match_state_count() {
     assert_eq!(counts(&explored(4, 1, Order::Reordered)), (2_070_348, 13_381_842));
 }
 
 #[test]
-fn endless_requests_are_a_finite_graph_of_the_known_size_once_stamps_are_rebased() {
+fn rebasing_makes_endless_requests_finite() {
     let check = Check::<Textbook>::of(3).entries(Entries::Unbounded).fifo().rebasing();
     let report = check.always(MutualExclusion::new()).starvation_free().run();
     assert!(report.holds(), "{report}");
@@ -64,12 +64,13 @@ fn endless_requests_are_a_finite_graph_of_the_known_size_once_stamps_are_rebased
 }
 
 #[test]
-fn replying_while_inside_takes_ten_steps_with_one_property_or_with_two() {
+fn reply_while_inside_is_found_in_ten_steps() {
     let wrong = || Check::<Textbook>::with(3, Mistake::ReplyWhileInside).entries(2).fifo();
     let alone = wrong().always(MutualExclusion::new()).run();
     let both = wrong().always(MutualExclusion::new()).starvation_free().run();
     for report in [alone, both] {
-        let found = report.counterexample("mutual-exclusion").expect("two are inside");
+        let found =
+            report.counterexample("mutual-exclusion").expect("mutual exclusion is violated");
         assert_eq!(found.length(), 10, "{found}");
     }
 }

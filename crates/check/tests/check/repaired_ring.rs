@@ -1,50 +1,51 @@
-//! The token ring that mends itself: every schedule, every crash.
+//! The repaired token ring: every schedule, every crash.
 //!
-//! Numbers of states are pins against regressions: the program printed them, and nobody else did.
+//! The numbers of states are regression pins printed by this program. They have no independent
+//! confirmation.
 
 use tenure_algorithms::mutex::RepairedRing;
 use tenure_check::Judgement;
 use tenure_core::monitors::MutualExclusion;
 
-use crate::among::{Among, of};
+use crate::by_service::{ServiceCheck, of};
 use crate::catalogue::violated;
-use crate::survival::{DifferentFences, judged};
+use crate::survival::{DifferentFences, with_properties};
 
-fn check(size: u32) -> Among<RepairedRing> {
+fn check(size: u32) -> ServiceCheck<RepairedRing> {
     of::<RepairedRing>(size).detecting()
 }
 
 #[test]
-fn without_a_crash_it_is_the_token_ring() {
+fn matches_token_ring_without_crashes() {
     for (size, entries, states) in [(2, 2, 100), (3, 1, 162)] {
-        let report = judged(check(size).entries(entries));
+        let report = with_properties(check(size).entries(entries));
         report.assert_holds();
         assert_eq!(report.states, states, "n = {size}");
     }
 }
 
 #[test]
-fn one_crash_of_two_and_of_three_is_survived_wherever_it_hits() {
-    judged(check(2).entries(2).crashing(1)).assert_holds();
-    let report = judged(check(3).entries([1, 1, 1]).crashing(1));
+fn survives_one_crash() {
+    with_properties(check(2).entries(2).crashing(1)).assert_holds();
+    let report = with_properties(check(3).entries([1, 1, 1]).crashing(1));
     report.assert_holds();
 }
 
 #[test]
-fn two_crashes_of_three_are_survived() {
-    judged(check(3).entries([0, 1, 1]).crashing(2)).assert_holds();
+fn survives_two_crashes_of_three() {
+    with_properties(check(3).entries([0, 1, 1]).crashing(2)).assert_holds();
 }
 
 #[test]
-fn without_a_detector_a_crash_blocks() {
-    let report = judged(of::<RepairedRing>(3).crashing(1));
+fn crash_blocks_without_detector() {
+    let report = with_properties(of::<RepairedRing>(3).crashing(1));
     assert_eq!(report.of("mutual-exclusion"), Judgement::Holds, "{report}");
     assert_eq!(report.of("starvation-freedom"), Judgement::Violated, "{report}");
 }
 
-/// 3.6: with a detector that can be wrong, safety is by the fence alone.
+/// 3.6: with an unreliable detector, only the fencing token guarantees safety.
 #[test]
-fn a_suspicion_in_vain_lets_two_in_and_their_fences_differ() {
+fn false_suspicion_admits_two_with_different_fences() {
     let wrong = || check(2).entries(1).suspecting_falsely(1);
     let report = wrong().always(MutualExclusion::new()).run();
     violated(&report, "mutual-exclusion", 3);

@@ -1,4 +1,4 @@
-//! What a check says: as JSON, as a story, as a diagram and as a trace.
+//! Output of a check: JSON, run, diagram and trace.
 
 use serde_json::{Value, json};
 use tenure_algorithms::mutex::Central;
@@ -7,7 +7,7 @@ use tenure_core::Property;
 use tenure_core::monitors::{MutualExclusion, Order};
 use tenure_trace::{Judgement, Kind, Trace, merge, verify, verify_files};
 
-use crate::among::with;
+use crate::by_service::with;
 use crate::textbook::{Mistake, Textbook};
 
 fn wrong() -> Check<Textbook> {
@@ -16,9 +16,9 @@ fn wrong() -> Check<Textbook> {
 }
 
 #[test]
-fn a_report_is_the_json_of_the_command_line() {
+fn serializes_report_as_json() {
     let report = wrong().run();
-    let mut json: Value = serde_json::to_value(&report).expect("a report is data");
+    let mut json: Value = serde_json::to_value(&report).expect("serializable report");
     assert!(json["seconds"].is_f64());
     json["seconds"] = json!(0.1);
     let steps = [
@@ -37,7 +37,7 @@ fn a_report_is_the_json_of_the_command_line() {
     let (mut found, mut wanted) = (found, steps.to_vec());
     found.sort_unstable();
     wanted.sort_unstable();
-    assert_eq!(found, wanted, "the same six steps, in one order of several");
+    assert_eq!(found, wanted, "the six steps in one of several orders");
     assert_eq!(json["counterexamples"][0], counterexample);
     let keys: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
     let mut wanted = vec![
@@ -68,21 +68,21 @@ fn a_report_is_the_json_of_the_command_line() {
 }
 
 #[test]
-fn declared_bounds_that_cut_something_off_are_part_of_the_verdict() {
+fn reports_declared_bounds_that_pruned_states() {
     let check = Check::<Textbook>::of(2).in_flight(1).always(MutualExclusion::new());
     let report = check.entries(2).run();
-    let json = serde_json::to_value(&report).expect("a report is data");
+    let json = serde_json::to_value(&report).expect("serializable report");
     assert_eq!(json["bounds"], json!({"in_flight": 1}));
     assert_eq!(json["verdict"], "holds");
     assert!(report.to_string().contains("holds within 1 message on a link"), "{report}");
 }
 
 #[test]
-fn a_story_and_its_diagram_are_as_people_read_them() {
+fn prints_run_and_diagram() {
     let report = Check::<Textbook>::of(2).entries([1, 0]).losing(1).starvation_free().run();
     let found = report.counterexample("starvation-freedom").expect("a request is lost");
     assert_eq!(
-        found.story.to_string(),
+        found.run.to_string(),
         "   1 P1 asks to enter\n   2 request from P1 to P2 is lost\n"
     );
     let diagram = "     P1                        P2\n   \
@@ -98,27 +98,30 @@ fn a_story_and_its_diagram_are_as_people_read_them() {
 }
 
 #[test]
-fn a_counterexample_is_a_trace_that_is_judged_alike() {
+fn counterexample_trace_has_same_judgement() {
     let report = wrong().run();
-    let found = report.counterexample("mutual-exclusion").expect("two are inside");
+    let found = report.counterexample("mutual-exclusion").expect("mutual exclusion is violated");
     let folder = std::env::temp_dir().join(format!("tenure-check-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder for the trace");
     let path = folder.join("counterexample.ndjson");
     found.save(&path).expect("the trace is written");
     let trace = Trace::read(&path).expect("the trace is read");
     assert_eq!(trace.records.len(), found.trace.records.len());
-    let verification = verify_files(&[&path]).expect("the trace is judged");
+    let verification = verify_files(&[&path]).expect("the trace is with_properties");
     std::fs::remove_dir_all(&folder).expect("the folder is ours");
-    let judged = verification.properties.get(&Property::MutualExclusion);
-    assert!(judged.is_some_and(|judged| *judged != Judgement::Holds), "{verification:?}");
+    let with_properties = verification.properties.get(&Property::MutualExclusion);
+    assert!(
+        with_properties.is_some_and(|with_properties| *with_properties != Judgement::Holds),
+        "{verification:?}"
+    );
 }
 
 #[test]
-fn a_trace_carries_the_causality_that_its_property_was_judged_by() {
+fn trace_carries_causality_of_its_property() {
     let central = tenure_algorithms::mutex::central::Config::default();
     let check = with::<Central>(3, central).entries([0, 1, 1]).application_messages(1);
     let report = check.always(Order::new()).run();
-    let found = report.counterexample("order").expect("it is violated");
+    let found = report.counterexample("order").expect("violated property");
     let merged = merge(vec![found.trace.clone()]).expect("one trace is one");
     let verification = verify(&merged);
     assert!(verification.contradictions == 0 && verification.unmatched == 0, "{verification:?}");
@@ -127,14 +130,14 @@ fn a_trace_carries_the_causality_that_its_property_was_judged_by() {
 }
 
 #[test]
-fn a_lost_message_is_dropped_in_the_trace() {
+fn trace_records_lost_message_as_drop() {
     let report = Check::<Textbook>::of(2).entries([1, 0]).losing(1).starvation_free().run();
     let found = report.counterexample("starvation-freedom").expect("a request is lost");
     let kinds: Vec<&str> = found.trace.records.iter().map(|record| record.kind.name()).collect();
     let told = ["boot", "state", "boot", "state", "command", "send", "state", "drop", "end"];
     assert_eq!(kinds, told);
     let dropped = found.trace.records.iter().find_map(|record| match &record.kind {
-        Kind::Drop(passage) => Some(passage.number),
+        Kind::Drop(message_record) => Some(message_record.number),
         _ => None,
     });
     assert_eq!(dropped, Some(1));

@@ -1,5 +1,8 @@
-//! Chang–Roberts whose initiator starts again: every schedule, every loss; and rings of those who
-//! had not failed before.
+//! Chang–Roberts with restarts by the initiator: every schedule, every loss; and rings of the
+//! processes that survived earlier.
+//!
+//! The numbers of states are regression pins printed by this program. They have no independent
+//! confirmation.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::restarting_chang_roberts::{Config, Switch};
@@ -7,51 +10,51 @@ use tenure_algorithms::election::{ChangRoberts, RestartingChangRoberts, chang_ro
 use tenure_core::monitors::{OneLeader, Scope, Validity};
 use tenure_core::{ProcessId, TICKS_PER_UNIT};
 
-use crate::among::{Among, with};
+use crate::by_service::{ServiceCheck, with};
 use crate::catalogue::violated;
-use crate::elections::{judged, ranks};
+use crate::elections::{ranks, with_properties};
 
-const SECOND: [ProcessId; 1] = [ProcessId(1)];
+const P2: [ProcessId; 1] = [ProcessId(1)];
 
 fn config(ids: &[u32]) -> Config {
     Config::of(ranks(ids), TICKS_PER_UNIT)
 }
 
-/// Worlds beyond the second attempt are cut off.
-fn ring(ids: &[u32]) -> Among<RestartingChangRoberts> {
-    with::<RestartingChangRoberts>(ids.len() as u32, config(ids)).initiators(SECOND).term_max(2)
+/// Attempts after the second are pruned.
+fn ring(ids: &[u32]) -> ServiceCheck<RestartingChangRoberts> {
+    with::<RestartingChangRoberts>(ids.len() as u32, config(ids)).initiators(P2).term_max(2)
 }
 
 #[test]
-fn whichever_message_is_lost_or_repeated_the_largest_leads_in_any_order_of_delivery() {
+fn tolerates_loss_duplication_and_reordering() {
     let ids = [3, 1, 2];
     for check in [ring(&ids), ring(&ids).losing(1), ring(&ids).duplicating(1)] {
-        judged(check, &ids).always(OneLeader::new(Scope::PerTerm)).run().assert_holds();
+        with_properties(check, &ids).always(OneLeader::new(Scope::PerTerm)).run().assert_holds();
     }
 }
 
-/// Also who leads already, and is asked once more, is told again.
+/// A leader that is asked again also informs its user again.
 #[test]
-fn whoever_starts_and_whenever_all_are_told() {
+fn informs_all_for_any_initiators() {
     for losses in [0, 1] {
         let check = with::<RestartingChangRoberts>(2, config(&[1, 2])).term_max(2);
-        judged(check.losing(losses), &[1, 2]).run().assert_holds();
+        with_properties(check.losing(losses), &[1, 2]).run().assert_holds();
     }
 }
 
 #[test]
-fn attempts_without_numbers_are_swallowed() {
+fn unnumbered_attempts_are_swallowed() {
     let ids = [3, 1, 2];
     let variants = Variants::none().with(Switch::Unnumbered);
     let check = with::<RestartingChangRoberts>(3, Config { variants, ..config(&ids) });
-    let check = check.initiators(SECOND).losing(1);
-    let report = judged(check, &ids).run();
+    let check = check.initiators(P2).losing(1);
+    let report = with_properties(check, &ids).run();
     assert!(report.counterexample("progress").is_some(), "{report}");
 }
 
-/// The same crash before the start on a ring that knows of it, and on one that does not.
+/// The same initial crash on a ring that knows of it, and on one that does not.
 #[test]
-fn a_ring_is_one_of_those_who_are_alive_if_they_know_it() {
+fn ring_of_survivors_needs_known_crashes() {
     let ids = [3, 1, 4, 2];
     let down = [ProcessId(2)];
     let config = chang_roberts::Config::of(ranks(&ids), Variants::none());
@@ -59,7 +62,7 @@ fn a_ring_is_one_of_those_who_are_alive_if_they_know_it() {
     let validity = || Validity::new(ranks(&ids).to_vec()).without(&down);
     let check = |config| {
         let check = with::<ChangRoberts>(4, config).fifo().down(down);
-        check.in_the_end(validity()).progress().run()
+        check.always_and_at_end(validity()).progress().run()
     };
     check(formed).assert_holds();
     violated(&check(config), "progress", 1);

@@ -1,7 +1,8 @@
 //! Elections on rings: every schedule of two and three processes, and the columns of the
-//! catalogue's election fault matrix, 5.7.
+//! catalogue's election fault matrix (5.7).
 //!
-//! Numbers of states are pins against regressions: the program printed them, and nobody else did.
+//! The numbers of states are regression pins printed by this program. They have no independent
+//! confirmation.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::catalogue::Member;
@@ -12,31 +13,30 @@ use tenure_algorithms::election::{
     dolev_klawe_rodeh, franklin, hirschberg_sinclair, lelann,
 };
 use tenure_check::Check;
-use tenure_claims::claims;
 use tenure_core::monitors::{Agreement, Fencing, MutualExclusion};
 use tenure_core::{Election, Mutex, Order, ProcessId};
 
-use crate::among::{Among, of, with};
+use crate::by_service::{ServiceCheck, of, with};
 use crate::catalogue::{holds, violated};
-use crate::elections::{judged, ranks};
+use crate::elections::{ranks, with_properties};
 
-/// The rings of three that are not turns of one another, and the ring of two.
+/// All rings of three up to rotation, and the ring of two.
 const RINGS: [&[u32]; 3] = [&[1, 2], &[1, 2, 3], &[3, 2, 1]];
 
 fn lelann_config(ids: &[u32]) -> lelann::Config {
     lelann::Config::of(ranks(ids), Variants::none())
 }
 
-fn lelann(ids: &[u32]) -> Among<LeLann> {
+fn lelann(ids: &[u32]) -> ServiceCheck<LeLann> {
     with::<LeLann>(ids.len() as u32, lelann_config(ids)).fifo()
 }
 
-fn chang_roberts(ids: &[u32]) -> Among<ChangRoberts> {
+fn chang_roberts(ids: &[u32]) -> ServiceCheck<ChangRoberts> {
     let config = chang_roberts::Config::of(ranks(ids), Variants::none());
     with::<ChangRoberts>(ids.len() as u32, config).fifo()
 }
 
-fn hirschberg_sinclair(ids: &[u32]) -> Among<HirschbergSinclair> {
+fn hirschberg_sinclair(ids: &[u32]) -> ServiceCheck<HirschbergSinclair> {
     let config = hirschberg_sinclair::Config::of(ranks(ids));
     with::<HirschbergSinclair>(ids.len() as u32, config)
 }
@@ -45,7 +45,7 @@ fn dolev_klawe_rodeh_config(ids: &[u32]) -> dolev_klawe_rodeh::Config {
     dolev_klawe_rodeh::Config::of(ranks(ids))
 }
 
-fn dolev_klawe_rodeh(ids: &[u32]) -> Among<DolevKlaweRodeh> {
+fn dolev_klawe_rodeh(ids: &[u32]) -> ServiceCheck<DolevKlaweRodeh> {
     with::<DolevKlaweRodeh>(ids.len() as u32, dolev_klawe_rodeh_config(ids)).fifo()
 }
 
@@ -53,29 +53,28 @@ fn franklin_config(ids: &[u32]) -> franklin::Config {
     franklin::Config::of(ranks(ids))
 }
 
-fn franklin(ids: &[u32]) -> Among<Franklin> {
+fn franklin(ids: &[u32]) -> ServiceCheck<Franklin> {
     with::<Franklin>(ids.len() as u32, franklin_config(ids))
 }
 
-/// Worlds in which somebody draws a third time are cut off.
-fn itai_rodeh(size: u32) -> Among<ItaiRodeh> {
+/// A third random choice of one process is pruned.
+fn itai_rodeh(size: u32) -> ServiceCheck<ItaiRodeh> {
     of::<ItaiRodeh>(size).term_max(2)
 }
 
-fn agreed(check: Among<ItaiRodeh>) -> Among<ItaiRodeh> {
-    check.in_the_end(Agreement::new()).progress()
+fn agreed(check: ServiceCheck<ItaiRodeh>) -> ServiceCheck<ItaiRodeh> {
+    check.always_and_at_end(Agreement::new()).progress()
 }
 
-/// How many states there are, none of which is wrong.
+/// Returns the number of states. Asserts that all of them are correct.
 fn states<P: Election>(check: Check<P>, ids: &[u32]) -> u64 {
-    let report = judged(check, ids).run();
+    let report = with_properties(check, ids).run();
     report.assert_holds();
     report.states
 }
 
-#[claims("7-LL", "A-LL")]
 #[test]
-fn every_schedule_of_two_and_three_elects_the_largest() {
+fn elects_largest_of_two_and_three() {
     assert_eq!(RINGS.map(|ids| states(lelann(ids), ids)), [33, 550, 550]);
     assert_eq!(RINGS.map(|ids| states(dolev_klawe_rodeh(ids), ids)), [54, 476, 476]);
     assert_eq!(RINGS.map(|ids| states(franklin(ids).fifo(), ids)), [86, 12_128, 12_128]);
@@ -85,44 +84,43 @@ fn every_schedule_of_two_and_three_elects_the_largest() {
     );
 }
 
-#[claims("7-LL", "A-LL")]
 #[test]
-fn lelann_that_passes_on_first_decides_wrongly() {
+fn lelann_forwarding_first_decides_wrongly() {
     let variants = Variants::none().with(lelann::Switch::ForwardFirst);
     let config = lelann::Config { variants, ..lelann_config(&[1, 2, 3]) };
     let check = with::<LeLann>(3, config).fifo().initiators([ProcessId(0)]);
-    let report = judged(check, &[1, 2, 3]).run();
+    let report = with_properties(check, &[1, 2, 3]).run();
     violated(&report, "agreement", 8);
     violated(&report, "validity", 4);
 }
 
 #[test]
-fn lots_elect_one_of_two_and_of_three_in_every_draw_within_two_rounds() {
-    let states = |check: Among<ItaiRodeh>| {
+fn itai_rodeh_elects_one_for_all_random_choices() {
+    let states = |check: ServiceCheck<ItaiRodeh>| {
         let report = agreed(check).run();
         report.assert_holds();
-        assert_eq!(report.bounds.term_max, Some(2), "some draw is a tie twice");
+        assert_eq!(report.bounds.term_max, Some(2), "some run ties twice");
         report.states
     };
     assert_eq!((states(itai_rodeh(2)), states(itai_rodeh(2).fifo())), (155, 81));
     assert_eq!((states(itai_rodeh(3)), states(itai_rodeh(3).fifo())), (14896, 2629));
 }
 
-/// What the matrix says of a cell.
+/// Entry of the matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cell {
+pub(crate) enum Outcome {
     Fine,
     Stuck,
     Unsafe,
 }
 
-use Cell::{Fine, Stuck, Unsafe};
+use Outcome::{Fine, Stuck, Unsafe};
 
-fn cell<P: Election>(check: Check<P>, ids: &[u32]) -> Cell {
-    classified(judged(check, ids))
+fn cell<P: Election>(check: Check<P>, ids: &[u32]) -> Outcome {
+    classified(with_properties(check, ids))
 }
 
-pub(crate) fn classified<P: Election>(check: Check<P>) -> Cell {
+pub(crate) fn classified<P: Election>(check: Check<P>) -> Outcome {
     let report = check.run();
     let violated = |property| report.counterexample(property).is_some();
     if violated("agreement") || violated("validity") {
@@ -134,10 +132,9 @@ pub(crate) fn classified<P: Election>(check: Check<P>) -> Cell {
 
 const THREE: [u32; 3] = [3, 1, 2];
 
-/// The bidirectional ones and the lots name the phase or round.
-#[claims("7-LL", "5.7-reorder")]
+/// The bidirectional algorithms and Itai–Rodeh number their phases or rounds.
 #[test]
-fn reordering_hurts_those_who_rely_on_order() {
+fn reordering_breaks_algorithms_that_need_fifo() {
     let reordered = Order::Reordered;
     assert_eq!(cell(lelann(&THREE).channel(reordered), &THREE), Unsafe);
     assert_eq!(cell(chang_roberts(&THREE).channel(reordered), &THREE), Stuck);
@@ -147,22 +144,20 @@ fn reordering_hurts_those_who_rely_on_order() {
     assert_eq!(classified(agreed(itai_rodeh(3))), Fine);
 }
 
-#[claims("5.7-loss")]
 #[test]
-fn a_lost_message_leaves_somebody_undecided() {
+fn lost_message_leaves_process_undecided() {
     assert_eq!(cell(lelann(&THREE).losing(1), &THREE), Unsafe);
     assert_eq!(cell(chang_roberts(&THREE).losing(1), &THREE), Stuck);
     assert_eq!(cell(hirschberg_sinclair(&THREE).fifo().losing(1), &THREE), Stuck);
     assert_eq!(cell(dolev_klawe_rodeh(&THREE).losing(1), &THREE), Stuck);
     assert_eq!(cell(franklin(&THREE).fifo().losing(1), &THREE), Stuck);
-    // A second election has another leader, and somebody is not told.
+    // A second election has another leader, and one process is not informed.
     assert_eq!(classified(agreed(itai_rodeh(2).losing(1))), Unsafe);
     assert_eq!(classified(agreed(itai_rodeh(2).losing(1).initiators([ProcessId(0)]))), Stuck);
 }
 
-#[claims("5.7-duplicate")]
 #[test]
-fn a_duplicated_message_does_no_harm() {
+fn tolerates_duplication() {
     for ids in [&[1, 2][..], &THREE] {
         assert_eq!(cell(lelann(ids).duplicating(1), ids), Fine);
         assert_eq!(cell(chang_roberts(ids).duplicating(1), ids), Fine);
@@ -174,10 +169,9 @@ fn a_duplicated_message_does_no_harm() {
     assert_eq!(classified(agreed(itai_rodeh(3).fifo().duplicating(1))), Fine);
 }
 
-/// On links that reorder as well, whoever starts. With two that start there
-/// are more than a million states.
+/// On reordering links, for any initiator. Two initiators make more than a million states.
 #[test]
-fn hirschberg_and_sinclair_bear_a_duplicate_on_links_that_reorder() {
+fn hirschberg_sinclair_tolerates_duplication_with_reordering() {
     let states = [0, 1, 2].map(|first| {
         let check = hirschberg_sinclair(&THREE).duplicating(1).initiators([ProcessId(first)]);
         states(check, &THREE)
@@ -185,10 +179,9 @@ fn hirschberg_and_sinclair_bear_a_duplicate_on_links_that_reorder() {
     assert_eq!(states, [1_009, 12_846, 3_601]);
 }
 
-/// The ring is broken, and somebody waits for ever.
-#[claims("5.7-crash-during")]
+/// The ring is broken, and a process waits for ever.
 #[test]
-fn a_crash_breaks_the_ring() {
+fn crash_breaks_the_ring() {
     fn breaks<P: Election>(check: Check<P>) {
         violated(&check.crashing(1).progress().run(), "progress", 2);
     }
@@ -200,10 +193,9 @@ fn a_crash_breaks_the_ring() {
     breaks(itai_rodeh(2));
 }
 
-/// On the ring of those who are left, nothing is missing.
-#[claims("5.7-crash-before")]
+/// The ring of the survivors is complete.
 #[test]
-fn on_a_ring_that_was_repaired_before_the_start_the_rest_elect() {
+fn survivors_elect_on_initially_repaired_ring() {
     let rest = &THREE[..2];
     assert_eq!(cell(lelann(rest), rest), Fine);
     assert_eq!(cell(chang_roberts(rest), rest), Fine);
@@ -213,7 +205,7 @@ fn on_a_ring_that_was_repaired_before_the_start_the_rest_elect() {
     assert_eq!(classified(agreed(itai_rodeh(2))), Fine);
 }
 
-fn over_fifo<P: Election>(config: P::Config) -> Among<Fifo<P>>
+fn over_fifo<P: Election>(config: P::Config) -> ServiceCheck<Fifo<P>>
 where
     Fifo<P>: Member<Config = fifo::Config<P::Config>> + Election,
 {
@@ -222,21 +214,24 @@ where
 }
 
 #[test]
-fn over_the_reliable_channel_loss_duplication_and_reordering_do_no_harm() {
+fn reliable_channel_hides_loss_duplication_and_reordering() {
     let ids = [1, 2];
     let faulty = |report: tenure_check::Report| report.assert_holds();
-    faulty(judged(over_fifo::<LeLann>(lelann_config(&ids)).losing(1).duplicating(1), &ids).run());
+    faulty(
+        with_properties(over_fifo::<LeLann>(lelann_config(&ids)).losing(1).duplicating(1), &ids)
+            .run(),
+    );
     let dolev = over_fifo::<DolevKlaweRodeh>(dolev_klawe_rodeh_config(&ids));
-    faulty(judged(dolev.losing(1).duplicating(1), &ids).run());
+    faulty(with_properties(dolev.losing(1).duplicating(1), &ids).run());
     let franklin = over_fifo::<Franklin>(franklin_config(&ids)).fifo();
-    faulty(judged(franklin.losing(1).duplicating(1), &ids).run());
+    faulty(with_properties(franklin.losing(1).duplicating(1), &ids).run());
     let lots = over_fifo::<ItaiRodeh>(()).fifo().term_max(2);
-    faulty(lots.losing(1).duplicating(1).in_the_end(Agreement::new()).progress().run());
+    faulty(lots.losing(1).duplicating(1).always_and_at_end(Agreement::new()).progress().run());
 }
 
 type AtLeader<E> = MutexOnly<Coordinated<E>>;
 
-/// Two who lock at the leader of such an election, each once.
+/// Counts the states of two processes that lock once each at the leader of such an election.
 fn states_at_the_leader<P: Mutex>(check: Check<P>) -> u64 {
     let safe = check.fifo().always(MutualExclusion::new()).always(Fencing::new());
     let report = safe.progress().run();
@@ -245,7 +240,7 @@ fn states_at_the_leader<P: Mutex>(check: Check<P>) -> u64 {
 }
 
 #[test]
-fn a_lock_at_the_leader_of_any_ring_is_safe_and_live() {
+fn lock_at_ring_leader_is_safe_and_live() {
     let ids = [1, 2];
     assert_eq!(states_at_the_leader(with::<AtLeader<LeLann>>(2, lelann_config(&ids).into())), 46);
     let dolev = with::<AtLeader<DolevKlaweRodeh>>(2, dolev_klawe_rodeh_config(&ids).into());

@@ -1,7 +1,8 @@
-//! Crashes between a save and what it lets go; and a runner that lets go before it saves, which
-//! must be found.
+//! Crashes between a save and the release of the effects, and a runner that releases before saving,
+//! which must be found.
 //!
-//! Numbers of states are pins against regressions: the program printed them, and nobody else did.
+//! The numbers of states are regression pins printed by this program. They have no independent
+//! confirmation.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::{Raft, raft};
@@ -9,23 +10,23 @@ use tenure_check::{Check, Checkable, Report, Saving};
 use tenure_core::monitors::{OneLeader, Scope};
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
-    Algorithm, Card, Delay, Effects, Group, Monitor, Observed, ProcessId, Property, Protocol,
+    Algorithm, Card, Delay, Effects, Group, Monitor, Observation, ProcessId, Property, Protocol,
     TICKS_PER_UNIT, Term, Violation,
 };
 use tenure_sim::{Configs, Settings, Simulation};
-use tenure_trace::{Action, Course, Kind, Record, merge_files};
+use tenure_trace::{Action, Kind, Record, Schedule, merge_files};
 
-use crate::among::with;
+use crate::by_service::with;
 use crate::catalogue::violated;
 
-/// Counts when any of three timers fires, and tells the number: what was counted is saved.
+/// Counts firings of three timers, saves the count, and reports it to the user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Counting {
+struct FiringCounter {
     me: ProcessId,
     count: u64,
 }
 
-impl Protocol for Counting {
+impl Protocol for FiringCounter {
     type Config = ();
     type Command = Command;
     type Event = Event;
@@ -35,7 +36,7 @@ impl Protocol for Counting {
 
     fn boot(group: Group, (): &(), saved: Option<u64>, fx: &mut impl Effects<Self>) -> Self {
         (0..3).for_each(|timer| fx.set_timer(timer, Delay::ticks(1)));
-        Counting { me: group.me(), count: saved.unwrap_or_default() }
+        FiringCounter { me: group.me(), count: saved.unwrap_or_default() }
     }
 
     fn stable(&self) -> u64 {
@@ -53,20 +54,20 @@ impl Protocol for Counting {
     }
 }
 
-impl Algorithm for Counting {
+impl Algorithm for FiringCounter {
     fn card((): &(), _: u32) -> Card {
-        Card::election("counting", "tells how often its timers have fired", "none")
+        Card::election("counting", "reports how often its timers have fired", "none")
     }
 }
 
-/// Of what is counted, at most so many numbers in a row are never told.
+/// Requires that at most `max` counts in a row are never reported.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Skipped {
-    most: u64,
+struct MaxSkipped {
+    max: u64,
     last: u64,
 }
 
-impl Monitor<Command, Event> for Skipped {
+impl Monitor<Command, Event> for MaxSkipped {
     fn property(&self) -> Property {
         Property::FreshTerms
     }
@@ -74,35 +75,35 @@ impl Monitor<Command, Event> for Skipped {
     fn observe(
         &mut self,
         at: ProcessId,
-        seen: Observed<'_, Command, Event>,
+        seen: Observation<'_, Command, Event>,
     ) -> Result<(), Violation> {
-        let Observed::Event(Event::Elected { term, .. }) = seen else { return Ok(()) };
+        let Observation::Event(Event::Elected { term, .. }) = seen else { return Ok(()) };
         let skipped = term.number - self.last - 1;
         self.last = term.number;
-        if skipped > self.most {
-            return Err(Violation { at, says: format!("{skipped} were never told") });
+        if skipped > self.max {
+            return Err(Violation { at, message: format!("{skipped} were never seen") });
         }
         Ok(())
     }
 }
 
-fn counting(saving: Saving, most: u64) -> Report {
-    let check = Check::<Counting>::with(1, ()).initiators([]).crashing(1).recovering(1);
-    check.saving(saving).always(Skipped { most, last: 0 }).run()
+fn counting(saving: Saving, max: u64) -> Report {
+    let check = Check::<FiringCounter>::with(1, ()).initiators([]).crashing(1).recovering(1);
+    check.saving(saving).always(MaxSkipped { max, last: 0 }).run()
 }
 
-/// Nobody hears of one step that was saved, nor of several that one save covered.
+/// A crash suppresses the effects of one saved step, or of several that share a save.
 #[test]
-fn of_what_is_saved_before_a_crash_nobody_hears_however_many_steps_share_the_save() {
-    counting(Saving::AtOnce, 0).assert_holds();
-    // Each step, becoming mute, the crash, the way back, and the step that tells of it.
+fn crash_after_save_suppresses_all_effects() {
+    counting(Saving::Atomic, 0).assert_holds();
+    // The steps, becoming mute, the crash, the recovery, and the step that reports.
     for skipped in 0..3 {
-        let report = counting(Saving::Apart, skipped);
+        let report = counting(Saving::BeforeRelease, skipped);
         violated(&report, "fresh-terms", 5 + usize::try_from(skipped).expect("a few"));
-        let told = report.to_string();
-        assert!(told.contains("nobody hears of it: it will crash"), "{told}");
+        let visible_records = report.to_string();
+        assert!(visible_records.contains("without releasing their effects"), "{visible_records}");
     }
-    counting(Saving::Apart, 3).assert_holds();
+    counting(Saving::BeforeRelease, 3).assert_holds();
 }
 
 fn three() -> raft::Config {
@@ -117,21 +118,21 @@ fn raft(saving: Saving, in_flight: usize) -> Report {
 }
 
 #[test]
-fn raft_votes_once_wherever_a_crash_comes() {
-    let (at_once, apart) = (raft(Saving::AtOnce, 1), raft(Saving::Apart, 1));
+fn raft_votes_once_despite_crash_around_save() {
+    let (at_once, apart) = (raft(Saving::Atomic, 1), raft(Saving::BeforeRelease, 1));
     at_once.assert_holds();
     apart.assert_holds();
     assert_eq!((at_once.states, apart.states), (11_895, 18_507));
 }
 
-/// The negative control: a vote that left before it was saved is given twice.
+/// Negative control: a vote released before its save is given twice.
 #[test]
-fn a_runner_that_releases_before_it_saves_is_found() {
-    violated(&raft(Saving::Late, 2), "one-leader-per-term", 8);
+fn finds_runner_that_releases_before_saving() {
+    violated(&raft(Saving::AfterRelease, 2), "one-leader-per-term", 8);
 }
 
-/// What users were told, and what became of saves.
-fn told(records: &[Record]) -> Vec<Record> {
+/// Returns the events of users and the records about saves.
+fn visible_records(records: &[Record]) -> Vec<Record> {
     let of_note = |it: &&Record| {
         matches!(it.kind, Kind::Event(_) | Kind::Mute | Kind::Unsaved | Kind::Crash | Kind::Recover)
     };
@@ -139,45 +140,52 @@ fn told(records: &[Record]) -> Vec<Record> {
     records.map(|it| Record::new(0, it.process, it.kind.clone())).collect()
 }
 
-/// A counterexample happens again in checker and simulator, and does not without what was lost.
-fn happens_again<P: Checkable>(
+/// A counterexample replays in checker and simulator, but not without its lost saves.
+fn assert_replays<P: Checkable>(
     (size, config): (u32, P::Config),
     check: Check<impl Checkable>,
     report: &Report,
 ) {
-    let found = report.shortest().expect("it is violated");
-    let course = Course::of_trace(&found.trace).expect("a course");
-    assert_eq!(course.steps(), found.length(), "{found}");
-    let wanted = told(&found.trace.records);
-    let again = check.follow(&course);
-    assert_eq!(told(&again.expect("each step is possible").records), wanted, "in the checker");
+    let found = report.shortest().expect("violated property");
+    let schedule = Schedule::from_trace(&found.trace).expect("a schedule");
+    assert_eq!(schedule.steps(), found.length(), "{found}");
+    let wanted = visible_records(&found.trace.records);
+    let again = check.follow(&schedule);
+    assert_eq!(
+        visible_records(&again.expect("each step is possible").records),
+        wanted,
+        "in the checker"
+    );
     let folder = tempfile::tempdir().expect("a folder");
-    let simulated = |course: &Course| {
+    let simulated = |schedule: &Schedule| {
         let file = folder.path().join("simulated.ndjson");
         let to = std::fs::File::create(&file).expect("a file");
         let simulation = Simulation::<P>::new(Configs::Shared(config.clone()), Settings::new(size));
-        simulation.follow(course, to).map(|_| merge_files(vec![file]).expect("a trace").records)
+        simulation.follow(schedule, to).map(|_| merge_files(vec![file]).expect("a trace").records)
     };
-    let records = simulated(&course).expect("each step is possible");
-    assert_eq!(told(&records), wanted, "in the simulator");
+    let records = simulated(&schedule).expect("each step is possible");
+    assert_eq!(visible_records(&records), wanted, "in the simulator");
     let lapses = |action: &Action| matches!(action, Action::Mute(_) | Action::Unsaved(_));
-    let mut other = course.clone();
+    let mut other = schedule.clone();
     other.actions.retain(|action| !lapses(action));
-    assert_ne!(other, course, "something was lost");
-    let other = simulated(&other).map(|records| told(&records));
+    assert_ne!(other, schedule, "the schedule contains a lost save");
+    let other = simulated(&other).map(|records| visible_records(&records));
     let without: Vec<Record> = wanted
         .iter()
         .filter(|it| !matches!(it.kind, Kind::Mute | Kind::Unsaved))
         .cloned()
         .collect();
-    assert!(other.is_err() || other.is_ok_and(|other| other != without), "it made a difference");
+    assert!(
+        other.is_err() || other.is_ok_and(|other| other != without),
+        "the lost save changes the run"
+    );
 }
 
 #[test]
-fn what_a_crash_lost_is_lost_again_wherever_the_run_is_made_again() {
-    happens_again::<Raft>((3, three()), with::<Raft>(3, three()), &raft(Saving::Late, 2));
+fn lost_step_is_lost_again_in_replay() {
+    assert_replays::<Raft>((3, three()), with::<Raft>(3, three()), &raft(Saving::AfterRelease, 2));
     for skipped in 0..3 {
-        let check = Check::<Counting>::with(1, ());
-        happens_again::<Counting>((1, ()), check, &counting(Saving::Apart, skipped));
+        let check = Check::<FiringCounter>::with(1, ());
+        assert_replays::<FiringCounter>((1, ()), check, &counting(Saving::BeforeRelease, skipped));
     }
 }

@@ -1,23 +1,24 @@
-//! A bully whose highest leads from the start, as accounts of what can go wrong begin.
+//! The bully with the highest process as the initial leader, as many accounts of its failures
+//! begin.
 
 use tenure_algorithms::Variants;
 use tenure_algorithms::election::bully::{Config, Message, Switch, Timer};
 use tenure_algorithms::election::{Bully, bully};
 use tenure_check::Check;
-use tenure_claims::claims;
 use tenure_core::monitors::{Agreement, OneLeader, Scope};
 use tenure_core::service::election::{Command, Event};
 use tenure_core::{
-    Algorithm, Batch, Effects, Group, ProcessId, Protocol, Still, TICKS_PER_UNIT, Verdict,
+    Algorithm, Batch, ConstantEnvironment, Effects, Group, ProcessId, Protocol, TICKS_PER_UNIT,
+    Verdict,
 };
 
 use crate::catalogue::violated;
 
-/// The bully, after the highest has announced itself and everybody has heard of it.
+/// The bully after the announcement of the highest has reached all processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Settled(Bully);
+struct BullyWithLeader(Bully);
 
-impl Protocol for Settled {
+impl Protocol for BullyWithLeader {
     type Config = Config;
     type Command = Command;
     type Event = Event;
@@ -33,7 +34,11 @@ impl Protocol for Settled {
     ) -> Self {
         let first = stable.is_none();
         let bully = Bully::boot(group, config, stable, &mut inside(fx));
-        if first { Settled::after_an_election(bully, group, config, fx) } else { Settled(bully) }
+        if first {
+            BullyWithLeader::after_an_election(bully, group, config, fx)
+        } else {
+            BullyWithLeader(bully)
+        }
     }
 
     fn stable(&self) -> Self::Stable {
@@ -57,11 +62,11 @@ impl Protocol for Settled {
     }
 }
 
-fn inside(fx: &mut impl Effects<Settled>) -> impl Effects<Bully> {
+fn inside(fx: &mut impl Effects<BullyWithLeader>) -> impl Effects<Bully> {
     fx.wrap(|message| message, |timer| timer, Some)
 }
 
-impl Settled {
+impl BullyWithLeader {
     fn after_an_election(
         mut bully: Bully,
         group: Group,
@@ -69,57 +74,59 @@ impl Settled {
         fx: &mut impl Effects<Self>,
     ) -> Self {
         let highest = ProcessId(group.size() - 1);
-        let mut said = Batch::<Bully>::new(Still);
+        let mut said = Batch::<Bully>::new(ConstantEnvironment);
         let mut leader = Bully::boot(Group::new(highest, group.size()), config, None, &mut said);
         leader.on_command(Command::Elect, &mut said);
         if group.me() == highest {
             said.events.drain(..).for_each(|event| fx.emit(event));
-            return Settled(leader);
+            return BullyWithLeader(leader);
         }
         let (_, announcement) =
             said.messages.into_iter().find(|(to, _)| *to == group.me()).expect("it tells all");
         bully.on_message(highest, announcement, &mut inside(fx));
-        Settled(bully)
+        BullyWithLeader(bully)
     }
 }
 
-/// Nobody starts an election, but whoever misses the leader.
-fn settled(size: u32, switches: &[Switch]) -> Check<Settled> {
+/// An election starts only if a process misses the leader.
+fn bully_with_leader(size: u32, switches: &[Switch]) -> Check<BullyWithLeader> {
     let plain = bully::Config::plain(size, TICKS_PER_UNIT);
     let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
     let check = Check::with(size, bully::Config { variants, ..plain });
-    check.detecting().initiators([]).term_max_by(|settled| settled.0.highest_term(), 3)
+    check
+        .detecting()
+        .initiators([])
+        .term_max_by(|bully_with_leader| bully_with_leader.0.highest_term(), 3)
 }
 
-/// The alarm, and a timeout that comes before the answer.
-#[claims("7-B1")]
+/// A false suspicion, and a timeout before the answer.
 #[test]
-fn b1_two_lead_after_two_steps_and_believe_each_other_after_six() {
+fn b1_two_lead_after_two_steps_and_follow_after_six() {
     for rule in [&[Switch::NoTerms][..], &[Switch::NoTerms, Switch::AcceptLower], &[]] {
-        let check = settled(2, rule).suspecting_falsely(1);
+        let check = bully_with_leader(2, rule).suspecting_falsely(1);
         let report = check.always(OneLeader::new(Scope::Overall)).run();
         violated(&report, "one-leader-at-a-time", 2);
     }
-    let wrong = settled(2, &[Switch::NoTerms, Switch::AcceptLower]).suspecting_falsely(1);
-    violated(&wrong.in_the_end(Agreement::new()).run(), "agreement", 6);
-    let right = settled(2, &[]).suspecting_falsely(1);
-    right.in_the_end(Agreement::new()).run().assert_holds();
+    let wrong = bully_with_leader(2, &[Switch::NoTerms, Switch::AcceptLower]).suspecting_falsely(1);
+    violated(&wrong.always_and_at_end(Agreement::new()).run(), "agreement", 6);
+    let right = bully_with_leader(2, &[]).suspecting_falsely(1);
+    right.always_and_at_end(Agreement::new()).run().assert_holds();
 }
 
-/// Crash, suspicion, timeout, recovery. Before a perfect timeout, what was asked of the one
-/// that is down has to find nobody, which is a step as well.
-#[claims("7-B5")]
+/// Crash, suspicion, timeout, recovery. Before a perfect timeout, the query to the crashed process
+/// must be dropped, which is another step.
 #[test]
-fn b5_two_lead_after_four_steps_where_one_comes_back() {
+fn b5_recovery_makes_two_leaders_after_four_steps() {
     for rule in [&[Switch::NoTerms][..], &[Switch::NoTerms, Switch::AcceptLower], &[]] {
         let check = || {
-            let check = settled(2, rule).crashing(1).recovering(1);
+            let check = bully_with_leader(2, rule).crashing(1).recovering(1);
             check.always(OneLeader::new(Scope::Overall))
         };
         let leader = || check().crashing_at([ProcessId(1)]);
         violated(&leader().run(), "one-leader-at-a-time", 4);
         violated(&leader().synchronous(0..=1).run(), "one-leader-at-a-time", 5);
-        // Anybody who comes back asks, and where timers fire at any time hears of nobody.
+        // A recovered process queries the higher ones and, if timers fire at any time, receives no
+        // answer.
         violated(&check().run(), "one-leader-at-a-time", 3);
         violated(&check().synchronous(0..=1).run(), "one-leader-at-a-time", 5);
     }

@@ -1,19 +1,19 @@
-//! Exchanging names: fewer worlds, the same verdicts.
+//! Symmetry reduction: fewer states, equal judgements.
 
 use serde::{Deserialize, Serialize};
-use tenure_check::{Check, Judgement, Refusal, Renaming, Symmetric};
+use tenure_check::{Check, CheckError, Judgement, Renaming, Symmetric};
 use tenure_core::monitors::MutualExclusion;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Effects, Fence, Group, ProcessId, Protocol, labelled};
 
-/// A coordinator (P1) with a queue; all clients are alike.
+/// A coordinator (P1) with a queue. All clients are symmetric.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Desk {
+pub(crate) struct QueueCoordinator {
     group: Group,
     waits: bool,
-    /// Forgets, on request, that somebody is inside.
-    forgetful: bool,
-    /// Who is inside, and who waits, in the order of arrival.
+    /// Forgets, if configured, that a process is inside.
+    is_forgetful: bool,
+    /// The holder and the waiting processes in order of arrival.
     queue: Vec<ProcessId>,
 }
 
@@ -26,7 +26,7 @@ pub(crate) enum Message {
 
 labelled!(Message, Mutex, Request => "request", Grant => "grant", Release => "release");
 
-impl Protocol for Desk {
+impl Protocol for QueueCoordinator {
     type Config = bool;
     type Command = Command;
     type Event = Event;
@@ -34,8 +34,8 @@ impl Protocol for Desk {
     type Timer = ();
     type Stable = ();
 
-    fn boot(group: Group, forgetful: &bool, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
-        Desk { group, waits: false, forgetful: *forgetful, queue: Vec::new() }
+    fn boot(group: Group, is_forgetful: &bool, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
+        QueueCoordinator { group, waits: false, is_forgetful: *is_forgetful, queue: Vec::new() }
     }
 
     fn stable(&self) {}
@@ -57,7 +57,7 @@ impl Protocol for Desk {
         match message {
             Message::Request => {
                 self.queue.push(from);
-                if self.queue.len() == 1 || self.forgetful && self.queue.len() == 3 {
+                if self.queue.len() == 1 || self.is_forgetful && self.queue.len() == 3 {
                     fx.send(from, Message::Grant);
                 }
             }
@@ -77,12 +77,12 @@ impl Protocol for Desk {
     }
 }
 
-impl Symmetric for Desk {
+impl Symmetric for QueueCoordinator {
     fn renamed(&self, names: &Renaming) -> Self {
-        Desk {
+        QueueCoordinator {
             group: Group::new(names.of(self.group.me()), self.group.size()),
             waits: self.waits,
-            forgetful: self.forgetful,
+            is_forgetful: self.is_forgetful,
             queue: self.queue.iter().map(|process| names.of(*process)).collect(),
         }
     }
@@ -92,22 +92,22 @@ impl Symmetric for Desk {
     }
 }
 
-fn desk(forgetful: bool) -> Check<Desk> {
-    Check::with(4, forgetful).entries([0, 2, 2, 2]).always(MutualExclusion::new())
+fn coordinator(is_forgetful: bool) -> Check<QueueCoordinator> {
+    Check::with(4, is_forgetful).entries([0, 2, 2, 2]).always(MutualExclusion::new())
 }
 
 #[test]
-fn clients_of_a_desk_may_be_exchanged_without_a_change_of_the_verdict() {
+fn symmetric_clients_keep_judgements() {
     let clients = [ProcessId(1), ProcessId(2), ProcessId(3)];
-    for forgetful in [false, true] {
+    for is_forgetful in [false, true] {
         for (lost, doubled) in [(0, 0), (1, 0), (0, 1)] {
             for fifo in [false, true] {
                 let check = || {
-                    let check = desk(forgetful).losing(lost).duplicating(doubled);
+                    let check = coordinator(is_forgetful).losing(lost).duplicating(doubled);
                     if fifo { check.fifo() } else { check }
                 };
-                let (plain, reduced) = (check().run(), check().exchanging(clients).run());
-                let case = (forgetful, lost, doubled, fifo);
+                let (plain, reduced) = (check().run(), check().symmetric_in(clients).run());
+                let case = (is_forgetful, lost, doubled, fifo);
                 assert_eq!(plain.judgement(), reduced.judgement(), "{case:?}");
                 let length =
                     |report: &tenure_check::Report| report.shortest().map(|found| found.length());
@@ -122,7 +122,7 @@ fn clients_of_a_desk_may_be_exchanged_without_a_change_of_the_verdict() {
 }
 
 #[test]
-fn liveness_is_never_judged_where_names_are_exchanged() {
-    let check = desk(false).exchanging([ProcessId(1), ProcessId(2)]).starvation_free();
-    assert_eq!(check.try_run().expect_err("names matter"), Refusal::Symmetric);
+fn rejects_liveness_with_symmetry() {
+    let check = coordinator(false).symmetric_in([ProcessId(1), ProcessId(2)]).starvation_free();
+    assert_eq!(check.try_run().expect_err("names matter"), CheckError::AsymmetricProperty);
 }

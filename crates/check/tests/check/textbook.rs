@@ -1,5 +1,5 @@
-//! Ricart–Agrawala as in the textbook: the clock is the highest number seen or sent in requests,
-//! a reply says nothing but that it is one, and a field without meaning in a phase is not there.
+//! Ricart–Agrawala as in the textbook. The clock is the highest number seen or sent in requests, a
+//! reply carries no content, and a field without meaning in a phase does not exist.
 
 use serde::{Deserialize, Serialize};
 use tenure_core::service::mutex::{Command, Event};
@@ -23,7 +23,7 @@ enum Phase {
     Inside { request: u64 },
 }
 
-/// A rule that was changed, so that the checker has something to find.
+/// A changed rule that the checker must find.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) enum Mistake {
     #[default]
@@ -119,14 +119,14 @@ impl Textbook {
 
 impl Algorithm for Textbook {
     fn card(_: &Mistake, _: u32) -> Card {
-        Card::mutex("textbook", "Ricart and Agrawala's, as it is often told", "none")
+        Card::mutex("textbook", "Ricart and Agrawala's, as in textbooks", "none")
     }
 
-    fn rebases(_: &Mistake) -> bool {
+    fn can_shift_timestamps(_: &Mistake) -> bool {
         true
     }
 
-    fn smallest_stamp(&self) -> Option<u64> {
+    fn smallest_timestamp(&self) -> Option<u64> {
         if self.mistake == Mistake::IdsAsStamps {
             return None; // its requests carry no stamps
         }
@@ -138,7 +138,7 @@ impl Algorithm for Textbook {
         }
     }
 
-    fn shift_stamps(&mut self, by: u64) {
+    fn shift_timestamps(&mut self, by: u64) {
         self.clock -= by;
         match &mut self.phase {
             Phase::Waiting { request, .. } | Phase::Inside { request } => *request -= by,

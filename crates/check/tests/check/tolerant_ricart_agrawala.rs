@@ -1,69 +1,70 @@
-//! Ricart–Agrawala with a detector (3.6): every schedule, every crash.
+//! Ricart–Agrawala with a failure detector (3.6): every schedule, every crash.
 //!
-//! Numbers of states are pins against regressions: the program printed them, and nobody else did.
+//! The numbers of states are regression pins printed by this program. They have no independent
+//! confirmation.
 
 use tenure_algorithms::channel::{Fifo, fifo};
 use tenure_algorithms::mutex::{RicartAgrawala, TolerantRicartAgrawala};
-use tenure_check::Moment;
+use tenure_check::UserPhase;
 use tenure_core::ProcessId;
 use tenure_core::monitors::{MutualExclusion, Order};
 
-use crate::among::{Among, of, with};
+use crate::by_service::{ServiceCheck, of, with};
 use crate::catalogue::{holds, violated};
-use crate::faults::Cell::{Blocked, Fine, Unsafe};
+use crate::faults::Outcome::{Blocked, Fine, Unsafe};
 use crate::faults::cell;
-use crate::survival::{DifferentFences, judged, survives};
+use crate::survival::{DifferentFences, survives, with_properties};
 
-fn check(size: u32) -> Among<TolerantRicartAgrawala> {
+fn check(size: u32) -> ServiceCheck<TolerantRicartAgrawala> {
     of::<TolerantRicartAgrawala>(size).detecting()
 }
 
-/// It remembers its last entry, so that there are a few more states.
+/// It stores its last entry, which adds a few states.
 #[test]
-fn without_a_crash_it_is_safe_and_live_and_fences_increase() {
+fn safe_and_live_with_increasing_fences() {
     assert_eq!(survives(check(2).entries(2)), 221);
     assert_eq!(survives(check(3).entries(1)), 4_604);
     assert_eq!(survives(check(3).entries(1).fifo()), 2_551);
 }
 
 #[test]
-fn one_crash_of_two_and_of_three_is_survived_wherever_it_hits() {
+fn survives_one_crash() {
     assert_eq!(survives(check(2).entries(2).crashing(1)), 1_054);
     assert_eq!(survives(check(3).entries(1).crashing(1)), 45_754);
 }
 
 #[test]
-fn entries_are_in_the_order_of_requests_also_across_a_crash() {
+fn keeps_request_order_across_crash() {
     for check in [check(2).entries(2), check(3).entries([1, 1, 0])] {
         check.crashing(1).always(Order::new()).run().assert_holds();
     }
 }
 
 #[test]
-fn two_crashes_of_three_are_survived() {
+fn survives_two_crashes_of_three() {
     assert_eq!(survives(check(3).entries([0, 1, 1]).crashing(2)), 3_571);
 }
 
-/// 5.6: what blocks the plain algorithm, by who crashes and when.
+/// 5.6: crashes that block the plain algorithm, by process and phase.
 #[test]
-fn whoever_crashes_blocks_the_plain_algorithm_and_not_this_one() {
-    for moment in [Moment::Idle, Moment::Waiting, Moment::Inside] {
-        let tolerant = check(3).entries([1, 1, 0]).crashing(1).crashing_while(moment);
-        assert_eq!(cell(tolerant), Fine, "{moment:?}");
+fn survives_crashes_that_block_plain_algorithm() {
+    for phase in [UserPhase::Idle, UserPhase::Waiting, UserPhase::Inside] {
+        let tolerant = check(3).entries([1, 1, 0]).crashing(1).crashing_while(phase);
+        assert_eq!(cell(tolerant), Fine, "{phase:?}");
         let plain = of::<RicartAgrawala>(3).entries([1, 1, 0]).detecting();
-        assert_eq!(cell(plain.crashing(1).crashing_while(moment)), Blocked, "{moment:?}");
+        assert_eq!(cell(plain.crashing(1).crashing_while(phase)), Blocked, "{phase:?}");
     }
 }
 
 #[test]
-fn without_a_detector_a_crash_blocks() {
+fn crash_blocks_without_detector() {
     let blind = of::<TolerantRicartAgrawala>(2).crashing(1);
     assert_eq!(cell(blind), Blocked);
 }
 
 /// 3.15, 5.6: recovery makes the plain algorithm unsafe.
 #[test]
-fn whoever_comes_back_is_let_in_again_with_a_higher_fence() {
+fn recovered_process_enters_with_higher_fence() {
     let plain = of::<RicartAgrawala>(2).detecting().crashing(1).recovering(1);
     assert_eq!(cell(plain), Unsafe);
     assert_eq!(survives(check(2).entries(2).crashing(1).recovering(1)), 61_537);
@@ -73,19 +74,19 @@ fn whoever_comes_back_is_let_in_again_with_a_higher_fence() {
     }
 }
 
-/// P1 enters while P2 is down, and is down when P2 is back: nobody live knows its fence.
+/// P1 enters while P2 is down, and is down after P2 recovers: no live process knows its fence.
 #[test]
-fn if_all_crash_by_turns_they_exclude_each_other_and_their_fences_are_not_in_order() {
-    let report = judged(check(2).entries(1).crashing(2).recovering(2));
+fn alternating_crashes_break_fence_order_only() {
+    let report = with_properties(check(2).entries(1).crashing(2).recovering(2));
     holds(&report, "mutual-exclusion");
     holds(&report, "starvation-freedom");
     violated(&report, "fencing", 7);
 }
 
-/// 3.6: with a detector that can be wrong, safety is by the fence alone.
+/// 3.6: with an unreliable detector, only the fencing token guarantees safety.
 #[test]
-fn a_suspicion_in_vain_lets_two_in_and_their_fences_differ() {
-    let lets_two_in = |wrong: &dyn Fn() -> Among<TolerantRicartAgrawala>, length| {
+fn false_suspicion_admits_two_with_different_fences() {
+    let lets_two_in = |wrong: &dyn Fn() -> ServiceCheck<TolerantRicartAgrawala>, length| {
         let report = wrong().always(MutualExclusion::new()).run();
         violated(&report, "mutual-exclusion", length);
         let named = wrong().always(DifferentFences::default());
@@ -96,7 +97,7 @@ fn a_suspicion_in_vain_lets_two_in_and_their_fences_differ() {
 }
 
 #[test]
-fn a_loss_and_a_duplicate_do_no_harm_over_the_reliable_channel() {
+fn reliable_channel_hides_loss_and_duplication() {
     let config = fifo::Config { window: 2, ..fifo::Config::around(()) };
     let over = || {
         let check = with::<Fifo<TolerantRicartAgrawala>>(2, config.clone());
@@ -107,6 +108,6 @@ fn a_loss_and_a_duplicate_do_no_harm_over_the_reliable_channel() {
 }
 
 #[test]
-fn a_duplicate_does_no_harm_without_it_either() {
+fn tolerates_duplication_without_reliable_channel() {
     assert_eq!(survives(check(2).entries(1).duplicating(1).crashing(1)), 692);
 }

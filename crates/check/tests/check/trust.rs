@@ -1,15 +1,15 @@
-//! Why a verdict can be trusted: it does not depend on threads, on fingerprints or on
-//! reductions, and nothing is called `holds` that was cut off.
+//! Reasons to trust a judgement: it does not depend on threads, fingerprints or reductions, and a
+//! pruned or stopped search is never reported as `holds`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tenure_algorithms::mutex::{Lamport, RicartAgrawala};
-use tenure_check::{Check, Entries, Judgement, Limit, Refusal, Report};
+use tenure_check::{Check, CheckError, Entries, Judgement, Limit, Report};
 use tenure_core::monitors::{Fencing, MutualExclusion, Order};
 use tenure_core::{Algorithm, Order as Channel, ProcessId};
 
-use crate::among::of;
+use crate::by_service::of;
 use crate::textbook::{Mistake, Textbook};
 use crate::verdicts::verdicts;
 
@@ -23,22 +23,22 @@ const MISTAKES: [Mistake; 7] = [
     Mistake::NeverReplies,
 ];
 
-/// Everything in a report that must not depend on how the search was done.
-fn essence(report: &Report) -> String {
+/// Returns the content of a report that must not depend on the execution of the search.
+fn deterministic_content(report: &Report) -> String {
     let mut report = report.clone();
     report.seconds = 0.0;
-    let json = serde_json::to_string(&report).expect("a report is data");
+    let json = serde_json::to_string(&report).expect("serializable report");
     let stories: Vec<String> =
-        report.counterexamples.iter().map(|found| found.story.to_string()).collect();
+        report.counterexamples.iter().map(|found| found.run.to_string()).collect();
     json + &stories.concat()
 }
 
 #[test]
-fn any_number_of_threads_gives_the_same_report() {
+fn report_does_not_depend_on_threads() {
     for mistake in MISTAKES {
         let run = |threads| {
             let check = Check::<Textbook>::with(3, mistake).entries([2, 2, 1]).threads(threads);
-            essence(&check.always(MutualExclusion::new()).starvation_free().run())
+            deterministic_content(&check.always(MutualExclusion::new()).starvation_free().run())
         };
         let one = run(1);
         assert_eq!(one, run(2), "{mistake:?}");
@@ -47,7 +47,7 @@ fn any_number_of_threads_gives_the_same_report() {
 }
 
 #[test]
-fn whole_states_and_fingerprints_agree() {
+fn exact_mode_matches_fingerprints() {
     for mistake in MISTAKES {
         let check = || {
             let check = Check::<Textbook>::with(3, mistake).losing(1).duplicating(1);
@@ -55,12 +55,12 @@ fn whole_states_and_fingerprints_agree() {
         };
         let (hashed, exact) = (check().run(), check().exact().run());
         assert!(hashed.missed > 0.0 && exact.missed == 0.0);
-        assert_eq!(essence(&hashed), essence(&exact), "{mistake:?}");
+        assert_eq!(deterministic_content(&hashed), deterministic_content(&exact), "{mistake:?}");
     }
 }
 
 #[test]
-fn rebasing_changes_no_verdict_and_no_length_in_two_hundred_cases() {
+fn rebasing_keeps_judgements_in_two_hundred_cases() {
     let mut cases = 0;
     for mistake in MISTAKES {
         for order in [Channel::Fifo, Channel::Reordered] {
@@ -100,11 +100,11 @@ fn rebasing_changes_no_verdict_and_no_length_in_two_hundred_cases() {
             }
         }
     }
-    assert!(cases >= 200, "{cases} pairs of searches were compared");
+    assert!(cases >= 200, "only {cases} pairs of searches");
 }
 
 #[test]
-fn a_limit_makes_a_verdict_incomplete_and_never_holds() {
+fn limit_makes_judgement_incomplete() {
     let check =
         || Check::<Textbook>::of(3).entries(2).always(MutualExclusion::new()).starvation_free();
     let states = check().max_states(1_000).run();
@@ -118,10 +118,10 @@ fn a_limit_makes_a_verdict_incomplete_and_never_holds() {
     assert_eq!((stopped.judgement(), stopped.limit), (Judgement::Incomplete, Some(Limit::Stopped)));
 }
 
-/// The flag is raised when the last limit is being looked at: the search is over then, and what
-/// takes as long as half of it is still to come.
+/// The flag is set during the last check of the limits. The search has ended then, and the
+/// analysis, which takes half as long, is still to come.
 #[test]
-fn whoever_stops_a_search_is_not_kept_waiting_for_its_judgement() {
+fn stopped_search_skips_liveness_analysis() {
     let raised = Arc::new(AtomicBool::new(false));
     let check =
         Check::<Textbook>::of(3).entries(2).always(MutualExclusion::new()).starvation_free();
@@ -131,11 +131,11 @@ fn whoever_stops_a_search_is_not_kept_waiting_for_its_judgement() {
     });
     let report = late.run();
     assert_eq!((report.judgement(), report.limit), (Judgement::Incomplete, Some(Limit::Stopped)));
-    assert!(report.states >= 1_000, "what was seen is told");
+    assert!(report.states >= 1_000, "the states seen are reported");
 }
 
 #[test]
-fn what_was_found_before_a_limit_stays_found() {
+fn violation_found_before_limit_is_reported() {
     let wrong = Check::<Textbook>::with(3, Mistake::NoTieBreakReply).entries(3);
     let report = wrong.always(MutualExclusion::new()).starvation_free().max_states(30_000).run();
     assert_eq!(report.of("mutual-exclusion"), Judgement::Violated);
@@ -143,11 +143,11 @@ fn what_was_found_before_a_limit_stays_found() {
 }
 
 #[test]
-fn a_check_that_assumes_a_card_is_refused_where_more_may_happen() {
+fn rejects_check_beyond_card() {
     let card = Lamport::card(&Default::default(), 2);
     let check = || of::<Lamport>(2).always(MutualExclusion::new());
     assert_eq!(check().fifo().assuming(&card).run().judgement(), Judgement::Holds);
-    assert_eq!(check().run().judgement(), Judgement::Violated, "nothing was assumed");
+    assert_eq!(check().run().judgement(), Judgement::Violated, "no card was assumed");
     for (beyond, says) in [
         (check(), "lamport: the channels reorder, and its card says: needs channels in order"),
         (check().fifo().losing(1), "messages are lost, and its card says"),
@@ -161,7 +161,8 @@ fn a_check_that_assumes_a_card_is_refused_where_more_may_happen() {
             "a process is down from the start, and its card says",
         ),
     ] {
-        let refused = beyond.assuming(&card).try_run().expect_err("it goes beyond").to_string();
+        let refused =
+            beyond.assuming(&card).try_run().expect_err("the check exceeds the card").to_string();
         assert!(refused.contains(says), "{refused}");
     }
     let card = RicartAgrawala::card(&Default::default(), 2);
@@ -169,25 +170,25 @@ fn a_check_that_assumes_a_card_is_refused_where_more_may_happen() {
 }
 
 #[test]
-fn checks_that_make_no_sense_are_refused_in_a_sentence() {
-    let refused = |check: Check<Textbook>| check.try_run().expect_err("it makes no sense");
+fn rejects_invalid_checks_with_message() {
+    let refused = |check: Check<Textbook>| check.try_run().expect_err("invalid check");
     let none = refused(Check::of(0));
-    assert_eq!(none, Refusal::Size { size: 0, most: 31 });
-    assert_eq!(none.to_string(), "a check takes 1 to 31 processes, not 0");
+    assert_eq!(none, CheckError::Size { size: 0, max: 31 });
+    assert_eq!(none.to_string(), "invalid number of processes 0: expected 1 to 31");
     let entries = refused(Check::of(3).entries([1, 1]));
-    assert_eq!(entries.to_string(), "entries were given for 2 processes, where there are 3");
+    assert_eq!(entries.to_string(), "invalid number of entries 2: expected one per process, of 3");
     let down = refused(Check::of(2).down([ProcessId(2)]));
-    assert_eq!(down.to_string(), "P3 is not one of the 2 processes");
+    assert_eq!(down.to_string(), "unknown process P3: the group has 2 processes");
     let endless = refused(Check::of(2).entries(Entries::Unbounded));
-    assert!(endless.to_string().contains("are not shifted"));
+    assert!(endless.to_string().contains("shifting of timestamps"));
     let back = Check::of(2).entries(Entries::Unbounded).rebasing().crashing(1).recovering(1);
-    assert_eq!(refused(back), Refusal::Unshifted);
+    assert_eq!(refused(back), CheckError::UnshiftedTimestamps);
     let order = Check::of(2).entries(Entries::Unbounded).rebasing().always(Order::new());
-    assert_eq!(refused(order), Refusal::EndlessOrder);
+    assert_eq!(refused(order), CheckError::UnboundedOrder);
 }
 
 #[test]
-fn the_algorithms_that_ship_are_safe_and_live_for_three_with_two_entries_of_one() {
+fn shipped_algorithms_are_safe_and_live_for_three() {
     let lamport = of::<Lamport>(3).entries([2, 1, 0]).fifo();
     lamport
         .always(MutualExclusion::new())

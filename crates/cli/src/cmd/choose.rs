@@ -1,4 +1,4 @@
-//! `tenure choose`: which lock for me?
+//! `tenure choose`: recommends a lock.
 
 use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
@@ -9,25 +9,25 @@ use tenure_core::Card;
 
 use super::failure::{Failure, Status};
 use super::node;
-use super::output::{narrow, print_file};
+use super::output::{print_file, wrap_lines};
 
-/// Three questions, and the configuration of a node with the lock that fits the answers
+/// Recommend a lock by three questions and print the configuration of a node with it
 ///
-/// What no option answers is asked, and answered by a line of standard input; an empty line, or no
-/// line, is the answer that is shown first. The configuration is of the first node; the others have
-/// the same with their own `me`, directory and `page.listen`.
+/// Questions without an option are asked, and answered by a line of standard input. An empty line,
+/// or the end of the input, selects the default, which is shown first. The configuration is that
+/// of the first node; the others differ in `me`, directory and `page.listen`.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Whether the others have to go on when a node crashes
+    /// Must the other nodes continue when a node crashes?
     #[arg(long, value_name = "ANSWER")]
     crashes: Option<Answer>,
-    /// Whether the network may fall into parts
+    /// May the network be partitioned?
     #[arg(long, value_name = "ANSWER")]
     partitions: Option<Answer>,
-    /// How many nodes there are
-    #[arg(short = 'n', long, value_name = "N", value_parser = nodes)]
+    /// Number of nodes
+    #[arg(short = 'n', long, value_name = "N", value_parser = parse_nodes)]
     nodes: Option<u32>,
-    /// Where to write the configuration [default: standard output]
+    /// Write the configuration to this file [default: standard output]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -38,85 +38,89 @@ enum Answer {
     No,
 }
 
-/// More have no use for a lock, and ports run out.
-const MOST_NODES: u32 = 100;
+/// Upper bound on nodes: a lock for more is of no use, and ports run out.
+const MAX_NODES: u32 = 100;
 
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     let mut lines = io::stdin().lock();
     let crashes = match options.crashes {
         Some(answer) => answer,
-        None => ask(&mut lines, "Must the others go on when a node crashes? [yes/no]", yes_or_no)?,
+        None => prompt(
+            &mut lines,
+            "Must the other nodes continue when a node crashes? [yes/no]",
+            yes_or_no,
+        )?,
     };
     let partitions = match options.partitions {
         Some(answer) => answer,
-        // Without crashes there is no detector that could take a cut for one.
+        // Without crashes there is no failure detector that could take a partition for a crash.
         None if crashes == Answer::No => Answer::No,
         None => {
-            ask(&mut lines, "May the network between them fall into parts? [yes/no]", yes_or_no)?
+            prompt(&mut lines, "May the network between them be partitioned? [yes/no]", yes_or_no)?
         }
     };
     let size = match options.nodes {
         Some(size) => size,
-        None => ask(&mut lines, "How many nodes are there? [3]", |text| {
-            if text.is_empty() { Ok(3) } else { nodes(text) }
+        None => prompt(&mut lines, "How many nodes are there? [3]", |text| {
+            if text.is_empty() { Ok(3) } else { parse_nodes(text) }
         })?,
     };
-    let (lock, why) = choice(crashes, partitions);
+    let (lock, reason) = recommend(crashes, partitions);
     let card = tenure_instances::card(lock, &Parameters::plain(size)).map_err(Failure::usage)?;
-    eprint!("{}", narrow(&told(&card, why)));
+    eprint!("{}", wrap_lines(&recommendation(&card, reason)));
     let text = configuration(lock, size);
     match &options.output {
         None => print_file(&text)?,
         Some(path) => {
-            let refuse = |error| Failure::environment(format!("{}: {error}", path.display()));
-            let mut file = std::fs::File::create_new(path).map_err(refuse)?;
-            file.write_all(text.as_bytes()).map_err(refuse)?;
-            let says = format!(
+            let cannot_write = |error| Failure::environment(format!("{}: {error}", path.display()));
+            let mut file = std::fs::File::create_new(path).map_err(cannot_write)?;
+            file.write_all(text.as_bytes()).map_err(cannot_write)?;
+            let next_steps = format!(
                 "written: {0}; start it with: tenure node --config {0}\n\
-                 the other nodes have the same with their own me, directory and page.listen\n\
-                 who leads: tenure status {0}\n",
+                 the other nodes use the same file with their own me, directory and page.listen\n\
+                 see the leader with: tenure status {0}\n",
                 path.display()
             );
-            eprint!("{}", narrow(&says));
+            eprint!("{}", wrap_lines(&next_steps));
         }
     }
-    Ok(Status::Held)
+    Ok(Status::Success)
 }
 
-/// The lock, and what decides for it.
-fn choice(crashes: Answer, partitions: Answer) -> (&'static str, &'static str) {
+/// Returns the recommended lock and the reason for it.
+fn recommend(crashes: Answer, partitions: Answer) -> (&'static str, &'static str) {
     match (crashes, partitions) {
         (Answer::No, _) => (
             "central",
-            "One process decides, and three messages are an entry. When that one crashes or is cut \
-             off, nobody enters; two never do.",
+            "One coordinator grants the lock, with three messages per entry. While it is down or \
+             partitioned away, no process enters; two never hold the lock.",
         ),
         (Answer::Yes, Answer::No) => (
             "coordinated:bully",
-            "A leader decides, and whoever is left elects the next one: it goes on with a single \
-             node. Were the network to fall into parts after all, each would have a leader, and \
-             only fences would keep the resource right.",
+            "The leader grants the lock, and the remaining nodes elect a new leader: the lock \
+             works with a single node left. If the network is partitioned after all, each part \
+             has a leader, and only fencing tokens protect the resource.",
         ),
         (Answer::Yes, Answer::Yes) => (
             "coordinated:raft",
-            "A leader decides whom a majority has elected. In a partition the majority goes on; a \
-             leader that is cut off stops granting before the next one is elected, and whoever is \
-             inside and cut off is put out before the next one is in. Who is stopped is not: let \
-             the resource compare fences.",
+            "A leader elected by a majority grants the lock. In a partition the majority \
+             continues. A leader that is cut off stops granting before the next one is elected, \
+             and a holder that is cut off loses the lock before the next client acquires it. A \
+             suspended process cannot notice the loss: let the resource compare fencing tokens.",
         ),
     }
 }
 
-fn told(card: &Card, why: &str) -> String {
+fn recommendation(card: &Card, reason: &str) -> String {
     let promises: Vec<_> = card.promised(Some(0)).map(|promise| promise.name()).collect();
     let (name, title) = (&card.name, &card.title);
-    format!("{name}: {title}\n{why}\nIt promises {}.", promises.join(", "))
+    format!("{name}: {title}\n{reason}\nIt promises {}.", promises.join(", "))
 }
 
-/// The line of the example that says where the page is.
+/// The line of the example configuration with the address of the status page.
 const PAGE: &str = "# listen = \"127.0.0.1:7180\"";
 
-/// The example, with another lock and other addresses, and with a page.
+/// Returns the example configuration with this lock, addresses for `size` nodes, and a status page.
 fn configuration(lock: &str, size: u32) -> String {
     let election = lock.split_once(':').map_or("raft", |(_, election)| election);
     let addresses: Vec<String> =
@@ -126,7 +130,7 @@ fn configuration(lock: &str, size: u32) -> String {
         "mutex" => format!("mutex = \"{lock}\"\n"),
         "election" => format!("election = \"{election}\"\n"),
         "addresses" => format!("addresses = [{}]\n", addresses.join(", ")),
-        // Whoever asks `tenure status` who leads asks the pages.
+        // `tenure status` sends its requests to the pages.
         "# [page]" => "[page]\n".to_owned(),
         _ if line == PAGE => format!("listen = {}\naddresses = [{}]\n", pages[0], pages.join(", ")),
         _ => format!("{line}\n"),
@@ -139,8 +143,8 @@ fn configuration(lock: &str, size: u32) -> String {
     )
 }
 
-/// Asks until the answer makes sense; the end of the input is an empty answer.
-fn ask<T>(
+/// Prompts until the answer is valid. The end of the input counts as an empty answer.
+fn prompt<T>(
     lines: &mut impl BufRead,
     question: &str,
     read: impl Fn(&str) -> Result<T, String>,
@@ -155,8 +159,8 @@ fn ask<T>(
         }
         match read(line.trim()) {
             Ok(answer) => return Ok(answer),
-            Err(says) if ended => return Err(Failure::usage(says)),
-            Err(says) => eprintln!("{says}"),
+            Err(message) if ended => return Err(Failure::usage(message)),
+            Err(message) => eprintln!("{message}"),
         }
     }
 }
@@ -165,14 +169,13 @@ fn yes_or_no(text: &str) -> Result<Answer, String> {
     match text.to_ascii_lowercase().as_str() {
         "" | "y" | "yes" => Ok(Answer::Yes),
         "n" | "no" => Ok(Answer::No),
-        _ => Err(format!("`{text}` is no answer; write yes or no")),
+        _ => Err(format!("invalid answer '{text}': expected yes or no")),
     }
 }
 
-fn nodes(text: &str) -> Result<u32, String> {
-    let number = text.parse().ok().filter(|number| (1..=MOST_NODES).contains(number));
-    number
-        .ok_or_else(|| format!("`{text}` is no number of nodes; write one from 1 to {MOST_NODES}"))
+fn parse_nodes(text: &str) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|number| (1..=MAX_NODES).contains(number));
+    number.ok_or_else(|| format!("invalid number of nodes '{text}': expected 1 to {MAX_NODES}"))
 }
 
 #[cfg(test)]
@@ -180,20 +183,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_choice_is_a_configuration_that_a_node_understands() {
+    fn every_recommendation_is_a_valid_configuration() {
         for (crashes, partitions, lock) in [
             (Answer::No, Answer::No, "central"),
             (Answer::Yes, Answer::No, "coordinated:bully"),
             (Answer::Yes, Answer::Yes, "coordinated:raft"),
         ] {
-            assert_eq!(choice(crashes, partitions).0, lock);
+            assert_eq!(recommend(crashes, partitions).0, lock);
             for size in [1, 3, 5] {
                 let folder = tempfile::tempdir().expect("a folder");
                 let path = folder.path().join("node.toml");
                 std::fs::write(&path, configuration(lock, size)).expect("a file");
-                let config = tenure_daemon::Config::read(&path).expect("it is understood");
+                let config = tenure_daemon::Config::read(&path).expect("a valid configuration");
                 assert_eq!((config.size(), &*config.service.mutex), (size, lock));
-                let page = config.page.expect("a page to ask who leads");
+                let page = config.page.expect("a status page");
                 assert_eq!(page.addresses.len(), size as usize);
                 assert!(page.addresses.contains(&page.listen.to_string()));
             }
@@ -201,10 +204,10 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_asked_again_and_an_empty_answer_is_the_first() {
+    fn repeats_invalid_answers_and_defaults_to_yes() {
         let mut lines = "perhaps\n\nNO\n".as_bytes();
-        let mut asked = || ask(&mut lines, "?", yes_or_no).expect("an answer");
+        let mut asked = || prompt(&mut lines, "?", yes_or_no).expect("an answer");
         assert_eq!([asked(), asked(), asked()], [Answer::Yes, Answer::No, Answer::Yes]);
-        assert!(ask(&mut "zero".as_bytes(), "?", nodes).is_err());
+        assert!(prompt(&mut "zero".as_bytes(), "?", parse_nodes).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! `tenure completions`.
+//! `tenure completions`: prints a completion script.
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
@@ -7,10 +7,12 @@ use super::failure::{Failure, Status};
 use super::output::print_file;
 use super::program;
 
-/// Print completions for a shell, to be saved where it looks for them
+/// Print the completion script for a shell
+///
+/// Save it where the shell looks for completions.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Which shell
+    /// Shell to generate completions for
     #[arg(value_enum)]
     shell: Shell,
 }
@@ -20,5 +22,5 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     let mut command = super::Command::command();
     clap_complete::generate(options.shell, &mut command, program::name(), &mut script);
     print_file(&String::from_utf8_lossy(&script))?;
-    Ok(Status::Held)
+    Ok(Status::Success)
 }

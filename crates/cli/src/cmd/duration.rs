@@ -1,28 +1,34 @@
-//! Durations as people write them: 250ms, 10s, 1.5s, 1m, 1h.
+//! Parses and formats durations such as 250ms, 10s, 1.5s, 1m, 1h.
 
 use std::time::Duration;
 
 const UNITS: [(&str, f64); 5] =
     [("us", 1e-6), ("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
 
-/// The longest that anything here may last: a day.
-const LONGEST_SECONDS: f64 = 86_400.0;
+/// Upper bound on a duration: one day.
+const MAX_SECONDS: f64 = 86_400.0;
 
+/// Parses a duration.
 pub(crate) fn parse(text: &str) -> Result<Duration, String> {
-    let fault = || format!("`{text}` is no duration; write 500us, 250ms, 10s, 1m or 1h");
-    let digits = text.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(fault)?;
+    let invalid = || {
+        format!(
+            "invalid duration '{text}': expected a number and a unit, such as 500us, 250ms, 10s, \
+             1m or 1h"
+        )
+    };
+    let digits = text.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(invalid)?;
     let (number, unit) = text.split_at(digits);
     let plain = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit() || c == '.');
-    let number: f64 = number.parse().ok().filter(|_| plain).ok_or_else(fault)?;
-    let (_, seconds) = UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(fault)?;
+    let number: f64 = number.parse().ok().filter(|_| plain).ok_or_else(invalid)?;
+    let (_, seconds) = UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(invalid)?;
     let seconds = number * seconds;
-    if seconds > LONGEST_SECONDS {
-        return Err(format!("`{text}` is longer than a day"));
+    if seconds > MAX_SECONDS {
+        return Err(format!("invalid duration '{text}': expected at most 24h"));
     }
     Ok(Duration::from_secs_f64(seconds))
 }
 
-/// The same the other way round, to three digits after the point.
+/// Formats a duration with at most three digits after the decimal point.
 pub(crate) fn show(duration: Duration) -> String {
     let seconds = duration.as_secs_f64();
     if duration < Duration::from_secs(1) {
@@ -36,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_are_read_as_they_are_written() {
+    fn parses_valid_durations_only() {
         for (text, millis) in
             [("250ms", 250), ("10s", 10_000), ("1m", 60_000), ("1h", 3_600_000), ("1.5s", 1500)]
         {
@@ -52,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_are_shown_shortly() {
+    fn formats_durations_without_trailing_zeros() {
         for text in ["250ms", "0.5ms", "10s", "1.5s"] {
             assert_eq!(show(parse(text).unwrap()), text);
         }

@@ -1,34 +1,35 @@
-//! How a command ends: a status, and one line when it failed.
+//! Exit statuses, and the one-line error of a failed command.
 
 use std::fmt;
 use std::path::Path;
 use std::process::ExitCode;
 
-use tenure_core::Weakness;
+use tenure_core::UnmetAssumption;
 use tenure_trace::plain;
 
-/// The exit statuses, which scripts depend on.
+/// Exit statuses. Scripts depend on the numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
-    /// Done, and everything held.
-    Held = 0,
+    /// Success: all checked properties hold.
+    Success = 0,
     /// A property was violated.
     Violated = 1,
-    /// Wrong usage or bad input; nothing was changed.
+    /// Invalid usage or input. Nothing was changed.
     Usage = 2,
-    /// Stopped at a limit before the verdict was known.
+    /// Stopped by a limit or interrupt before the verdict was known.
     Incomplete = 3,
-    /// The environment failed: a port taken, a disk full.
+    /// The environment failed, for example a port in use or a full disk.
     Environment = 4,
-    /// Its peers refuse this node for good: starting it again does not help.
-    Expelled = 5,
+    /// Evicted: the peers of this node reject it permanently, so a restart does not help.
+    Evicted = 5,
 }
 
 impl Status {
-    /// The worse of the two: a violation outweighs what is not known, which outweighs what holds.
+    /// Returns the worse of two statuses: a violation outweighs an unknown verdict, which outweighs
+    /// success.
     pub(crate) fn and(self, other: Status) -> Status {
         let weight = |status: &Status| match status {
-            Status::Held => 0,
+            Status::Success => 0,
             Status::Incomplete => 1,
             _ => 2,
         };
@@ -42,61 +43,62 @@ impl From<Status> for ExitCode {
     }
 }
 
-/// Why a command could not do what it was asked for.
+/// The error of a command.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    /// What the process exits with.
+    /// Exit status of the process.
     pub(crate) status: Status,
-    /// What was wrong and what would be right, in one line.
-    says: String,
+    /// The problem and the remedy, in one line.
+    message: String,
 }
 
 impl Failure {
-    /// The user asked for something that cannot be.
-    pub(crate) fn usage(says: impl fmt::Display) -> Self {
-        Failure { status: Status::Usage, says: one_line(&says.to_string()) }
+    /// Creates a failure for invalid usage or input.
+    pub(crate) fn usage(message: impl fmt::Display) -> Self {
+        Failure { status: Status::Usage, message: one_line(&message.to_string()) }
     }
 
-    /// More may happen than the algorithm's card assumes.
-    pub(crate) fn weaker(algorithm: &str, weakness: &Weakness) -> Self {
-        let mends = "change it or add --beyond-assumptions";
-        Failure::usage(format!("{algorithm}: {weakness}; {mends}"))
+    /// Creates a failure for a run that exceeds the assumptions of the algorithm's card.
+    pub(crate) fn weaker(algorithm: &str, weakness: &UnmetAssumption) -> Self {
+        let remedy = "change it or add --beyond-assumptions";
+        Failure::usage(format!("{algorithm}: {weakness}; {remedy}"))
     }
 
-    /// The algorithm broke down.
-    pub(crate) fn violated(says: impl fmt::Display) -> Self {
-        Failure { status: Status::Violated, says: one_line(&says.to_string()) }
+    /// Creates a failure for a violated property.
+    pub(crate) fn violated(message: impl fmt::Display) -> Self {
+        Failure { status: Status::Violated, message: one_line(&message.to_string()) }
     }
 
-    /// It was stopped before the verdict was known.
-    pub(crate) fn incomplete(says: impl fmt::Display) -> Self {
-        Failure { status: Status::Incomplete, says: one_line(&says.to_string()) }
+    /// Creates a failure for a command that was stopped before the verdict was known.
+    pub(crate) fn incomplete(message: impl fmt::Display) -> Self {
+        Failure { status: Status::Incomplete, message: one_line(&message.to_string()) }
     }
 
-    /// The machine would not let us.
-    pub(crate) fn environment(says: impl fmt::Display) -> Self {
-        Failure { status: Status::Environment, says: one_line(&says.to_string()) }
+    /// Creates a failure of the environment.
+    pub(crate) fn environment(message: impl fmt::Display) -> Self {
+        Failure { status: Status::Environment, message: one_line(&message.to_string()) }
     }
 
-    /// Peers refuse this node for good.
-    pub(crate) fn expelled(says: impl fmt::Display) -> Self {
-        Failure { status: Status::Expelled, says: one_line(&says.to_string()) }
+    /// Creates a failure for a node that its peers have evicted.
+    pub(crate) fn evicted(message: impl fmt::Display) -> Self {
+        Failure { status: Status::Evicted, message: one_line(&message.to_string()) }
     }
 
-    /// The same, with a place to look at.
+    /// Appends a path with more information.
     pub(crate) fn see(mut self, path: &Path) -> Self {
-        self.says = format!("{} (see {})", self.says, one_line(&path.display().to_string()));
+        self.message = format!("{} (see {})", self.message, one_line(&path.display().to_string()));
         self
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.says)
+        f.write_str(&self.message)
     }
 }
 
-/// In one line, and nothing in it that a terminal would obey: files have their say in it.
+/// Joins the lines and escapes control characters: the text may contain file names and file
+/// contents.
 fn one_line(text: &str) -> String {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).map(plain);
     lines.collect::<Vec<_>>().join("; ")
@@ -107,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_neither_paints_nor_adds_a_line() {
+    fn escapes_control_characters_of_file_names() {
         let path = Path::new("a\u{1b}[2K\ntenure: \u{202e}fine");
         let failure = Failure::usage(format!("{} is not a trace", path.display())).see(path);
         let name = "a\\u{1b}[2K; tenure: \\u{202e}fine";

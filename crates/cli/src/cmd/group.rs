@@ -1,4 +1,4 @@
-//! What `simulate`, `check` and `compare` ask about a group of processes in the same way.
+//! Options of a group of processes, shared by `simulate`, `check` and `compare`.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -9,83 +9,84 @@ use tenure_algorithms::catalogue::{self, Parameters, QUORUMS, TREES};
 use tenure_core::quorum::Kind;
 use tenure_core::tree::Shape;
 use tenure_core::{Card, Delay, Order, ProcessId, Rank, Service, Timing};
-use tenure_sim::{Entries, Initiators, Processes, SettingsError, Span, parse_process};
+use tenure_sim::{Distribution, Entries, Initiators, Processes, SettingsError, parse_process};
 
 use super::failure::Failure;
-use super::known::Known;
+use super::name_parser::NameParser;
 
-/// How many processes there are when nothing says so.
+/// Default number of processes.
 pub(crate) const DEFAULT_SIZE: u32 = 5;
 
-/// More processes than this do not fit into the memory of ordinary machines.
-const MOST_PROCESSES: u32 = 16_000_000;
+/// Upper bound on processes: more do not fit into the memory of ordinary machines.
+const MAX_PROCESSES: u32 = 16_000_000;
 
-/// Each thread takes memory, and no machine has more cores than this.
-const MOST_THREADS: usize = 1024;
+/// Upper bound on threads: each takes memory, and no machine has more cores.
+const MAX_THREADS: usize = 1024;
 
-/// The options that describe a group, its users and its surroundings.
+/// Options that describe a group, its workload and its environment.
 #[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "The group")]
+#[command(next_help_heading = "Group")]
 pub(crate) struct GroupOptions {
-    /// How many processes [default: 5, or as many as --ids or --loads list]
-    #[arg(short, long = "nodes", value_name = "N", value_parser = nodes)]
+    /// Number of processes [default: 5, or the length of --ids or --loads]
+    #[arg(short, long = "nodes", value_name = "N", value_parser = parse_size)]
     #[arg(allow_hyphen_values = true)]
     pub(crate) n: Option<u32>,
-    /// Ranks by place on the ring, in the direction of messages: 8,1,5 or random [default: 1..n]
+    /// Ranks in ring order, in the direction of messages: 8,1,5 or random [default: 1..n]
     #[arg(long, value_name = "LIST|random", value_parser = ids, conflicts_with = "loads")]
     pub(crate) ids: Option<Ids>,
-    /// Ranks <1/load, i> instead, the least loaded being the highest: 50,25,25
+    /// Ranks <1/load, i>, so that the least loaded process has the highest: 50,25,25
     #[arg(long, value_name = "LIST", value_parser = loads)]
-    pub(crate) loads: Option<Listed<NonZeroU32>>,
-    /// Who starts the election, or asks for an agreement: all or 2,3 [default: all]
+    pub(crate) loads: Option<CommaList<NonZeroU32>>,
+    /// Processes that start the election or propose a value: all or 2,3 [default: all]
     #[arg(long, value_name = "all|LIST")]
-    #[arg(help_heading = "The work")]
+    #[arg(help_heading = "Workload")]
     pub(crate) initiators: Option<Initiators>,
-    /// Who has crashed before the start: 5 or 4,5
+    /// Processes that have crashed before the start: 5 or 4,5
     #[arg(long, value_name = "LIST")]
     #[arg(help_heading = "Faults")]
     pub(crate) down: Option<Processes>,
-    /// How often each process enters the critical section, or asks for an agreement: 2, or one by
-    /// one 2,1,0 [default: 1]
+    /// Number of critical-section entries or proposals of each process: 2, or one by one 2,1,0
+    /// [default: 1]
     #[arg(long, value_name = "K|LIST", value_parser = entries, allow_hyphen_values = true)]
-    #[arg(help_heading = "The work")]
-    pub(crate) entries: Option<EntriesAsked>,
-    /// In which order links deliver [default: the weakest that the card allows]
+    #[arg(help_heading = "Workload")]
+    pub(crate) entries: Option<EntriesOption>,
+    /// Delivery order of links [default: the weakest that the card allows]
     #[arg(long, value_enum)]
     #[arg(help_heading = "Network and time")]
     pub(crate) channel: Option<Channel>,
-    /// The tree of tree algorithms: star, path or heap, with P1 on top [default: star]
+    /// Tree of a tree algorithm, with P1 as the root: star, path or heap [default: star]
     #[arg(long, value_name = "NAME", value_parser = trees(), hide_possible_values = true)]
     pub(crate) tree: Option<Shape>,
-    /// The quorums of quorum algorithms: pairs, fpp, grid, majority or tree [default: grid; for
-    /// `majority`, majorities, also where a grid is asked for]
+    /// Quorums of a quorum algorithm: pairs, fpp, grid, majority or tree [default: grid; `majority`
+    /// uses majorities instead of a grid]
     #[arg(long, value_name = "NAME", value_parser = kinds(), hide_possible_values = true)]
     pub(crate) quorums: Option<Kind>,
-    /// How many a k-mutex lets in at once [default: 2]
+    /// Maximum number of holders of a k-mutex [default: 2]
     #[arg(long, value_name = "K")]
     pub(crate) k: Option<NonZeroU32>,
-    /// Switches that the algorithm declares (`tenure list ALGORITHM` shows them): NAME,NAME
+    /// Variants of the algorithm, as `tenure list ALGORITHM` shows them: NAME,NAME
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) variant: Vec<String>,
-    /// Set a timeout of the algorithm, in units: answer=5, election=10..20; repeatable. The others
-    /// follow from the bounds on latency, step and drift. `tenure list ALGORITHM` shows the names
+    /// Set a timeout of the algorithm, in units: answer=5, election=10..20; repeatable. Other
+    /// timeouts are derived from the bounds on latency, step and drift. `tenure list ALGORITHM`
+    /// shows the names
     #[arg(long, value_name = "NAME=D")]
     #[arg(help_heading = "Network and time")]
-    pub(crate) timeout: Vec<TimeoutAsked>,
-    /// What is known about time [default: the weakest that the card allows]
+    pub(crate) timeout: Vec<TimeoutOption>,
+    /// Timing model [default: the weakest that the card allows]
     #[arg(long, value_enum)]
     #[arg(help_heading = "Network and time")]
-    pub(crate) timing: Option<TimingAsked>,
-    /// Who coordinates, where that is fixed [default: 1]
+    pub(crate) timing: Option<TimingOption>,
+    /// Process that coordinates, for algorithms with a fixed coordinator [default: 1]
     #[arg(long, value_name = "P", value_parser = parse_process)]
     pub(crate) coordinator: Option<ProcessId>,
-    /// Run outside what the algorithm's card assumes
+    /// Allow runs that exceed the assumptions of the algorithm's card
     #[arg(long)]
     pub(crate) beyond_assumptions: bool,
 }
 
 impl GroupOptions {
-    /// How many processes there are.
+    /// Returns the number of processes.
     pub(crate) fn size(&self) -> Result<u32, Failure> {
         let listed = match (&self.ids, &self.loads) {
             (Some(Ids::Listed(ids)), _) => Some(("--ids", "ranks", ids.0.len())),
@@ -93,25 +94,25 @@ impl GroupOptions {
             _ => None,
         };
         let size = match (self.n, listed) {
-            (Some(n), Some((option, what, listed))) if n as usize != listed => {
+            (Some(n), Some((option, items, listed))) if n as usize != listed => {
                 return Err(Failure::usage(format!(
-                    "{option} lists {listed} {what} for -n {n}; give one for each process"
+                    "{option} lists {listed} {items} for -n {n}: expected one for each process"
                 )));
             }
             (Some(n), _) => n,
             (None, Some((_, _, listed))) => u32::try_from(listed).unwrap_or(u32::MAX),
             (None, None) => DEFAULT_SIZE,
         };
-        if !(1..=MOST_PROCESSES).contains(&size) {
-            let most = MOST_PROCESSES;
-            let says = format!("a group of {size} processes cannot be; -n is 1 to {most}");
-            return Err(Failure::usage(says));
+        if !(1..=MAX_PROCESSES).contains(&size) {
+            let most = MAX_PROCESSES;
+            let message = format!("invalid group size {size}: -n is 1 to {most}");
+            return Err(Failure::usage(message));
         }
         Ok(size)
     }
 
-    /// What the configuration of an algorithm depends on. Ranks that are drawn anew for each run
-    /// are 1..n here; the longest delay of a message is one unit.
+    /// Returns the parameters of the algorithm's configuration. Ranks that are drawn for each run
+    /// are 1..n here, and the longest message delay is one unit.
     pub(crate) fn parameters(&self) -> Result<Parameters, Failure> {
         let plain = Parameters::plain(self.size()?);
         self.check_processes(plain.size)?;
@@ -123,7 +124,7 @@ impl GroupOptions {
             _ => plain.ranks,
         };
         if !self.beyond_assumptions {
-            different(&ranks)?;
+            check_distinct(&ranks)?;
         }
         Ok(Parameters {
             ranks,
@@ -142,7 +143,7 @@ impl GroupOptions {
     pub(crate) fn check_timeouts(&self, card: &Card) -> Result<(), Failure> {
         let known = || card.timeouts.iter().map(|timeout| timeout.name);
         let strange = self.timeout.iter().find(|asked| known().all(|name| name != asked.name));
-        let Some(TimeoutAsked { name, .. }) = strange else { return Ok(()) };
+        let Some(TimeoutOption { name, .. }) = strange else { return Ok(()) };
         let known = known().collect::<Vec<_>>().join(", ");
         let expected = if known.is_empty() { "none, it has no timeouts" } else { &known };
         Err(Failure::usage(format!(
@@ -151,12 +152,12 @@ impl GroupOptions {
         )))
     }
 
-    /// Whether a rank is drawn for each process, anew for each run.
+    /// True if ranks are drawn anew for each run.
     pub(crate) fn draws_ids(&self) -> bool {
         matches!(self.ids, Some(Ids::Random))
     }
 
-    /// Who starts the election; `None`: all.
+    /// Returns the initiators of the election, or `None` for all processes.
     pub(crate) fn initiators(&self) -> Option<&[ProcessId]> {
         match &self.initiators {
             Some(Initiators::Listed(listed)) => Some(listed),
@@ -164,8 +165,8 @@ impl GroupOptions {
         }
     }
 
-    /// The options that are given and make no difference to an algorithm.
-    pub(crate) fn idle(&self, algorithm: &str, service: Service) -> Vec<&'static str> {
+    /// Returns the given options that have no effect on this algorithm.
+    pub(crate) fn unused_options(&self, algorithm: &str, service: Service) -> Vec<&'static str> {
         let plain = Parameters { variants: self.variant.clone(), ..Parameters::plain(7) };
         let ignored = |other: Parameters| ignores(algorithm, &plain, &other);
         let (tree, quorums, other) = (Shape::Path, Kind::Plane, ProcessId(1));
@@ -190,15 +191,15 @@ impl GroupOptions {
                     && ignored(Parameters { coordinator: other, ..plain.clone() }),
             ),
         ];
-        given.into_iter().filter(|(_, idle)| *idle).map(|(option, _)| option).collect()
+        given.into_iter().filter(|(_, is_unused)| *is_unused).map(|(option, _)| option).collect()
     }
 
-    /// Who has crashed before the start.
+    /// Processes that have crashed before the start: 5 or 4,5
     pub(crate) fn down(&self) -> &[ProcessId] {
         self.down.as_ref().map_or(&[], |down| &down.0)
     }
 
-    /// In which order links deliver; `None`: as the card says.
+    /// Returns the delivery order of links, or `None` for that of the card.
     pub(crate) fn order(&self) -> Option<Order> {
         self.channel.map(|channel| match channel {
             Channel::Fifo => Order::Fifo,
@@ -206,16 +207,16 @@ impl GroupOptions {
         })
     }
 
-    /// What is known about time; `None`: as the card says.
+    /// Returns the timing model, or `None` for that of the card.
     pub(crate) fn timing(&self) -> Option<Timing> {
         self.timing.map(|timing| match timing {
-            TimingAsked::Asynchronous => Timing::Asynchronous,
-            TimingAsked::Partial => Timing::Partial,
-            TimingAsked::Synchronous => Timing::Synchronous,
+            TimingOption::Asynchronous => Timing::Asynchronous,
+            TimingOption::Partial => Timing::Partial,
+            TimingOption::Synchronous => Timing::Synchronous,
         })
     }
 
-    /// The options that configure the algorithm itself, as a command line has them.
+    /// Formats the options that configure the algorithm, as on a command line.
     pub(crate) fn algorithm_options(&self) -> String {
         let mut options = String::new();
         let mut option = |name: &str, value: &str| options.push_str(&format!(" --{name} {value}"));
@@ -240,8 +241,8 @@ impl GroupOptions {
         options
     }
 
-    /// The options that make this group again, word by word, as a trace keeps them.
-    pub(crate) fn words(&self) -> Result<Vec<String>, Failure> {
+    /// Returns the options that recreate this group, word by word, as a trace stores them.
+    pub(crate) fn command_words(&self) -> Result<Vec<String>, Failure> {
         let mut words = vec!["-n".to_owned(), self.size()?.to_string()];
         let mut list = |name: &str, list: Vec<String>| {
             words.extend([name.to_owned(), list.join(",")]);
@@ -255,7 +256,7 @@ impl GroupOptions {
         if !self.down().is_empty() {
             list("--down", self.down().iter().map(|down| down.number().to_string()).collect());
         }
-        if different(&self.parameters()?.ranks).is_err() {
+        if check_distinct(&self.parameters()?.ranks).is_err() {
             words.push("--beyond-assumptions".to_owned());
         }
         words.extend(self.algorithm_options().split_whitespace().map(str::to_owned));
@@ -270,16 +271,17 @@ impl GroupOptions {
             ("--coordinator", self.coordinator.as_slice()),
         ];
         for (option, processes) in named {
-            if let Some(stranger) = processes.iter().find(|process| process.0 >= size) {
-                let says = format!("{option} names {stranger}, but the group is P1 to P{size}");
+            if let Some(unknown) = processes.iter().find(|process| process.0 >= size) {
+                let says = format!("{option} names {unknown}, but the group is P1 to P{size}");
                 return Err(Failure::usage(says));
             }
         }
         match &self.entries {
-            Some(EntriesAsked::Of(Entries::Listed(listed))) if listed.len() > size as usize => {
+            Some(EntriesOption::Of(Entries::Listed(listed))) if listed.len() > size as usize => {
                 let listed = listed.len();
                 Err(Failure::usage(format!(
-                    "--entries lists {listed} numbers for {size} processes; give at most one each"
+                    "--entries lists {listed} numbers for {size} processes: expected at most one \
+                     each"
                 )))
             }
             _ => Ok(()),
@@ -287,66 +289,68 @@ impl GroupOptions {
     }
 }
 
-/// A timeout that the user sets.
+/// A value of `--timeout`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct TimeoutAsked {
+pub(crate) struct TimeoutOption {
     name: String,
     delay: Delay,
 }
 
-impl FromStr for TimeoutAsked {
+impl FromStr for TimeoutOption {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("invalid timeout '{text}': expected NAME=5 or NAME=10..20");
-        let (name, span) = text.split_once('=').ok_or_else(wrong)?;
-        let delay = match span.parse().map_err(|_| wrong())? {
-            Span::Constant(ticks) => Delay::ticks(ticks),
-            Span::Uniform { min, max } => Delay { min, max },
-            Span::Exponential { .. } | Span::LogNormal { .. } => return Err(wrong()),
+        let invalid = || format!("invalid timeout '{text}': expected NAME=5 or NAME=10..20");
+        let (name, span) = text.split_once('=').ok_or_else(invalid)?;
+        let delay = match span.parse().map_err(|_| invalid())? {
+            Distribution::Constant(ticks) => Delay::ticks(ticks),
+            Distribution::Uniform { min, max } => Delay { min, max },
+            Distribution::Exponential { .. } | Distribution::LogNormal { .. } => {
+                return Err(invalid());
+            }
         };
         if name.is_empty() || delay.max == 0 {
-            return Err(wrong());
+            return Err(invalid());
         }
-        Ok(TimeoutAsked { name: name.to_owned(), delay })
+        Ok(TimeoutOption { name: name.to_owned(), delay })
     }
 }
 
-impl fmt::Display for TimeoutAsked {
+impl fmt::Display for TimeoutOption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}={}", self.name, in_units(self.delay))
     }
 }
 
-/// A delay in virtual units: 5 or 10..20.
-pub(crate) fn in_units(delay: Delay) -> Span {
+/// Formats a delay in virtual units: 5 or 10..20.
+pub(crate) fn in_units(delay: Delay) -> Distribution {
     let Delay { min, max } = delay;
-    if min == max { Span::Constant(max) } else { Span::Uniform { min, max } }
+    if min == max { Distribution::Constant(max) } else { Distribution::Uniform { min, max } }
 }
 
-/// What a list on the command line holds.
+/// A comma-separated list on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Listed<T>(pub(crate) Vec<T>);
+pub(crate) struct CommaList<T>(pub(crate) Vec<T>);
 
 /// The ranks of the processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ids {
-    /// By place on the ring.
-    Listed(Listed<u32>),
+    /// In ring order.
+    Listed(CommaList<u32>),
     /// A fresh permutation of 1..n for each run.
     Random,
 }
 
-/// How often processes enter.
+/// Number of requests of the processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum EntriesAsked {
-    /// So often.
+pub(crate) enum EntriesOption {
+    /// A number for each process.
     Of(Entries),
-    /// For ever, which only the checker can.
+    /// No bound; supported by the checker only.
     Unbounded,
 }
 
-/// In which order a link delivers.
+/// Delivery order of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Channel {
     /// First in, first out
@@ -355,20 +359,21 @@ pub(crate) enum Channel {
     Reordered,
 }
 
-/// What is known about time.
+/// Timing model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum TimingAsked {
-    /// Nothing but that every message arrives
+pub(crate) enum TimingOption {
+    /// No bounds: every message arrives eventually
     Asynchronous,
-    /// Bounds on delay, step and drift
+    /// Known bounds on message delay, step time and clock drift
     Synchronous,
-    /// Bounds that hold from some moment on
+    /// Bounds that hold from some unknown time on
     Partial,
 }
 
 fn numbers<T: std::str::FromStr>(text: &str, wanted: &str) -> Result<Vec<T>, String> {
     let number = |part: &str| {
-        part.parse().map_err(|_| format!("`{part}` is no {wanted}; write numbers like 8,1,5"))
+        part.parse()
+            .map_err(|_| format!("invalid {wanted} '{part}': expected numbers, such as 8,1,5"))
     };
     text.split(',').map(number).collect()
 }
@@ -377,65 +382,65 @@ fn ids(text: &str) -> Result<Ids, String> {
     if text == "random" {
         return Ok(Ids::Random);
     }
-    numbers(text, "rank").map(|ids| Ids::Listed(Listed(ids)))
+    numbers(text, "rank").map(|ids| Ids::Listed(CommaList(ids)))
 }
 
-/// Whether an algorithm is configured by other parameters as by these.
-pub(crate) fn ignores(algorithm: &str, plain: &Parameters, other: &Parameters) -> bool {
+/// Returns true if two sets of parameters give the same configuration of an algorithm.
+pub(crate) fn ignores(algorithm: &str, one: &Parameters, other: &Parameters) -> bool {
     let config = |parameters: &Parameters| {
-        let subject = tenure_instances::subject(algorithm, parameters).ok()?;
-        Some(subject.configuration())
+        let algorithm = tenure_instances::algorithm(algorithm, parameters).ok()?;
+        Some(algorithm.configuration())
     };
-    let usual = config(plain);
-    usual.is_some() && config(other) == usual
+    let first = config(one);
+    first.is_some() && config(other) == first
 }
 
-/// A number of processes, which is looked at again where it is known how many there may be.
-pub(crate) fn nodes(text: &str) -> Result<u32, String> {
+/// Parses a number of processes. `GroupOptions::size` checks the range.
+pub(crate) fn parse_size(text: &str) -> Result<u32, String> {
     match text.parse::<i128>() {
-        Ok(below) if below < 0 => Err(format!("`{text}` is too small; 1 is the least")),
+        Ok(number) if number < 0 => Err("expected at least 1".to_owned()),
         _ => text.parse().map_err(|error: std::num::ParseIntError| error.to_string()),
     }
 }
 
-fn loads(text: &str) -> Result<Listed<NonZeroU32>, String> {
-    numbers(text, "load of 1 or more").map(Listed)
+fn loads(text: &str) -> Result<CommaList<NonZeroU32>, String> {
+    numbers(text, "load of 1 or more").map(CommaList)
 }
 
-fn entries(text: &str) -> Result<EntriesAsked, SettingsError> {
+fn entries(text: &str) -> Result<EntriesOption, SettingsError> {
     if text == "unbounded" {
-        return Ok(EntriesAsked::Unbounded);
+        return Ok(EntriesOption::Unbounded);
     }
-    text.parse().map(EntriesAsked::Of)
+    text.parse().map(EntriesOption::Of)
 }
 
-/// A number of threads, 0 for one on each core.
-pub(crate) fn threads(text: &str) -> Result<usize, String> {
+/// Parses a number of threads; 0 means one per core.
+pub(crate) fn parse_threads(text: &str) -> Result<usize, String> {
     match text.parse() {
-        Ok(threads) if threads <= MOST_THREADS => Ok(threads),
-        Ok(_) => Err(format!("{text} threads are more than help; write 1 to {MOST_THREADS}")),
-        Err(_) => Err(format!("`{text}` is no number of threads; write 1 to {MOST_THREADS}")),
+        Ok(threads) if threads <= MAX_THREADS => Ok(threads),
+        Ok(_) => Err(format!("expected at most {MAX_THREADS}")),
+        Err(_) => Err(format!("expected a number from 0 (all cores) to {MAX_THREADS}")),
     }
 }
 
-fn trees() -> Known<Shape> {
+fn trees() -> NameParser<Shape> {
     let read = |text: &str| catalogue::tree(text).map_err(|unknown| unknown.to_string());
-    Known::new(|| TREES.iter().map(|(name, _)| *name).collect(), read)
+    NameParser::new(|| TREES.iter().map(|(name, _)| *name).collect(), read)
 }
 
-fn kinds() -> Known<Kind> {
+fn kinds() -> NameParser<Kind> {
     let read = |text: &str| catalogue::quorums(text).map_err(|unknown| unknown.to_string());
-    Known::new(|| QUORUMS.iter().map(|(name, _)| *name).collect(), read)
+    NameParser::new(|| QUORUMS.iter().map(|(name, _)| *name).collect(), read)
 }
 
-/// Ranks decide, so no two may be equal.
-pub(crate) fn different(ranks: &[Rank]) -> Result<(), Failure> {
+/// Checks that no two ranks are equal, as they decide elections.
+pub(crate) fn check_distinct(ranks: &[Rank]) -> Result<(), Failure> {
     let mut sorted = ranks.to_vec();
     sorted.sort_unstable();
     match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
         Some(pair) => {
-            let mends = "ranks must differ; change one or add --beyond-assumptions";
-            Err(Failure::usage(format!("rank {} is given twice; {mends}", pair[0])))
+            let remedy = "change one or add --beyond-assumptions";
+            Err(Failure::usage(format!("rank {} is given twice: {remedy}", pair[0])))
         }
         None => Ok(()),
     }
@@ -454,40 +459,40 @@ mod tests {
 
     fn group(line: &str) -> GroupOptions {
         let line = ["group"].into_iter().chain(line.split_whitespace());
-        Line::try_parse_from(line).expect("the line is well formed").group
+        Line::try_parse_from(line).expect("a valid command line").group
     }
 
-    fn refusal(line: &str) -> String {
-        group(line).parameters().expect_err("the group makes no sense").to_string()
+    fn error_of(line: &str) -> String {
+        group(line).parameters().expect_err("an invalid group").to_string()
     }
 
     #[test]
-    fn a_list_says_how_many_there_are() {
+    fn list_length_sets_group_size() {
         assert_eq!(group("").size().unwrap(), 5);
         assert_eq!(group("--ids 8,1,5").size().unwrap(), 3);
         assert_eq!(group("--loads 50,25").size().unwrap(), 2);
         assert_eq!(group("--ids random -n 7").size().unwrap(), 7);
-        assert!(refusal("--ids 8,1,5 -n 4").contains("lists 3 ranks for -n 4"));
+        assert!(error_of("--ids 8,1,5 -n 4").contains("lists 3 ranks for -n 4"));
     }
 
     #[test]
-    fn the_least_loaded_has_the_highest_rank() {
+    fn least_loaded_process_has_highest_rank() {
         let ranks = group("--loads 50,25,25").parameters().unwrap().ranks;
         assert_eq!(ranks.iter().max().map(|rank| rank.id), Some(3));
     }
 
     #[test]
-    fn a_group_that_cannot_be_is_refused_in_a_sentence() {
-        assert!(refusal("-n 0").contains("-n is 1 to"));
-        assert!(refusal("--ids 3,1,3").contains("rank 3 is given twice"));
-        assert!(refusal("-n 3 --down 4").contains("--down names P4"));
-        assert!(refusal("-n 3 --initiators 1,9").contains("--initiators names P9"));
-        assert!(refusal("-n 3 --coordinator 4").contains("--coordinator names P4"));
-        assert!(refusal("-n 2 --entries 1,1,1").contains("at most one each"));
+    fn rejects_invalid_groups() {
+        assert!(error_of("-n 0").contains("-n is 1 to"));
+        assert!(error_of("--ids 3,1,3").contains("rank 3 is given twice"));
+        assert!(error_of("-n 3 --down 4").contains("--down names P4"));
+        assert!(error_of("-n 3 --initiators 1,9").contains("--initiators names P9"));
+        assert!(error_of("-n 3 --coordinator 4").contains("--coordinator names P4"));
+        assert!(error_of("-n 2 --entries 1,1,1").contains("at most one each"));
     }
 
     #[test]
-    fn what_configures_the_algorithm_is_written_as_it_was_read() {
+    fn algorithm_options_round_trip() {
         let line = " --coordinator 2 --tree heap --quorums fpp --k 3 --variant one,two \
                     --timeout answer=2.5 --timeout election=10..20";
         assert_eq!(group(line).algorithm_options(), line);
@@ -496,11 +501,11 @@ mod tests {
     #[test]
     fn rejects_timeout_without_name_or_fixed_length() {
         for text in ["answer", "=5", "answer=", "answer=0", "answer=exp:5", "answer=5..1"] {
-            assert!(text.parse::<TimeoutAsked>().is_err(), "{text}");
+            assert!(text.parse::<TimeoutOption>().is_err(), "{text}");
         }
         let card = tenure_instances::card("bully", &Parameters::plain(3)).unwrap();
-        let refusal = group("--timeout answr=5").check_timeouts(&card).unwrap_err().to_string();
-        assert_eq!(refusal, "invalid timeout 'answr' for bully: expected answer, coordinator");
+        let message = group("--timeout answr=5").check_timeouts(&card).unwrap_err().to_string();
+        assert_eq!(message, "invalid timeout 'answr' for bully: expected answer, coordinator");
         assert!(group("--timeout answer=5").check_timeouts(&card).is_ok());
     }
 }

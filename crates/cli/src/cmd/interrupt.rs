@@ -1,4 +1,4 @@
-//! Ctrl-C and its kin, for work that can stop and say what it knows.
+//! Handles Ctrl-C and SIGTERM for work that can stop and report a partial result.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -10,29 +10,29 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use super::failure::{Failure, Status};
 use super::program;
 
-/// A flag that the first interrupt, from the keyboard or by the system, raises; the second one
-/// ends the process as it always does.
+/// Returns the flag that the first interrupt sets, from the keyboard or by a signal. The second one
+/// ends the process.
 pub(crate) fn flag() -> Arc<AtomicBool> {
     static FLAG: OnceLock<Arc<AtomicBool>> = OnceLock::new();
     FLAG.get_or_init(watch).clone()
 }
 
-/// Whether it was raised.
-pub(crate) fn is_raised() -> bool {
+/// True if the process was interrupted.
+pub(crate) fn is_interrupted() -> bool {
     flag().load(Ordering::Relaxed)
 }
 
-/// Nothing, or the failure of work that was interrupted: what it has seen is not the whole.
-pub(crate) fn check(says: &str) -> Result<(), Failure> {
-    if is_raised() { Err(Failure::incomplete(format!("interrupted {says}"))) } else { Ok(()) }
+/// Returns a failure if the process was interrupted: the result would be partial.
+pub(crate) fn fail_if_interrupted(when: &str) -> Result<(), Failure> {
+    if is_interrupted() { Err(Failure::incomplete(format!("interrupted {when}"))) } else { Ok(()) }
 }
 
-/// Does the same to each; whoever interrupts is told after which of them.
-pub(crate) fn one_by_one<'a, T>(
+/// Applies `act` to each item. On an interrupt it reports the last item that was completed.
+pub(crate) fn run_each<'a, T>(
     items: impl IntoIterator<Item = (&'a str, T)>,
     mut act: impl FnMut(T) -> Result<Status, Failure>,
 ) -> Result<Status, Failure> {
-    let (mut worst, mut last) = (Status::Held, None);
+    let (mut worst, mut last) = (Status::Success, None);
     for (name, item) in items {
         match act(item) {
             Err(failure) if failure.status == Status::Incomplete => {
@@ -40,7 +40,7 @@ pub(crate) fn one_by_one<'a, T>(
                 eprintln!("{}: {}", program::name(), last.map_or(failure, after));
                 return Ok(worst.and(Status::Incomplete));
             }
-            done => worst = worst.and(done?),
+            outcome => worst = worst.and(outcome?),
         }
         last = Some(name);
     }
@@ -50,15 +50,15 @@ pub(crate) fn one_by_one<'a, T>(
 fn watch() -> Arc<AtomicBool> {
     let flag = Arc::new(AtomicBool::new(false));
     let raised = flag.clone();
-    // Whoever is told that there is a flag may rely on it: signals are caught from then on.
+    // Waits until the handlers are installed, so that callers can rely on the flag.
     let (ready, is_ready) = std::sync::mpsc::channel();
     thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let Ok(runtime) = runtime else { return };
         runtime.block_on(async {
             let kinds = [SignalKind::interrupt(), SignalKind::terminate()];
-            let Ok(mut interrupts) = Interrupts::of(&kinds) else { return };
-            // Nobody else waits for this.
+            let Ok(mut interrupts) = TerminationSignals::of(&kinds) else { return };
+            // The receiver may be gone only if the process is ending.
             let _ = ready.send(());
             interrupts.next().await;
             raised.store(true, Ordering::Relaxed);
@@ -66,28 +66,33 @@ fn watch() -> Arc<AtomicBool> {
             std::process::exit(130);
         });
     });
-    // Where signals cannot be caught, they do what they always do.
+    // If signals cannot be caught, they keep their default action.
     let _ = is_ready.recv();
     flag
 }
 
-/// The user, or the system, wants a run to end.
+/// Signals that ask a run to end.
 #[derive(Debug)]
-pub(crate) struct Interrupts(Vec<Signal>);
+pub(crate) struct TerminationSignals(Vec<Signal>);
 
-impl Interrupts {
+impl TerminationSignals {
+    /// Catches SIGINT, SIGTERM and SIGHUP.
     pub(crate) fn new() -> Result<Self, Failure> {
-        Interrupts::of(&[SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()])
+        TerminationSignals::of(&[
+            SignalKind::interrupt(),
+            SignalKind::terminate(),
+            SignalKind::hangup(),
+        ])
     }
 
     fn of(kinds: &[SignalKind]) -> Result<Self, Failure> {
         let signals = kinds.iter().copied().map(signal).collect::<Result<_, _>>();
-        signals
-            .map(Interrupts)
-            .map_err(|error| Failure::environment(format!("cannot watch for signals: {error}")))
+        signals.map(TerminationSignals).map_err(|error| {
+            Failure::environment(format!("cannot install signal handlers: {error}"))
+        })
     }
 
-    /// Returns at the next of them.
+    /// Waits for the next signal.
     pub(crate) async fn next(&mut self) {
         std::future::poll_fn(|context| {
             let mut signals = self.0.iter_mut();

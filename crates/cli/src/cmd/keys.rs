@@ -1,4 +1,4 @@
-//! `tenure keys`.
+//! `tenure keys`: keys of nodes.
 
 use std::path::{Path, PathBuf};
 
@@ -9,10 +9,10 @@ use tenure_daemon::{make_keys, private_key_file, public_keys_file};
 use super::failure::{Failure, Status};
 use super::output::print;
 
-/// The most nodes for which keys are made at once.
-const MOST_NODES: u32 = 1024;
+/// Upper bound on the number of nodes.
+const MAX_NODES: u32 = 1024;
 
-/// Keys by which the nodes of a cluster know each other
+/// Manage the keys that authenticate the nodes of a cluster
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     #[command(subcommand)]
@@ -24,20 +24,20 @@ enum Task {
     New(New),
 }
 
-/// Make keys for all nodes of a cluster
+/// Create keys for all nodes of a cluster
 ///
-/// Writes a file with the private key of each node, which nobody else may read, and one with the
-/// public keys of all. Give every node its own private key and the public keys, name both in its
-/// configuration, and remove the other private keys from there. What is there already stays as it
-/// is: to change one key, make new ones elsewhere and add the line of that node to the public keys
-/// of all; nodes read their keys again when they are sent HUP.
+/// Writes a file with the private key of each node, readable by its owner only, and one with the
+/// public keys of all. Copy to each node its own private key and the public keys, and name both
+/// files in its configuration. Existing files are not changed. To replace a key, create new ones in
+/// another directory and add the line of that node to the public keys of all nodes. Nodes read
+/// their keys again on SIGHUP.
 #[derive(Debug, Args)]
 struct New {
-    /// How many nodes
+    /// Number of nodes
     #[arg(short = 'n', long, value_name = "N")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_NODES)))]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_NODES)))]
     nodes: u32,
-    /// The directory for the files; it is made if it is missing
+    /// Directory for the files; created if it is missing
     #[arg(long, value_name = "DIR", default_value = "keys")]
     to: PathBuf,
 }
@@ -45,12 +45,12 @@ struct New {
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     let Task::New(New { nodes, to }) = &options.task;
     make_keys(to, *nodes).map_err(Failure::environment)?;
-    print(&told(to, *nodes))?;
-    Ok(Status::Held)
+    print(&next_steps(to, *nodes))?;
+    Ok(Status::Success)
 }
 
-/// What was made, and what is to be done with it.
-fn told(directory: &Path, nodes: u32) -> String {
+/// Describes the created files and their use.
+fn next_steps(directory: &Path, nodes: u32) -> String {
     let private = |process| private_key_file(directory, ProcessId(process)).display().to_string();
     let public = public_keys_file(directory).display().to_string();
     let all = match nodes {
@@ -58,9 +58,9 @@ fn told(directory: &Path, nodes: u32) -> String {
         _ => format!("{} to {}", private(0), private(nodes - 1)),
     };
     format!(
-        "{all}: the private key of each node, for that node alone\n\
-         {public}: the public keys of all, for every node\n\n\
-         In the configuration of the first node, under [cluster]:\n\n\
+        "{all}: private keys, one for each node\n\
+         {public}: public keys of all nodes, for every node\n\n\
+         Add to the configuration of the first node, under [cluster]:\n\n\
          private_key = {:?}\n\
          public_keys = {public:?}\n",
         private(0)
@@ -72,9 +72,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_told_is_what_a_configuration_takes() {
-        let told = told(Path::new("a \"b\""), 3);
-        assert!(told.starts_with("a \"b\"/p1.key to a \"b\"/p3.key: "), "{told}");
-        assert!(told.ends_with("public_keys = \"a \\\"b\\\"/public.keys\"\n"), "{told}");
+    fn next_steps_are_valid_toml() {
+        let next_steps = next_steps(Path::new("a \"b\""), 3);
+        assert!(next_steps.starts_with("a \"b\"/p1.key to a \"b\"/p3.key: "), "{next_steps}");
+        assert!(
+            next_steps.ends_with("public_keys = \"a \\\"b\\\"/public.keys\"\n"),
+            "{next_steps}"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! `tenure list`.
+//! `tenure list`: the catalogue of algorithms.
 
 use std::fmt::Write;
 
@@ -10,39 +10,39 @@ use tenure_core::{Card, Cost, Crashes, Faults, Order, Per, Property, Service, Ti
 
 use super::failure::{Failure, Status};
 use super::group::in_units;
-use super::known::algorithm;
+use super::name_parser::algorithm;
 use super::output::{Format, print, print_json, width, wrapped};
 
-/// How many processes the cards speak of; formulas say what they say for any number.
+/// Group size of the cards; the formulas hold for any size.
 const SIZE: u32 = 5;
 
-/// List the algorithms with their cards: service, paper, assumptions, messages, variants
+/// List the algorithms and their cards: service, paper, assumptions, messages, variants
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// The whole card of this one, for example central or fifo:bully
+    /// Print the whole card of this algorithm, such as central or fifo:bully
     #[arg(value_parser = algorithm(), hide_possible_values = true)]
     algorithm: Option<String>,
-    /// Only those whose processes know how many they are or not, or have no names
+    /// List only algorithms whose processes have this knowledge of their group
     #[arg(long, value_enum, value_name = "KIND", conflicts_with = "algorithm")]
     only: Option<Kind>,
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// What processes know of their group.
+/// Knowledge of processes about their group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Kind {
-    /// They do not know how many they are
+    /// Processes do not know the group size
     Uniform,
-    /// They know how many they are
+    /// Processes know the group size
     NonUniform,
-    /// They have no names
+    /// Processes have no names
     Anonymous,
 }
 
 impl Kind {
-    fn is_of(self, card: &Card) -> bool {
+    fn applies_to(self, card: &Card) -> bool {
         match self {
             Kind::Uniform => !card.knows.size,
             Kind::NonUniform => card.knows.size,
@@ -51,24 +51,24 @@ impl Kind {
     }
 }
 
-/// Where the second column of a card begins.
+/// Column at which the text of a card begins.
 const INDENT: usize = 13;
 
-/// A row of the table that has all columns takes so many.
-const WHOLE_ROW: usize = 100;
+/// Terminal width from which the table has all columns.
+const FULL_TABLE_WIDTH: usize = 100;
 
-/// What the JSON has for each algorithm.
+/// An algorithm in the JSON output.
 #[derive(Debug, Serialize)]
-struct Listed<'a> {
+struct AlgorithmEntry<'a> {
     name: &'a str,
     service: Service,
     card: &'a Card,
-    variants: Vec<Shown<'a>>,
+    variants: Vec<VariantEntry<'a>>,
 }
 
-/// A variant, and the words behind `tenure` that show what it does.
+/// A variant in the JSON output, and the arguments of `tenure` that demonstrate it.
 #[derive(Debug, Serialize)]
-struct Shown<'a> {
+struct VariantEntry<'a> {
     #[serde(flatten)]
     variant: &'a Variant,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,14 +78,14 @@ struct Shown<'a> {
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     let cards = cards(options)?;
     match (options.format, &options.algorithm) {
-        (Format::Json, _) => print_json(&cards.iter().map(listed).collect::<Vec<_>>())?,
-        (Format::Text, Some(_)) => print(&cards.iter().map(whole).collect::<String>())?,
+        (Format::Json, _) => print_json(&cards.iter().map(entry_of).collect::<Vec<_>>())?,
+        (Format::Text, Some(_)) => print(&cards.iter().map(full_card).collect::<String>())?,
         (Format::Text, None) => print(&table(&cards))?,
     }
-    Ok(Status::Held)
+    Ok(Status::Success)
 }
 
-/// The cards that were asked for.
+/// Returns the selected cards.
 fn cards(options: &Options) -> Result<Vec<Card>, Failure> {
     let parameters = Parameters::plain(SIZE);
     let card = |name: &str| tenure_instances::card(name, &parameters).map_err(Failure::usage);
@@ -93,47 +93,48 @@ fn cards(options: &Options) -> Result<Vec<Card>, Failure> {
         Some(name) => Ok(vec![card(name)?]),
         None => {
             let all = tenure_instances::names().map(card);
-            let wanted = |card: &Card| options.only.is_none_or(|only| only.is_of(card));
+            let wanted = |card: &Card| options.only.is_none_or(|only| only.applies_to(card));
             all.filter(|card| card.as_ref().map_or(true, wanted)).collect()
         }
     }
 }
 
-/// What is printed as JSON.
+/// Returns the JSON output.
 pub(crate) fn data(options: &Options) -> Result<Value, Failure> {
     let cards = cards(options)?;
-    let listed: Vec<_> = cards.iter().map(listed).collect();
-    serde_json::to_value(listed).map_err(Failure::environment)
+    let entries: Vec<_> = cards.iter().map(entry_of).collect();
+    serde_json::to_value(entries).map_err(Failure::environment)
 }
 
-fn listed(card: &Card) -> Listed<'_> {
-    let shown = |variant| Shown { variant, command: shown_by(card, variant) };
-    let variants = card.variants.iter().map(shown).collect();
-    Listed { name: &card.name, service: card.service, card, variants }
+fn entry_of(card: &Card) -> AlgorithmEntry<'_> {
+    let entry = |variant| VariantEntry { variant, command: variant_command(card, variant) };
+    let variants = card.variants.iter().map(entry).collect();
+    AlgorithmEntry { name: &card.name, service: card.service, card, variants }
 }
 
-/// The command that shows a variant, if there is one. A mistake of a part is shown in the part: in
-/// the whole users ask something else, and something else is judged.
-fn shown_by(card: &Card, variant: &Variant) -> Option<String> {
+/// Returns the command that demonstrates a variant, if there is one. A mistake of a component is
+/// demonstrated with the component alone: in the composition users issue other commands and other
+/// properties are checked.
+fn variant_command(card: &Card, variant: &Variant) -> Option<String> {
     let parameters = Parameters::plain(SIZE);
-    let mut whole: &str = &card.name;
-    while let Some((_, part)) = whole.split_once(':')
+    let mut full_card: &str = &card.name;
+    while let Some((_, part)) = full_card.split_once(':')
         && let Ok(card) = tenure_instances::card(part, &parameters)
         && card.variants.contains(variant)
     {
-        whole = part;
+        full_card = part;
     }
-    variant.command(whole)
+    variant.command(full_card)
 }
 
-/// All cards, two lines each, and the names of compositions.
+/// Formats all cards, two lines each, and the names of compositions.
 fn table(cards: &[Card]) -> String {
     let mut text = String::new();
-    let is_wide = width() >= WHOLE_ROW;
+    let is_wide = width() >= FULL_TABLE_WIDTH;
     let mut row = |name: &str, service: &str, messages: &str, survives: &str| {
         let line = match is_wide {
             true => format!("{name:<30} {service:<11} {messages:<47} {survives}"),
-            // What does not fit beside stands below.
+            // The messages get a line of their own.
             false => format!("{name:<30} {service:<11} {survives}\n    {messages}"),
         };
         writeln!(text, "{line}").expect("a string takes everything");
@@ -142,7 +143,7 @@ fn table(cards: &[Card]) -> String {
     let (composed, plain): (Vec<_>, Vec<_>) =
         cards.iter().partition(|card| card.name.contains(':'));
     for Card { name, title, service, messages, faults, .. } in plain {
-        // What is behind a comma or semicolon is for the whole card.
+        // The text after a comma or semicolon is shown in the whole card only.
         let cost = messages.formula.split([',', ';']).next().unwrap_or_default();
         let cost = format!("{cost} {}", per(messages.per));
         row(name, service.name(), &cost, &survives(faults));
@@ -159,18 +160,18 @@ fn table(cards: &[Card]) -> String {
     };
     format!(
         "{text}\n\n{composed}\
-         Any of them may run over a channel that loses and duplicates: fifo:NAME.\n\
-         `tenure list NAME` shows a whole card, docs/algorithms.md what was measured.\n"
+         Each can run over a channel that loses and duplicates messages: fifo:NAME.\n\
+         `tenure list NAME` shows a whole card; docs/algorithms.md has measurements.\n"
     )
 }
 
-/// All that one card says.
-fn whole(card: &Card) -> String {
+/// Formats a whole card.
+fn full_card(card: &Card) -> String {
     let head = format!("{}: {}", card.name, card.title);
     let mut text = wrapped(&head, width() - 2).join("\n  ") + "\n";
-    let mut row = |name: &str, says: &str| {
+    let mut row = |name: &str, message: &str| {
         let mut name = name;
-        for line in wrapped(says, width() - INDENT) {
+        for line in wrapped(message, width() - INDENT) {
             let width = INDENT - 2;
             writeln!(text, "  {name:<width$}{line}").expect("a string takes everything");
             name = "";
@@ -183,9 +184,12 @@ fn whole(card: &Card) -> String {
     row("topology", &kebab(&card.topology));
     row("detector", &kebab(&card.detection));
     row("processes", &knowledge(card));
-    row("faults", card.faults.says);
+    row("faults", card.faults.description);
     if card.faults.absence {
-        row("", "whoever is down from the start (--down) is left out, and the others know it");
+        row(
+            "",
+            "processes that are down from the start (--down) are left out, and the others know it",
+        );
     }
     let Cost { per: unit, formula, least, most, .. } = &card.messages;
     let most = most.map_or("any number".to_string(), |most| most.to_string());
@@ -193,28 +197,28 @@ fn whole(card: &Card) -> String {
     row("", &format!("with {SIZE} processes: {least} to {most}"));
     let promises: Vec<_> = card.promised(None).map(|promise| promise.name()).collect();
     let drift = card.drift_ppm / 10_000;
-    let clocks = format!("while clocks are right to {drift} % and nobody is stopped");
+    let clocks = format!("while clocks drift by at most {drift} % and no process is suspended");
     let clocked = card.clocked.iter().map(|promise| format!("{promise}, {clocks}"));
     let always = (!promises.is_empty()).then(|| promises.join(", "));
     for (place, promise) in always.into_iter().chain(clocked).enumerate() {
         row(if place == 0 { "promises" } else { "" }, &promise);
     }
-    for (place, Timeout { name, says, delay }) in card.timeouts.iter().enumerate() {
+    for (place, Timeout { name, description, delay }) in card.timeouts.iter().enumerate() {
         let label = if place == 0 { "timeouts" } else { "" };
-        row(label, &format!("{name} {}: {says}", in_units(*delay)));
+        row(label, &format!("{name} {}: {description}", in_units(*delay)));
     }
-    let judged = Property::ALL.into_iter().filter(|property| property.is_of(card.service));
-    let judged: Vec<_> = judged.map(|property| property.name()).collect();
-    if !judged.is_empty() {
-        row("judged by", &judged.join(", "));
+    let properties = Property::ALL.into_iter().filter(|property| property.applies_to(card.service));
+    let properties: Vec<_> = properties.map(|property| property.name()).collect();
+    if !properties.is_empty() {
+        row("properties", &properties.join(", "));
     }
     for shown in &card.variants {
-        let Variant { name: variant, says, sound, verdict, .. } = shown;
-        let warning = if *sound { "" } else { " (wrong on purpose)" };
+        let Variant { name: variant, description, sound, verdict, .. } = shown;
+        let warning = if *sound { "" } else { " (deliberate mistake)" };
         let verdict = if verdict.is_empty() { String::new() } else { format!(", {verdict}") };
         row("variant", &format!("{variant}{warning}{verdict}"));
-        row("", &format!("  {says}"));
-        if let Some(command) = shown_by(card, shown) {
+        row("", &format!("  {description}"));
+        if let Some(command) = variant_command(card, shown) {
             row("", &format!("  tenure {command}"));
         }
     }
@@ -228,10 +232,10 @@ fn channel(order: Order) -> &'static str {
     }
 }
 
-/// What processes know of their group.
+/// Knowledge of processes about their group.
 fn knowledge(card: &Card) -> String {
     let names = if card.knows.names { "have names" } else { "have no names" };
-    let size = if card.knows.size { "know how many they are" } else { "need not know how many" };
+    let size = if card.knows.size { "know the group size" } else { "need not know the group size" };
     let words: Vec<&str> = card.knows.words().collect();
     format!("{}: they {names} and {size}", words.join(", "))
 }
@@ -262,7 +266,7 @@ fn survives(faults: &Faults) -> String {
     }
 }
 
-/// The name of a variant as JSON has it.
+/// Returns the JSON name of an enum variant.
 fn kebab(value: &impl Serialize) -> String {
     let value = serde_json::to_value(value).unwrap_or_default();
     value.as_str().unwrap_or_default().to_string()
@@ -280,18 +284,18 @@ mod tests {
     }
 
     #[test]
-    fn every_line_fits_a_hundred_columns() {
-        let whole: String = cards().iter().map(whole).collect();
-        for line in table(&cards()).lines().chain(whole.lines()) {
-            // A course is one word, which would not be understood if it were broken.
+    fn lines_fit_in_100_columns() {
+        let full_card: String = cards().iter().map(full_card).collect();
+        for line in table(&cards()).lines().chain(full_card.lines()) {
+            // A command that is one word is not broken.
             let breaks = line.trim().contains(' ');
             assert!(line.chars().count() <= 100 || !breaks, "{line}");
         }
     }
 
     #[test]
-    fn the_data_has_the_keys_that_scripts_know() {
-        let data = serde_json::to_value(cards().iter().map(listed).collect::<Vec<_>>()).unwrap();
+    fn json_has_stable_keys() {
+        let data = serde_json::to_value(cards().iter().map(entry_of).collect::<Vec<_>>()).unwrap();
         for algorithm in data.as_array().unwrap() {
             let keys: Vec<_> = algorithm.as_object().unwrap().keys().collect();
             assert_eq!(keys, ["card", "name", "service", "variants"]);

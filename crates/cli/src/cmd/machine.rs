@@ -1,4 +1,4 @@
-//! What this machine has for us.
+//! The resources of this machine.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,95 +12,94 @@ use rustix::process::{Resource, getrlimit};
 use super::failure::{Failure, Status};
 use super::{interrupt, program};
 
-/// How often somebody looks how much memory is taken.
-const OFTEN: Duration = Duration::from_millis(100);
+/// Interval between measurements of the memory use.
+const MEMORY_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How often whoever was interrupted is seen to go on before it is ended.
-const PATIENCE: u32 = 20;
+/// Number of measurements after the interrupt until the process is ended.
+const MAX_POLLS_AFTER_INTERRUPT: u32 = 20;
 
-/// The machine's memory in bytes, or what control groups and `ulimit -v` leave of it; `None` where
-/// nobody says.
+/// Returns the memory of the machine in bytes, bounded by control groups and `ulimit -v`; `None` if
+/// the system does not report it.
 pub(crate) fn memory() -> Option<u64> {
     let all = kilobytes(&fs::read_to_string("/proc/meminfo").ok()?, "MemTotal:")?;
     let all = getrlimit(Resource::As).current.map_or(all, |limit| all.min(limit));
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let limits = groups.lines().flat_map(limits).filter_map(|file| {
-        // A group without a limit says `max`.
+        // A control group without a limit has `max`.
         fs::read_to_string(file).ok()?.trim().parse().ok()
     });
     Some(limits.fold(all, u64::min))
 }
 
-/// Who carries out what waits, on the thread that asks: the system ties the life of what is started
-/// to the thread that started it.
-pub(crate) fn one_thread() -> Result<tokio::runtime::Runtime, Failure> {
+/// Creates a runtime on the calling thread. The system ties the life of a child process to the
+/// thread that started it.
+pub(crate) fn current_thread_runtime() -> Result<tokio::runtime::Runtime, Failure> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| Failure::environment(format!("cannot start: {error}")))
 }
 
-/// Interrupts this process when half of the machine's memory is taken, and ends it when that does
-/// not help, before the machine stands still.
-pub(crate) fn guard_memory() {
-    static GUARDED: Once = Once::new();
-    GUARDED.call_once(|| {
+/// Watches the memory use: interrupts this process at half of the machine's memory, and ends it if
+/// that does not help, before the machine runs out of memory.
+pub(crate) fn watch_memory_use() {
+    static STARTED: Once = Once::new();
+    STARTED.call_once(|| {
         if let Some(all) = memory() {
-            thread::spawn(move || guard(all));
+            thread::spawn(move || poll_memory_use(all));
         }
     });
 }
 
-fn guard(all: u64) {
-    // Where addresses are few, those that were asked for count, used or not: a list that grows asks
-    // for twice of what it has, and what is not to be had ends the program without a word.
+fn poll_memory_use(all: u64) {
+    // If the address space is limited, reserved memory counts, used or not: a growing list reserves
+    // twice its size, and a failed reservation aborts the program without a message.
     let is_tight = getrlimit(Resource::As).current.is_some_and(|limit| limit <= all);
     let counted = if is_tight { "VmSize:" } else { "VmRSS:" };
-    let mut told = 0;
-    while let Some(taken) = taken(counted) {
-        if told > PATIENCE || taken > all / 4 * 3 {
+    let mut polls = 0;
+    while let Some(used) = used_memory(counted) {
+        if polls > MAX_POLLS_AFTER_INTERRUPT || used > all / 4 * 3 {
             std::process::exit(Status::Incomplete as i32);
         }
-        told += u32::from(told > 0);
-        if taken > all / 2 && told == 0 {
-            told = 1;
+        polls += u32::from(polls > 0);
+        if used > all / 2 && polls == 0 {
+            polls = 1;
             let gigabytes = all as f64 / 2e9;
             eprintln!(
-                "{}: stopped: it takes more than {gigabytes:.1} GB, half of the memory here; \
-                 a smaller group takes less",
+                "{}: stopped: memory use exceeds {gigabytes:.1} GB, half of the memory of this \
+                 machine; try a smaller group",
                 program::name()
             );
-            // The next list that grows may be one too many, before anybody looks again.
+            // The next reservation may fail before the next measurement.
             if is_tight {
                 std::process::exit(Status::Incomplete as i32);
             }
             interrupt::flag().store(true, Ordering::Relaxed);
         }
-        thread::sleep(OFTEN);
+        thread::sleep(MEMORY_POLL_INTERVAL);
     }
 }
 
-/// The memory that this process has taken since this was called first, in bytes, as the system
-/// counts it.
-pub(crate) fn grown() -> Option<u64> {
+/// Returns the growth of the resident memory of this process since the first call, in bytes.
+pub(crate) fn memory_growth() -> Option<u64> {
     static BEFORE: OnceLock<u64> = OnceLock::new();
-    let now = taken("VmRSS:")?;
+    let now = used_memory("VmRSS:")?;
     Some(now.saturating_sub(*BEFORE.get_or_init(|| now)))
 }
 
-/// How much memory this process has, by a line of what the system tells of it.
-fn taken(line: &str) -> Option<u64> {
-    kilobytes(&fs::read_to_string("/proc/self/status").ok()?, line)
+/// Reads a field of `/proc/self/status`, in bytes.
+fn used_memory(field: &str) -> Option<u64> {
+    kilobytes(&fs::read_to_string("/proc/self/status").ok()?, field)
 }
 
-/// A line of the files in which the system tells of memory, in bytes.
+/// Reads a field that is given in kB, in bytes.
 fn kilobytes(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     kilobytes.checked_mul(1 << 10)
 }
 
-/// The files with the limits of a group, such as `0::/user`, and of those around it.
+/// Returns the files with the limits of a control group, such as `0::/user`, and of its ancestors.
 fn limits(group: &str) -> Vec<PathBuf> {
     let mut parts = group.splitn(3, ':').skip(1);
     let (file, root) = match parts.next() {
@@ -109,8 +108,8 @@ fn limits(group: &str) -> Vec<PathBuf> {
         _ => return Vec::new(),
     };
     let path = Path::new(parts.next().unwrap_or_default());
-    let inside = |path: &Path| path.strip_prefix("/").ok().map(Path::to_owned);
-    let folders = path.ancestors().filter_map(inside);
+    let relative = |path: &Path| path.strip_prefix("/").ok().map(Path::to_owned);
+    let folders = path.ancestors().filter_map(relative);
     folders.map(|folder| Path::new(root).join(folder).join(file)).collect()
 }
 
@@ -119,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_limits_of_a_group_are_those_of_all_around_it() {
+    fn limits_include_ancestor_groups() {
         let files = ["/sys/fs/cgroup/a/b/memory.max", "/sys/fs/cgroup/a/memory.max"];
         let outermost = "/sys/fs/cgroup/memory.max";
         assert_eq!(limits("0::/a/b"), [files[0], files[1], outermost].map(PathBuf::from));
@@ -130,12 +129,12 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_told_in_kilobytes() {
-        let told = |text| kilobytes(text, "MemTotal:");
-        assert_eq!(told("MemTotal:       24684084 kB\nMemFree: 1 kB\n"), Some(24_684_084 << 10));
-        assert_eq!(told("MemFree: 1 kB\n"), None);
+    fn reads_memory_in_kilobytes() {
+        let read = |text| kilobytes(text, "MemTotal:");
+        assert_eq!(read("MemTotal:       24684084 kB\nMemFree: 1 kB\n"), Some(24_684_084 << 10));
+        assert_eq!(read("MemFree: 1 kB\n"), None);
         assert!(memory().is_none_or(|bytes| bytes > 0));
-        assert!(taken("VmRSS:").is_none_or(|bytes| bytes > 0));
-        assert!(grown().is_none_or(|bytes| bytes < 1 << 30));
+        assert!(used_memory("VmRSS:").is_none_or(|bytes| bytes > 0));
+        assert!(memory_growth().is_none_or(|bytes| bytes < 1 << 30));
     }
 }

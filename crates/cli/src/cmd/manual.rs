@@ -1,4 +1,4 @@
-//! `tenure man`.
+//! `tenure man`: prints manual pages.
 
 use clap::{Args, CommandFactory};
 use clap_mangen::Man;
@@ -7,10 +7,12 @@ use super::failure::{Failure, Status};
 use super::output::print_file;
 use super::program;
 
-/// Print the manual page of the command, or of one of its subcommands, for `man -l -`
+/// Print the manual page of the command or of a subcommand
+///
+/// Pipe the page to `man -l -` to read it.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Which subcommand: run, or trace diagram [default: the page that lists them]
+    /// Subcommand, such as run or trace diagram [default: the page that lists them]
     subcommand: Vec<String>,
 }
 
@@ -22,15 +24,15 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         command = found.ok_or_else(|| {
             let shown = command.get_subcommands().filter(|it| !it.is_hide_set());
             let names = shown.map(clap::Command::get_name);
-            let names = super::some(&names.collect::<Vec<_>>());
-            Failure::usage(format!("there is no subcommand `{name}`; there are {names}"))
+            let names = super::first_names(&names.collect::<Vec<_>>());
+            Failure::usage(format!("unknown subcommand '{name}': expected {names}"))
         })?;
     }
-    // The name of a built subcommand has those above it in front, with hyphens.
+    // The display name of a built subcommand includes its parents, joined by hyphens.
     let title = command.get_display_name().unwrap_or(command.get_name()).to_owned();
     let mut page = Vec::new();
     let written = Man::new(command).title(title).render(&mut page);
     written.map_err(Failure::environment)?;
     print_file(&String::from_utf8_lossy(&page))?;
-    Ok(Status::Held)
+    Ok(Status::Success)
 }

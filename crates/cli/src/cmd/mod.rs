@@ -1,4 +1,4 @@
-//! The subcommands, a file for each.
+//! The subcommands, one module each.
 
 mod check;
 mod choose;
@@ -9,13 +9,12 @@ mod failure;
 mod group;
 mod interrupt;
 mod keys;
-mod known;
 mod lab;
 mod lessons;
 mod list;
 mod machine;
 mod manual;
-mod misread;
+mod name_parser;
 mod node;
 mod notify;
 mod output;
@@ -31,6 +30,7 @@ mod simulate;
 mod size;
 mod status;
 mod trace;
+mod usage_error;
 
 use std::process::ExitCode;
 
@@ -68,38 +68,38 @@ enum Subcommands {
     Man(manual::Options),
 }
 
-/// The command: does what the command line of this process asks for, with the algorithms of the
-/// house and with those that the program brings along. Every failure is one line on standard error.
+/// Runs the command line of this process, with the built-in algorithms and those of `own`. Prints a
+/// failure as one line on standard error.
 pub fn main(own: Catalogue) -> ExitCode {
-    program::is_called(!own.is_empty());
+    program::set_own_name(!own.is_empty());
     own.install();
     let command = Command::command().name(program::name()).bin_name(program::name());
     let parsed = command.try_get_matches().and_then(|it| Command::from_arg_matches(&it));
-    let done = match parsed {
+    let outcome = match parsed {
         Ok(command) => command.command.run(),
-        Err(error) => misread::answer(&error),
+        Err(error) => usage_error::respond(&error),
     };
-    match done {
+    match outcome {
         Ok(status) => status.into(),
         Err(failure) => {
-            let says = failure.to_string();
-            eprintln!("{}: {}", program::name(), program::with_own_name(&says));
+            let message = failure.to_string();
+            eprintln!("{}: {}", program::name(), program::with_program_name(&message));
             failure.status.into()
         }
     }
 }
 
-/// Names in a line that a terminal has room for: the first of them, which are the most used.
-fn some(names: &[&str]) -> String {
-    const MOST: usize = 12;
-    match names.get(..MOST) {
-        Some(first) if names.len() > MOST => format!("{} and more", first.join(", ")),
+/// Joins the first names; a terminal has no room for all of them, and the most used come first.
+fn first_names(names: &[&str]) -> String {
+    const MAX_NAMES: usize = 12;
+    match names.get(..MAX_NAMES) {
+        Some(first) if names.len() > MAX_NAMES => format!("{} and more", first.join(", ")),
         _ => names.join(", "),
     }
 }
 
-/// What is said where a subcommand is missing behind these words.
-fn missing(words: impl Iterator<Item = String>) -> String {
+/// Returns the error message for a command line that lacks a subcommand after `words`.
+fn missing_subcommand(words: impl Iterator<Item = String>) -> String {
     let mut command = Command::command();
     let mut typed = program::name().to_owned();
     for word in words {
@@ -109,11 +109,11 @@ fn missing(words: impl Iterator<Item = String>) -> String {
     }
     let shown = command.get_subcommands().filter(|it| !it.is_hide_set());
     let names: Vec<&str> = shown.map(clap::Command::get_name).collect();
-    let names = some(&names);
+    let names = first_names(&names);
     if command.get_name() == "tenure" {
-        return format!("a command is missing: {names}; `tenure run` is the main job");
+        return format!("missing command: expected {names}; try `tenure run`");
     }
-    format!("`{typed}` needs one of {names} behind it")
+    format!("missing subcommand for `{typed}`: expected {names}")
 }
 
 impl Subcommands {
@@ -144,15 +144,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_line_is_well_formed() {
+    fn clap_definition_is_valid() {
         Command::command().debug_assert();
     }
 
     #[test]
-    fn what_is_missing_is_told_where_it_is_missing() {
+    fn names_the_missing_subcommand() {
         let words = |line: &'static str| line.split(' ').map(str::to_owned);
-        let says = missing(words("trace"));
-        assert!(says.starts_with("`tenure trace` needs one of verify, show, diagram"), "{says}");
-        assert!(missing(words("")).contains("run, check, simulate"));
+        let message = missing_subcommand(words("trace"));
+        assert!(
+            message.starts_with(
+                "missing subcommand for `tenure trace`: expected verify, show, diagram"
+            ),
+            "{message}"
+        );
+        assert!(missing_subcommand(words("")).contains("run, check, simulate"));
     }
 }

@@ -1,4 +1,4 @@
-//! The command without the lock service, whose subcommands say where it is.
+//! Placeholders for the subcommands of the lock service, in a build without it.
 
 use std::ffi::OsString;
 
@@ -6,27 +6,27 @@ use clap::{Args, Subcommand};
 
 use super::failure::{Failure, Status};
 
-/// What is done at a lock service.
+/// Subcommands of the lock service.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Subcommands {
-    /// A lock and election server that clients of etcd talk to (not in this build)
-    Serve(Whatever),
-    /// The locks and offices of a lock service (not in this build)
-    Locks(Whatever),
-    /// The members of a lock service (not in this build)
-    Member(Whatever),
-    /// Backups of a lock service (not in this build)
-    Snapshot(Whatever),
-    /// Run a command while a lock is held at a lock service (not in this build)
-    Lock(Whatever),
-    /// Run a command while it leads at a lock service (not in this build)
-    Elect(Whatever),
+    /// Run a lock and election server for clients of etcd (not in this build)
+    Serve(IgnoredArgs),
+    /// Show the locks and elections of a lock service (not in this build)
+    Locks(IgnoredArgs),
+    /// Manage the members of a lock service (not in this build)
+    Member(IgnoredArgs),
+    /// Manage backups of a lock service (not in this build)
+    Snapshot(IgnoredArgs),
+    /// Run a command while holding a lock (not in this build)
+    Lock(IgnoredArgs),
+    /// Run a command while leading (not in this build)
+    Elect(IgnoredArgs),
 }
 
-/// Options that mean something where there is a service.
+/// Any arguments; they are ignored.
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true)]
-pub(crate) struct Whatever {
+pub(crate) struct IgnoredArgs {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
     words: Vec<OsString>,
 }
@@ -41,14 +41,14 @@ impl Subcommands {
             Subcommands::Lock(_) => "lock",
             Subcommands::Elect(_) => "elect",
         };
-        Err(absent(name))
+        Err(not_in_this_build(name))
     }
 }
 
-/// What is said to whoever asks this build for something of the service.
-pub(super) fn absent(asked: &str) -> Failure {
+/// Returns the error for a subcommand of the lock service.
+pub(super) fn not_in_this_build(subcommand: &str) -> Failure {
     Failure::usage(format!(
-        "`tenure {asked}` is not in this build, which is without the lock service; \
-         `cargo install --path crates/cli` installs all of it"
+        "`tenure {subcommand}` is not available: this build excludes the lock service; install it \
+         with `cargo install --path crates/cli`"
     ))
 }

@@ -1,13 +1,13 @@
-//! `tenure node`.
+//! `tenure node`: one node of a cluster.
 
 use std::convert::Infallible;
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use rustix::process::{Pid, getppid};
-use tenure_algorithms::catalogue::Unknown;
-use tenure_daemon::{Config, Line, NodeError, Report, Service, Telling};
+use tenure_algorithms::catalogue::CatalogueError;
+use tenure_daemon::{Config, NodeError, Report, ReportLine, RunOptions, Service};
 use tenure_instances::office;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
@@ -17,34 +17,37 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use super::failure::{Failure, Status};
-use super::known::misnamed;
-use super::notify::{Manager, watchdog};
+use super::name_parser::describe_unknown_names;
+use super::notify::{ServiceManager, watchdog_interval};
 use super::output::print_file;
 
-/// A configuration that works, with a word about everything in it.
+/// A commented configuration that works.
 pub(super) const EXAMPLE: &str = include_str!("node.example.toml");
 
-/// One node, from a configuration file
+/// Run a node from a configuration file
 ///
-/// Runs until it is interrupted or sent TERM: then it hands over what it leads and says goodbye to
-/// its peers, who need not wait until they miss it. On standard output it reports, a line of JSON
-/// each with the time, that it is ready, who leads, who came and left, and how its work goes, each
-/// when it changes; its log goes to standard error (RUST_LOG filters it). Sent HUP, it reads its
-/// keys again. A service manager is told that it is ready, stops and goes on (sd_notify). It ends
-/// with status 5 when its peers refuse it for good, because another runs as the same process or it
-/// belongs to another group: starting it again does not help.
+/// The node runs until it is interrupted or receives SIGTERM. It then transfers leadership and
+/// leaves the cluster, so that its peers need not detect its absence. It prints a line of JSON to
+/// standard output when it is ready, when the leader changes, when a peer joins or leaves, and when
+/// its workload makes progress. The log goes to standard error; RUST_LOG filters it. On SIGHUP the
+/// node reads its keys again. It notifies a service manager of its state (sd_notify). Exit status
+/// 5: its peers have evicted it, because another node runs as the same process or it belongs to
+/// another cluster; a restart does not help.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// The configuration, a TOML file
+    /// Configuration file (TOML)
     #[arg(long, value_name = "FILE", required_unless_present = "example")]
     config: Option<PathBuf>,
-    /// Print a commented configuration that works, and do nothing else
+    /// Print a commented example configuration and exit
     #[arg(long, conflicts_with = "config")]
     example: bool,
-    /// Report every entry of its work as well, with its fence
+    /// Also report every critical-section entry of its workload, with its fencing token
     #[arg(long, conflicts_with = "example")]
     grants: bool,
-    /// The process that started this one: the node ends with it, or with its standard input
+    /// Format of the log on standard error
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t, conflicts_with = "example")]
+    log_format: LogFormat,
+    /// Parent process: the node ends with it, or when its standard input is closed
     #[arg(long, value_name = "PID", hide = true)]
     parent: Option<i32>,
 }
@@ -52,131 +55,142 @@ pub(crate) struct Options {
 pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     let Some(path) = options.config else {
         print_file(EXAMPLE)?;
-        return Ok(Status::Held);
+        return Ok(Status::Success);
     };
     if let Some(parent) = options.parent {
-        end_with(parent)?;
+        end_with_parent(parent)?;
     }
     let config = Config::read(&path).map_err(Failure::usage)?;
-    log();
-    let runtime = super::machine::one_thread()?;
-    let (manager, telling) = (Manager::of_environment(), Telling { grants: options.grants });
+    init_logging(LevelFilter::INFO, options.log_format);
+    let runtime = super::machine::current_thread_runtime()?;
+    let (manager, telling) =
+        (ServiceManager::from_environment(), RunOptions { report_grants: options.grants });
     let stop = async {
         stop(options.parent.is_some()).await;
-        tell(manager.as_ref(), "STOPPING=1");
+        notify(manager.as_ref(), "STOPPING=1");
     };
     let service = config.service.clone();
-    let report_both = |said: Report| {
-        tell_of(manager.as_ref(), &said);
-        report(said);
+    let report_and_notify = |event: Report| {
+        notify_report(manager.as_ref(), &event);
+        report(event);
     };
     let ran = runtime.block_on(async {
         tokio::select! {
-            ran = tenure_daemon::run(config, office, telling, stop, report_both) => ran,
-            never = go_on(manager.as_ref()) => match never {},
+            ran = tenure_daemon::run(config, office, telling, stop, report_and_notify) => ran,
+            never = run_watchdog(manager.as_ref()) => match never {},
         }
     });
-    ran.map(|()| Status::Held).map_err(|error| {
+    ran.map(|()| Status::Success).map_err(|error| {
         let misconfigured = error.is_misconfiguration();
-        let says = explained(&error, &service);
-        let says = if misconfigured { format!("{}: {says}", path.display()) } else { says };
-        report(Report::Failed { says: says.clone() });
+        let message = describe(&error, &service);
+        let message = match misconfigured {
+            true => format!("{}: {message}", path.display()),
+            false => message,
+        };
+        report(Report::Failed { reason: message.clone() });
         match () {
-            () if misconfigured => Failure::usage(says),
-            () if error.is_expulsion() => Failure::expelled(says),
-            () => Failure::environment(says),
+            () if misconfigured => Failure::usage(message),
+            () if error.is_eviction() => Failure::evicted(message),
+            () => Failure::environment(message),
         }
     })
 }
 
-/// What is wrong. Names of algorithms are told as the command line tells them: the nearest, or that
-/// these do not go together.
-fn explained(error: &NodeError, service: &Service) -> String {
+/// Describes an error. Unknown names of algorithms are described as the command line does.
+fn describe(error: &NodeError, service: &Service) -> String {
     match error {
-        NodeError::Unknown(Unknown::Algorithm { .. }) => {
+        NodeError::Unknown(CatalogueError::Algorithm { .. }) => {
             let key = |what: &str, name: &str| format!("{what} = \"{name}\"");
-            misnamed(&service.mutex, &service.election, key)
+            describe_unknown_names(&service.mutex, &service.election, key)
         }
         error => error.to_string(),
     }
 }
 
-/// What a service manager makes of a report.
-fn tell_of(manager: Option<&Manager>, said: &Report) {
-    match said {
-        Report::Ready { .. } => tell(manager, "READY=1\nSTATUS=nobody leads yet"),
+/// Notifies a service manager of a report.
+fn notify_report(manager: Option<&ServiceManager>, event: &Report) {
+    match event {
+        Report::Ready { .. } => notify(manager, "READY=1\nSTATUS=no leader yet"),
         Report::Elected { leader, term } => {
-            tell(manager, &format!("STATUS=P{leader} leads in term {term}"));
+            notify(manager, &format!("STATUS=P{leader} is the leader in term {term}"));
         }
-        Report::Deposed { .. } => tell(manager, "STATUS=nobody leads"),
+        Report::Deposed { .. } => notify(manager, "STATUS=no leader"),
         _ => {}
     }
 }
 
-fn tell(manager: Option<&Manager>, state: &str) {
+fn notify(manager: Option<&ServiceManager>, state: &str) {
     if let Some(manager) = manager {
-        manager.tell(state);
+        manager.notify(state);
     }
 }
 
-/// Says again and again that this node goes on, where a manager wants to hear it. Where the node
-/// does not come round to it, because its disk hangs, nobody says it.
-async fn go_on(manager: Option<&Manager>) -> Infallible {
-    let (Some(manager), Some(pause)) = (manager, watchdog()) else {
+/// Sends watchdog notifications, if the manager expects them. They stop if the node is blocked, for
+/// example by a hanging disk.
+async fn run_watchdog(manager: Option<&ServiceManager>) -> Infallible {
+    let (Some(manager), Some(pause)) = (manager, watchdog_interval()) else {
         return std::future::pending().await;
     };
     let mut ticks = interval(pause);
     loop {
         ticks.tick().await;
-        manager.tell("WATCHDOG=1");
+        manager.notify("WATCHDOG=1");
     }
 }
 
-/// Logs to standard error what RUST_LOG asks for, as in `warn,tenure_runtime=debug`.
-pub(super) fn log() {
-    log_from(LevelFilter::INFO);
+/// Format of the log on standard error.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum LogFormat {
+    /// A line of text per event
+    #[default]
+    Text,
+    /// A JSON object per line
+    Json,
 }
 
-/// Starts the log at a level, unless `RUST_LOG` says another.
-pub(super) fn log_from(level: LevelFilter) {
-    let asked = std::env::var("RUST_LOG").ok().and_then(|asked| asked.parse().ok());
-    let filter: Targets = asked.unwrap_or(Targets::new().with_default(level));
-    let lines = tracing_subscriber::fmt::layer()
-        .with_writer(io::stderr)
-        .with_ansi(io::stderr().is_terminal());
-    tracing_subscriber::registry().with(lines).with(filter).init();
+/// Starts logging to standard error, from this level on. `RUST_LOG` overrides the level, as in
+/// `warn,tenure_runtime=debug`.
+pub(super) fn init_logging(level: LevelFilter, format: LogFormat) {
+    let from_environment = std::env::var("RUST_LOG").ok().and_then(|filter| filter.parse().ok());
+    let filter: Targets = from_environment.unwrap_or(Targets::new().with_default(level));
+    let registry = tracing_subscriber::registry().with(filter);
+    let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr);
+    match format {
+        LogFormat::Text => registry.with(lines.with_ansi(io::stderr().is_terminal())).init(),
+        LogFormat::Json => registry.with(lines.json().with_ansi(false)).init(),
+    }
 }
 
-/// The system kills this process when the thread that started it ends, however that happens.
+/// Asks the kernel to kill this process when the thread that started it ends for any reason.
 #[cfg(target_os = "linux")]
-pub(super) fn end_with(parent: i32) -> Result<(), Failure> {
+pub(super) fn end_with_parent(parent: i32) -> Result<(), Failure> {
     use rustix::process::{Signal, set_parent_process_death_signal};
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(|error| {
         Failure::environment(format!("cannot tie this process to its parent: {error}"))
     })?;
-    // It may have ended before the line above.
-    still_there(parent)
+    // The parent may have ended before the call above.
+    check_parent(parent)
 }
 
-/// Without the system's help the end of standard input has to do, which a stopped node does not
-/// see before it continues.
+/// Only the end of standard input ends the node on this system. A suspended node notices it when it
+/// is resumed.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn end_with(parent: i32) -> Result<(), Failure> {
-    still_there(parent)
+pub(super) fn end_with_parent(parent: i32) -> Result<(), Failure> {
+    check_parent(parent)
 }
 
-fn still_there(parent: i32) -> Result<(), Failure> {
+fn check_parent(parent: i32) -> Result<(), Failure> {
     if getppid().map(Pid::as_raw_pid) == Some(parent) {
         return Ok(());
     }
-    Err(Failure::environment("the process that started this one has ended"))
+    Err(Failure::environment("the parent process has ended"))
 }
 
-/// Done when the node is to end: interrupted, or left alone by whoever started it.
+/// Resolves when the node must end: on a signal, or at the end of standard input if `by_input`.
 async fn stop(by_input: bool) {
     let (ended, input) = oneshot::channel();
     if by_input {
-        // A thread of its own: a pending read must not hold up the end of the runtime.
+        // A separate thread, as a pending read must not delay the shutdown of the runtime.
         std::thread::spawn(move || {
             let mut input = io::stdin().lock();
             let mut bytes = [0; 64];
@@ -184,7 +198,7 @@ async fn stop(by_input: bool) {
             let _ = ended.send(());
         });
     } else {
-        // Kept for ever: a service has no input, and that is no reason to end.
+        // Never dropped: a service without input must not end by that.
         std::mem::forget(ended);
     }
     tokio::select! {
@@ -193,7 +207,7 @@ async fn stop(by_input: bool) {
     }
 }
 
-/// Done when this process is interrupted or sent TERM.
+/// Resolves when this process receives SIGINT or SIGTERM.
 pub(super) async fn interrupted() {
     let received = async |kind| match signal(kind) {
         Ok(mut signal) => drop(signal.recv().await),
@@ -205,9 +219,10 @@ pub(super) async fn interrupted() {
     }
 }
 
-/// A line on standard output. If nobody reads it any more, there is nobody to tell.
+/// Prints a report as a line on standard output. Write errors are ignored: the reader may have
+/// gone.
 fn report(report: Report) {
-    if let Ok(line) = serde_json::to_string(&Line::now(report)) {
+    if let Ok(line) = serde_json::to_string(&ReportLine::now(report)) {
         let mut out = io::stdout().lock();
         let _ = writeln!(out, "{line}").and_then(|()| out.flush());
     }
@@ -218,7 +233,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_example_works() {
+    fn example_configuration_is_valid() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("example.toml");
         std::fs::write(&path, EXAMPLE).unwrap();
@@ -227,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_example_only_mentions_works_as_well() {
+    fn commented_options_of_the_example_are_valid() {
         let mentioned = |line: &str| {
             let rest = line.strip_prefix("# ")?;
             let key = rest.split([' ', '=']).next().unwrap_or_default();

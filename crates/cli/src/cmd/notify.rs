@@ -1,5 +1,5 @@
-//! What a service manager is told, as `sd_notify` tells it: words in a datagram to the socket that
-//! the environment names.
+//! Notifications to a service manager by the protocol of `sd_notify`: text in a datagram to the
+//! socket that the environment names.
 
 use std::env;
 use std::io;
@@ -7,25 +7,26 @@ use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::time::Duration;
 
-/// Whoever started this process as a service and wants to know how it is.
+/// A service manager, such as systemd, that supervises this process.
 #[derive(Debug)]
-pub(crate) struct Manager {
+pub(crate) struct ServiceManager {
     socket: UnixDatagram,
     to: String,
 }
 
-impl Manager {
-    /// Who is named by `NOTIFY_SOCKET`; nothing where nobody is, or cannot be told anything.
-    pub(crate) fn of_environment() -> Option<Manager> {
+impl ServiceManager {
+    /// Returns the manager that `NOTIFY_SOCKET` names, or `None` if it is unset or no socket can be
+    /// created.
+    pub(crate) fn from_environment() -> Option<ServiceManager> {
         let to = env::var("NOTIFY_SOCKET").ok().filter(|to| !to.is_empty())?;
         let socket = UnixDatagram::unbound().ok()?;
-        // It is never worth waiting for.
+        // A slow manager must not block this process.
         socket.set_nonblocking(true).ok()?;
-        Some(Manager { socket, to })
+        Some(ServiceManager { socket, to })
     }
 
-    /// Says it. A manager that does not listen is no reason not to go on.
-    pub(crate) fn tell(&self, state: &str) {
+    /// Sends a notification. Errors are ignored: the service runs without its manager, too.
+    pub(crate) fn notify(&self, state: &str) {
         let _ = self.send(state.as_bytes());
     }
 
@@ -45,9 +46,9 @@ impl Manager {
     }
 }
 
-/// How often a manager wants to hear that this process goes on: twice as often as it says, lest one
-/// word come late. Nothing where it does not want to, or means another process.
-pub(crate) fn watchdog() -> Option<Duration> {
+/// Returns the interval of watchdog notifications: half of `WATCHDOG_USEC`, so that one late
+/// notification does no harm. `None` if the manager expects none or watches another process.
+pub(crate) fn watchdog_interval() -> Option<Duration> {
     let own = |pid: String| pid.parse() == Ok(std::process::id());
     if !env::var("WATCHDOG_PID").ok().is_none_or(own) {
         return None;

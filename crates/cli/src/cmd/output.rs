@@ -1,4 +1,4 @@
-//! Standard output: the result and nothing else.
+//! Prints results to standard output.
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
@@ -7,55 +7,58 @@ use serde::Serialize;
 use tenure_trace::plain_json;
 
 use super::failure::Failure;
-use super::program::{self, with_own_name};
+use super::program::{self, with_program_name};
 
-/// Lines are no longer than this where there is more room: nobody likes to read them.
-const WIDEST: usize = 100;
+/// Upper bound on the line length, in characters: longer lines are hard to read.
+const MAX_WIDTH: usize = 100;
 
-/// Nothing can be told in less.
-const NARROWEST: usize = 40;
+/// Lower bound on the line length, in characters.
+const MIN_WIDTH: usize = 40;
 
-/// How long a line of a result may be: as the terminal has it, or `COLUMNS` says.
+/// Returns the line length for results, in characters: `COLUMNS`, or else the width of the
+/// terminal.
 pub(crate) fn width() -> usize {
-    let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    let seen = || {
+    let from_environment = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let from_terminal = || {
         let out = io::stdout();
         let size = out.is_terminal().then(|| rustix::termios::tcgetwinsize(out).ok())??;
         Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
     };
-    said.or_else(seen).map_or(WIDEST, |columns: usize| columns.clamp(NARROWEST, WIDEST))
+    from_environment
+        .or_else(from_terminal)
+        .map_or(MAX_WIDTH, |columns: usize| columns.clamp(MIN_WIDTH, MAX_WIDTH))
 }
 
-/// How results are printed.
+/// Output format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// For people.
+    /// Text
     #[default]
     Text,
-    /// For programs.
+    /// JSON
     Json,
 }
 
-/// Prints `text` for people, in lines that fit where there is less room than usual; what went wrong
-/// is red where they look at a terminal, unless `NO_COLOR` is set.
+/// Prints text for people, wrapped to the width of the terminal. At a terminal lines with failures
+/// are red, unless `NO_COLOR` is set.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
-    let text = if width() < WIDEST { narrow(text) } else { text.to_owned() };
-    if is_coloured() { put(&reddened(&text)) } else { put(&text) }
+    let text = if width() < MAX_WIDTH { wrap_lines(text) } else { text.to_owned() };
+    if is_coloured() { write_stdout(&colour_failures(&text)) } else { write_stdout(&text) }
 }
 
-/// Whether there may be colours in what is printed.
+/// True if the output may be coloured.
 pub(crate) fn is_coloured() -> bool {
     let wanted = std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty());
     wanted && io::stdout().is_terminal()
 }
 
-/// Prints what is a file, or for another program: as it is.
+/// Prints text unchanged: a file, or input for another program.
 pub(crate) fn print_file(text: &str) -> Result<(), Failure> {
-    put(text)
+    write_stdout(text)
 }
 
-/// The same with the lines in red that tell of something wrong.
-fn reddened(text: &str) -> String {
+/// Colours the lines that report a failure red.
+fn colour_failures(text: &str) -> String {
     let red = |line: &str| {
         let is_bad = line.contains('✗') || line.trim_end().ends_with(" violated");
         let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
@@ -64,10 +67,10 @@ fn reddened(text: &str) -> String {
     text.split_inclusive('\n').map(red).collect()
 }
 
-/// Writes `text` as it is. A reader that went away (`| head`) is no failure.
-fn put(text: &str) -> Result<(), Failure> {
+/// Writes text to standard output. A closed pipe (`| head`) is not an error.
+fn write_stdout(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    match out.write_all(with_own_name(text).as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(with_program_name(text).as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         Err(error) => Err(Failure::environment(format!("cannot print: {error}"))),
         Ok(()) => Ok(()),
@@ -78,17 +81,17 @@ fn put(text: &str) -> Result<(), Failure> {
 pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value);
     let text = text.map_err(|error| Failure::environment(error.to_string()))?;
-    // Line feeds are between its parts only.
+    // Escapes each line by itself, as line feeds are only between the parts.
     let lines: Vec<String> = text.lines().map(plain_json).collect();
-    put(&(lines.join("\n") + "\n"))
+    write_stdout(&(lines.join("\n") + "\n"))
 }
 
-/// Says that something that was asked for makes no difference; what is done stays the same.
-pub(crate) fn no_effect(asked: &str, on: &str) {
-    eprintln!("{}: {asked} has no effect on {on}", program::name());
+/// Warns that an option has no effect.
+pub(crate) fn warn_no_effect(option: &str, subject: &str) {
+    eprintln!("{}: {option} has no effect on {subject}", program::name());
 }
 
-/// Lines of at most `width` characters, broken between words where that is possible.
+/// Splits text into lines of at most `width` characters, between words if possible.
 pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
@@ -105,38 +108,38 @@ pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// The same with long lines broken: what follows is indented, below what is said behind a name. A
-/// command line that is broken can be copied all the same.
-pub(crate) fn narrow(text: &str) -> String {
-    let mut narrow = String::with_capacity(text.len());
+/// Wraps long lines to the width of the terminal. Continuation lines are indented to the text after
+/// a label. A wrapped command line can still be copied.
+pub(crate) fn wrap_lines(text: &str) -> String {
+    let mut wrapped = String::with_capacity(text.len());
     for line in text.lines() {
         if line.chars().count() <= width() {
-            narrow.push_str(line);
+            wrapped.push_str(line);
         } else {
-            narrow.push_str(&broken(line, width()));
+            wrapped.push_str(&wrap_line(line, width()));
         }
-        narrow.push('\n');
+        wrapped.push('\n');
     }
-    narrow
+    wrapped
 }
 
-fn broken(line: &str, width: usize) -> String {
-    let begins = line.len() - line.trim_start().len();
-    let said = said_at(line).filter(|at| *at <= width / 2);
-    let (head, rest) = line.split_at(said.unwrap_or(begins));
-    let indent = said.map_or(begins + 2, |_| head.chars().count());
+fn wrap_line(line: &str, width: usize) -> String {
+    let indent_end = line.len() - line.trim_start().len();
+    let text_start = text_column(line).filter(|at| *at <= width / 2);
+    let (head, rest) = line.split_at(text_start.unwrap_or(indent_end));
+    let indent = text_start.map_or(indent_end + 2, |_| head.chars().count());
     let is_command = ["tenure ", "$ tenure "].iter().any(|it| rest.starts_with(it));
     let joint = if is_command && !rest.contains(" \\") { " \\" } else { "" };
     let room = width.saturating_sub(indent + joint.len()).max(1);
     format!("{head}{}", wrapped(rest, room).join(&format!("{joint}\n{:indent$}", "")))
 }
 
-/// Where what is said begins, behind a name and a gap.
-fn said_at(line: &str) -> Option<usize> {
-    let begins = line.len() - line.trim_start().len();
-    let gap = begins + line[begins..].find("  ")?;
-    let said = line[gap..].trim_start();
-    Some(line.len() - said.len())
+/// Returns the offset of the text after a label and a gap of at least two blanks.
+fn text_column(line: &str) -> Option<usize> {
+    let indent_end = line.len() - line.trim_start().len();
+    let gap = indent_end + line[indent_end..].find("  ")?;
+    let text = line[gap..].trim_start();
+    Some(line.len() - text.len())
 }
 
 #[cfg(test)]
@@ -144,27 +147,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_that_tell_of_something_wrong_are_red() {
+    fn colours_failed_lines_red() {
         let text = "  order      violated\n  fencing    holds\n 10✗█\n✗";
         let red = "\u{1b}[31m  order      violated\u{1b}[0m\n  fencing    holds\n\
                    \u{1b}[31m 10✗█\u{1b}[0m\n\u{1b}[31m✗\u{1b}[0m";
-        assert_eq!(reddened(text), red);
+        assert_eq!(colour_failures(text), red);
     }
 
     #[test]
-    fn a_long_line_goes_on_below_what_it_says() {
+    fn continuation_lines_align_with_the_text() {
         let line = "  again:  tenure check central -n 3 --lose 1";
         assert_eq!(
-            broken(line, 30),
+            wrap_line(line, 30),
             "  again:  tenure check \\\n          central -n 3 \\\n          --lose 1"
         );
-        assert_eq!(broken("   1 P1 asks, and waits", 19), "   1 P1 asks, and\n     waits");
-        let named = "  a name that is long   and what is said of it";
-        assert_eq!(broken(named, 30), "  a name that is long   and\n    what is said of it");
+        assert_eq!(wrap_line("   1 P1 asks, and waits", 19), "   1 P1 asks, and\n     waits");
+        let named = "  a name that is long   and some long description";
+        assert_eq!(wrap_line(named, 30), "  a name that is long   and\n    some long description");
     }
 
     #[test]
-    fn long_texts_are_broken_between_words() {
+    fn wraps_between_words() {
         assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
         assert_eq!(wrapped("one", 2), ["one"]);
         assert_eq!(wrapped("", 7), [""]);

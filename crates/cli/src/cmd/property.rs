@@ -1,4 +1,4 @@
-//! Properties, as options name them.
+//! Parses the names of properties.
 
 use std::ffi::OsStr;
 
@@ -7,28 +7,28 @@ use clap::{Arg, Command, Error};
 use tenure_core::{Card, Property, Service};
 use tenure_lessons::nearest;
 
-/// Reads the name of one of these.
-pub(crate) fn one_of(
+/// Returns a parser of one of these names.
+pub(crate) fn parser(
     properties: impl IntoIterator<Item = Property>,
 ) -> impl TypedValueParser<Value = Property> {
-    OneOf { properties: properties.into_iter().collect(), bounds: false }
+    PropertyParser { properties: properties.into_iter().collect(), accepts_bound: false }
 }
 
-/// Reads the name of one of these, and that of a bypass with a bound: `bypass=2`.
-pub(crate) fn bounded(
+/// Returns a parser of one of these names that also accepts a bypass with a bound: `bypass=2`.
+pub(crate) fn parser_with_bound(
     properties: impl IntoIterator<Item = Property>,
 ) -> impl TypedValueParser<Value = Property> {
-    OneOf { properties: properties.into_iter().collect(), bounds: true }
+    PropertyParser { properties: properties.into_iter().collect(), accepts_bound: true }
 }
 
 #[derive(Clone)]
-struct OneOf {
+struct PropertyParser {
     properties: Vec<Property>,
-    /// Whether a bypass may have a bound.
-    bounds: bool,
+    /// True if a bypass may have a bound.
+    accepts_bound: bool,
 }
 
-impl TypedValueParser for OneOf {
+impl TypedValueParser for PropertyParser {
     type Value = Property;
 
     fn parse_ref(
@@ -37,9 +37,9 @@ impl TypedValueParser for OneOf {
         at: Option<&Arg>,
         value: &OsStr,
     ) -> Result<Property, Error> {
-        let OneOf { properties, bounds } = self.clone();
+        let PropertyParser { properties, accepts_bound } = self.clone();
         let prefix = format!("{}=", Property::Bypass(None).name());
-        let read = move |text: String| match text.strip_prefix(&prefix).filter(|_| bounds) {
+        let read = move |text: String| match text.strip_prefix(&prefix).filter(|_| accepts_bound) {
             Some(bound) => bypass(bound),
             None => read(&properties, &text),
         };
@@ -47,50 +47,50 @@ impl TypedValueParser for OneOf {
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let value = |it: &Property| PossibleValue::new(it.name()).help(it.says());
+        let value = |it: &Property| PossibleValue::new(it.name()).help(it.description());
         Some(Box::new(self.properties.iter().map(value)))
     }
 }
 
 fn read(properties: &[Property], text: &str) -> Result<Property, String> {
     let names = || properties.iter().map(|property| property.name());
-    // First in, first out: the order of requests by another name of the textbooks.
+    // Textbooks also call the order of requests first in, first out.
     let asked = if text == "fifo" { Property::Order.name() } else { text };
-    let found = names().find(|name| *name == asked).and_then(Property::named);
+    let found = names().find(|name| *name == asked).and_then(Property::from_name);
     found.ok_or_else(|| {
         if let Some(instead) = renamed(text) {
-            return format!("there is no property `{text}` any more: {instead}");
+            return format!("unknown property '{text}': {instead}");
         }
         let nearest = nearest(text, names()).join(", ");
-        format!("there is no property `{text}` here; nearest are {nearest}; --help lists all")
+        format!("unknown property '{text}': nearest are {nearest}; --help lists all")
     })
 }
 
-/// What to write instead of a name that was given up because textbooks mean something else by it.
+/// Returns the replacement of a name that was retired because textbooks use it for something else.
 fn renamed(text: &str) -> Option<&'static str> {
     match text.split('=').next()? {
         "no-starvation" => Some(
-            "bounded-bypass=1 says that no process enters twice while another waits, \
-             starvation-freedom that every process that waits enters",
+            "use bounded-bypass=1 (no process enters twice while another waits) or \
+             starvation-freedom (every waiting process enters)",
         ),
-        "bypass" => Some("write bounded-bypass, or bounded-bypass=2"),
+        "bypass" => Some("use bounded-bypass or bounded-bypass=2"),
         _ => None,
     }
 }
 
-/// What to ask of a lock instead of progress, which mixes two properties of the textbooks.
-pub(crate) fn of_locks(asked: Property, card: &Card) -> Option<String> {
+/// Returns an error that asks for another property than progress, which for locks mixes two
+/// properties of the textbooks.
+pub(crate) fn progress_of_lock(asked: Property, card: &Card) -> Option<String> {
     let name = &card.name;
     (asked == Property::Progress && card.service == Service::Mutex).then(|| {
         format!(
-            "--property progress does not judge {name}, a lock; ask for starvation-freedom \
-             (every process that waits enters) or deadlock-freedom (some process does)"
+            "--property progress does not apply to the lock {name}: use starvation-freedom (every \
+             waiting process enters) or deadlock-freedom (some process enters)"
         )
     })
 }
 
 fn bypass(bound: &str) -> Result<Property, String> {
-    let strange =
-        |_| format!("`{bound}` is no number of entries; bounded-bypass=1, or bounded-bypass alone");
-    bound.parse().map(|most| Property::Bypass(Some(most))).map_err(strange)
+    let invalid = |_| "expected bounded-bypass, or a bound such as bounded-bypass=1".to_owned();
+    bound.parse().map(|most| Property::Bypass(Some(most))).map_err(invalid)
 }

@@ -1,8 +1,9 @@
-//! Amounts of memory, as they are written on a command line.
+//! Parses sizes in bytes.
 
-/// Reads `500M`, `2G` or a number of bytes.
+/// Parses `500M`, `2G` or a number of bytes.
 pub(super) fn size(text: &str) -> Result<u64, String> {
-    let fault = || format!("`{text}` is no amount of memory; write 500M or 2G");
+    let invalid =
+        || format!("invalid size '{text}': expected a number of bytes, such as 500M or 2G");
     let (number, unit) = match text.find(|c: char| !c.is_ascii_digit()) {
         Some(place) => text.split_at(place),
         None => (text, ""),
@@ -12,8 +13,8 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
         "K" => 1 << 10,
         "M" => 1 << 20,
         "G" => 1 << 30,
-        _ => return Err(fault()),
+        _ => return Err(invalid()),
     };
-    let number: u64 = number.parse().map_err(|_| fault())?;
-    number.checked_mul(scale).ok_or_else(fault)
+    let number: u64 = number.parse().map_err(|_| invalid())?;
+    number.checked_mul(scale).ok_or_else(invalid)
 }

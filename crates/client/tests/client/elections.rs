@@ -1,36 +1,38 @@
-//! Elections, and who looks on.
+//! Elections and observers.
 
-use tenure_client::{ClientError, Lost, Office};
+use tenure_client::{ClientError, ElectionState, LossReason};
 use tokio::time::timeout;
 
-use crate::service::{SOON, Service};
+use crate::service::{STEP_TIMEOUT, Service};
 
 #[tokio::test]
-async fn who_looks_on_sees_each_leader_and_when_there_is_none() {
+async fn observer_sees_each_leader_and_the_vacancy() {
     let service = Service::start().await;
     let (one, other) = (service.session().await, service.session().await);
     let mut observer = service.client().await.observe("boss");
-    let mut see = async || timeout(SOON, observer.next()).await.expect("in time").expect("news");
-    assert_eq!(see().await, Office::Vacant);
+    let mut see =
+        async || timeout(STEP_TIMEOUT, observer.next()).await.expect("in time").expect("news");
+    assert_eq!(see().await, ElectionState::NoLeader);
     let leading = one.campaign("boss", "one").await.expect("the office");
-    let led = |fence, key: &[u8], value: &str| Office::Led {
+    let led = |fence, key: &[u8], value: &str| ElectionState::Leader {
         key: key.to_vec(),
         value: value.into(),
         fence,
     };
     let (fence, key) = (leading.fence(), leading.key().to_vec());
     assert_eq!(see().await, led(fence, &key, "one"));
-    leading.proclaim("one, still").await.expect("it leads");
+    leading.proclaim("one, still").await.expect("it is the leader");
     assert_eq!(see().await, led(fence, &key, "one, still"));
     let stands = tokio::spawn(async move { other.campaign("boss", "other").await });
     while service.keys().await < 2 {}
     leading.resign().await.expect("resigned");
-    let next = timeout(SOON, stands).await.expect("in time").expect("no panic").expect("elected");
+    let next =
+        timeout(STEP_TIMEOUT, stands).await.expect("in time").expect("no panic").expect("elected");
     assert!(next.fence() > fence);
     assert_eq!(see().await, led(next.fence(), next.key(), "other"));
     let gone = r#"{"key":"Ym9zcy8=","range_end":"Ym9zczA="}"#;
     service.post("/v3/kv/deleterange", gone).await;
-    assert_eq!(see().await, Office::Vacant);
+    assert_eq!(see().await, ElectionState::NoLeader);
     let refused = next.proclaim("other, still").await;
-    assert_eq!(refused, Err(ClientError::Lost(Lost::Deleted)));
+    assert_eq!(refused, Err(ClientError::Lost(LossReason::KeyDeleted)));
 }

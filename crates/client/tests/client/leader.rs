@@ -1,155 +1,166 @@
-//! Which of three members is asked.
+//! The choice of the member among three.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use tenure_client::{Access, Client, Session, User};
+use tenure_client::{Client, ConnectOptions, Session, User};
 use tenure_server::Config;
 use tokio::time::{sleep, timeout};
 
 use crate::relay::Relay;
-use crate::service::{SOON, Service, said};
+use crate::service::{STEP_TIMEOUT, Service, json_string};
 
-/// Three members, and what a client comes to each of them by.
-struct Three {
+/// Three members, each behind a relay.
+struct Cluster {
     members: Vec<Service>,
     relays: Vec<Arc<Relay>>,
     endpoints: Vec<String>,
 }
 
-impl Three {
-    async fn start() -> Three {
+impl Cluster {
+    async fn start() -> Cluster {
         let names = ["a", "b", "c"];
         let peers = names.map(|name| format!("{name}=http://{}", tenure_ports::reserved()));
-        let mut three = Three { members: Vec::new(), relays: Vec::new(), endpoints: Vec::new() };
+        let mut cluster =
+            Cluster { members: Vec::new(), relays: Vec::new(), endpoints: Vec::new() };
         for name in names {
             let initial_cluster = Some(peers.join(","));
-            // Nobody else leads because this machine has much to do.
+            // A loaded machine must not cause an election.
             let election_timeout = 1_000;
             let named = Config { name: name.into(), ..Config::default() };
             let config = Config { initial_cluster, election_timeout, ..named };
             let member = Service::with(config).await;
             let (relay, endpoint) = Relay::start(&member.address).await;
-            three.members.push(member);
-            three.relays.push(relay);
-            three.endpoints.push(endpoint);
+            cluster.members.push(member);
+            cluster.relays.push(relay);
+            cluster.endpoints.push(endpoint);
         }
-        three
+        cluster
     }
 
-    /// The number of the one that leads, when all say the same.
+    /// Returns the index of the leader, once all members agree on it.
     async fn leader(&self) -> usize {
         let agreed = async {
             loop {
                 let (mut members, mut leaders) = (Vec::new(), Vec::new());
                 for member in &self.members {
                     let status = member.post("/v3/maintenance/status", "{}").await;
-                    members.push(said(&status, "member_id").map(str::to_owned));
-                    leaders.push(said(&status, "leader").map(str::to_owned));
+                    members.push(json_string(&status, "member_id").map(str::to_owned));
+                    leaders.push(json_string(&status, "leader").map(str::to_owned));
                 }
-                let leads = members.iter().position(|it| leaders.iter().all(|led| led == it));
-                if let Some(leads) = leads {
-                    return leads;
+                let leader_index =
+                    members.iter().position(|it| leaders.iter().all(|led| led == it));
+                if let Some(leader_index) = leader_index {
+                    return leader_index;
                 }
                 sleep(Duration::from_millis(20)).await;
             }
         };
-        timeout(SOON, agreed).await.expect("a leader")
+        timeout(STEP_TIMEOUT, agreed).await.expect("a leader")
     }
 
-    async fn client(&self, access: impl Into<Access>) -> Client {
+    async fn client(&self, access: impl Into<ConnectOptions>) -> Client {
         Client::connect_as(&self.endpoints, access).await.expect("a connection")
     }
 
-    async fn session(&self, access: impl Into<Access>) -> Session {
+    async fn session(&self, access: impl Into<ConnectOptions>) -> Session {
         let client = self.client(access).await;
         client.session(Duration::from_secs(3)).await.expect("a session")
     }
 
-    /// Whom a session asks for locks.
-    async fn asked(&self, session: &Session) -> Vec<usize> {
-        let counts = || self.relays.iter().map(|it| it.asked.load(Ordering::Relaxed));
+    /// Acquires locks and returns the members that received requests.
+    async fn members_used(&self, session: &Session) -> Vec<usize> {
+        let counts = || self.relays.iter().map(|it| it.forwarded.load(Ordering::Relaxed));
         let before: Vec<usize> = counts().collect();
         for _ in 0..3 {
             session.lock("a").await.expect("the lock").release().await.expect("released");
         }
-        let asked = counts().zip(before).enumerate().filter(|(_, (now, before))| now > before);
-        asked.map(|(place, _)| place).collect()
+        let used = counts().zip(before).enumerate().filter(|(_, (now, before))| now > before);
+        used.map(|(place, _)| place).collect()
     }
 
-    /// Waits until it asks only this one.
-    async fn moves_to(&self, place: usize, session: &Session) {
-        let moved = async { while self.asked(session).await != [place] {} };
-        timeout(SOON, moved).await.unwrap_or_else(|_| panic!("it goes to {place}"));
+    /// Waits until the session sends requests to this member only.
+    async fn wait_moved_to(&self, place: usize, session: &Session) {
+        let moved = async { while self.members_used(session).await != [place] {} };
+        timeout(STEP_TIMEOUT, moved)
+            .await
+            .unwrap_or_else(|_| panic!("the session moves to {place}"));
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_leads_is_asked_and_whoever_leads_next() {
-    let three = Three::start().await;
-    let leads = three.leader().await;
-    let sessions = [three.session(Access::default()).await, three.session(Access::default()).await];
+async fn sessions_move_to_the_leader_and_its_successor() {
+    let cluster = Cluster::start().await;
+    let leader_index = cluster.leader().await;
+    let sessions = [
+        cluster.session(ConnectOptions::default()).await,
+        cluster.session(ConnectOptions::default()).await,
+    ];
     for session in &sessions {
-        three.moves_to(leads, session).await;
+        cluster.wait_moved_to(leader_index, session).await;
     }
-    let next = (leads + 1) % 3;
-    let status = three.members[next].post("/v3/maintenance/status", "{}").await;
-    let id = said(&status, "member_id").expect("its number");
-    let asked = format!(r#"{{"targetID":"{id}"}}"#);
-    let told = three.members[leads].post("/v3/maintenance/transfer-leadership", &asked).await;
-    assert!(told.contains(" 200 "), "{told}");
-    assert_eq!(three.leader().await, next);
-    // They hear of it with their next renewals.
+    let next = (leader_index + 1) % 3;
+    let status = cluster.members[next].post("/v3/maintenance/status", "{}").await;
+    let id = json_string(&status, "member_id").expect("a member id");
+    let request = format!(r#"{{"targetID":"{id}"}}"#);
+    let response =
+        cluster.members[leader_index].post("/v3/maintenance/transfer-leadership", &request).await;
+    assert!(response.contains(" 200 "), "{response}");
+    assert_eq!(cluster.leader().await, next);
+    // The next renewal reveals the new leader.
     for session in &sessions {
-        three.moves_to(next, session).await;
-        assert!(session.deadline().is_some(), "it goes on");
+        cluster.wait_moved_to(next, session).await;
+        assert!(session.deadline().is_some(), "the session is alive");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_user_is_known_to_the_leader_as_well() {
-    let three = Three::start().await;
-    let leads = three.leader().await;
+async fn user_is_authenticated_at_the_leader() {
+    let cluster = Cluster::start().await;
+    let leader_index = cluster.leader().await;
     let steps = [
         ("user/add", r#"{"name":"root","password":"secret"}"#),
         ("user/grant", r#"{"user":"root","role":"root"}"#),
         ("enable", "{}"),
     ];
-    three.members[leads].post_access(&steps).await;
+    cluster.members[leader_index].post_access(&steps).await;
     for _ in 0..3 {
-        let session = three.session(User::new("root", "secret")).await;
-        three.moves_to(leads, &session).await;
+        let session = cluster.session(User::new("root", "secret")).await;
+        cluster.wait_moved_to(leader_index, &session).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_wants_any_member_stays_where_they_are() {
-    let three = Three::start().await;
-    let leads = three.leader().await;
+async fn any_member_option_keeps_the_first_member() {
+    let cluster = Cluster::start().await;
+    let leader_index = cluster.leader().await;
     for _ in 0..30 {
-        let session = three.session(Access::default().any_member()).await;
-        // By then another would have gone to the leader.
+        let session = cluster.session(ConnectOptions::default().any_member()).await;
+        // A session without the option would have moved by then.
         sleep(Duration::from_millis(200)).await;
-        if three.asked(&session).await != [leads] {
+        if cluster.members_used(&session).await != [leader_index] {
             return;
         }
     }
-    panic!("of thirty one comes to another member, but for once in 10^14 times");
+    panic!("none of thirty sessions started at a follower, which has a probability of 10^-14");
 }
 
-/// It neither breaks off nor says anything.
+/// The relay keeps the connection open and forwards nothing.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_session_outlives_a_leader_that_is_silent_to_it() {
-    let three = Three::start().await;
-    let leads = three.leader().await;
-    let session = three.session(Access::default()).await;
-    three.moves_to(leads, &session).await;
+async fn session_outlives_a_silent_leader() {
+    let cluster = Cluster::start().await;
+    let leader_index = cluster.leader().await;
+    let session = cluster.session(ConnectOptions::default()).await;
+    cluster.wait_moved_to(leader_index, &session).await;
     let guard = session.lock("b").await.expect("the lock");
-    three.relays[leads].is_cut.store(true, Ordering::Relaxed);
-    let other = three.asked(&session).await;
-    assert_ne!(other, [leads]);
-    assert!(timeout(Duration::from_secs(4), guard.lost()).await.is_err(), "longer than its lease");
-    // To all others it is not.
-    assert_eq!(three.leader().await, leads);
+    cluster.relays[leader_index].is_cut.store(true, Ordering::Relaxed);
+    let other = cluster.members_used(&session).await;
+    assert_ne!(other, [leader_index]);
+    assert!(
+        timeout(Duration::from_secs(4), guard.lost()).await.is_err(),
+        "the session outlives its TTL"
+    );
+    // The other members still reach it.
+    assert_eq!(cluster.leader().await, leader_index);
 }

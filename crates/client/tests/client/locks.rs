@@ -1,17 +1,17 @@
-//! Locks, in turn.
+//! Locks and their queues.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use tenure_client::{Client, ClientError, Guard, Lost, Session};
+use tenure_client::{Client, ClientError, Guard, LossReason, Session};
 use tokio::time::timeout;
 
 use crate::relay::Relay;
-use crate::service::{SOON, Service};
+use crate::service::{STEP_TIMEOUT, Service};
 
 #[tokio::test]
-async fn a_lock_is_had_in_turn_by_fences_that_grow() {
+async fn lock_is_granted_in_order_with_growing_fences() {
     let service = Service::start().await;
     let (one, other) = (service.session().await, service.session().await);
     let first = one.lock("a").await.expect("the lock");
@@ -22,23 +22,24 @@ async fn a_lock_is_had_in_turn_by_fences_that_grow() {
         let other = other.clone();
         async move { other.lock("a").await }
     });
-    // The same session queues behind itself as any other does.
+    // A session queues behind its own claims.
     let again = one.lock_within("a", Duration::from_millis(50)).await.expect("an answer");
     assert!(again.is_none() && !waits.is_finished());
     let fence = first.fence();
     first.release().await.expect("released");
-    let second = timeout(SOON, waits).await.expect("in time").expect("no panic").expect("the lock");
+    let second =
+        timeout(STEP_TIMEOUT, waits).await.expect("in time").expect("no panic").expect("the lock");
     assert!(second.fence() > fence);
     assert!(second.deadline().is_some());
     drop(second);
-    let third = timeout(SOON, one.lock("a")).await.expect("in time").expect("the lock");
+    let third = timeout(STEP_TIMEOUT, one.lock("a")).await.expect("in time").expect("the lock");
     third.release().await.expect("released");
-    let free = other.try_lock("a").await.expect("an answer").expect("nobody has it");
+    let free = other.try_lock("a").await.expect("an answer").expect("the lock is free");
     drop(free);
 }
 
 #[tokio::test]
-async fn who_has_waited_is_told_no_more() {
+async fn watch_ends_after_acquisition() {
     let service = Service::start().await;
     let (one, other) = (service.session().await, service.session().await);
     let mut held = one.lock("a").await.expect("the lock");
@@ -47,18 +48,21 @@ async fn who_has_waited_is_told_no_more() {
             let next = next.clone();
             async move { next.lock("a").await }
         });
-        timeout(SOON, async { while service.watchers().await == 0 {} }).await.expect("it watches");
+        timeout(STEP_TIMEOUT, async { while service.watchers().await == 0 {} })
+            .await
+            .expect("it watches");
         held.release().await.expect("released");
-        let next = timeout(SOON, waits).await.expect("in time").expect("no panic");
+        let next = timeout(STEP_TIMEOUT, waits).await.expect("in time").expect("no panic");
         held = next.expect("the lock");
     }
     let nobody = async { while service.watchers().await > 0 {} };
-    timeout(SOON, nobody).await.expect("nobody watches whom nobody is ahead of");
+    timeout(STEP_TIMEOUT, nobody).await.expect("a holder has no watch");
 }
 
-/// A key that was put by hand stands ahead. It is said to be released by what does not delete it.
+/// The predecessor is a key that was written by hand. A transaction that does not delete it reports
+/// it as released.
 #[tokio::test]
-async fn a_lock_is_had_as_soon_as_it_is_released_and_an_office_when_everybody_sees_it() {
+async fn lock_passes_at_release_and_leadership_at_deletion() {
     let service = Service::start().await;
     service.post("/v3/kv/put", r#"{"key":"YS8x"}"#).await;
     let made = service.revision().await;
@@ -67,78 +71,89 @@ async fn a_lock_is_had_as_soon_as_it_is_released_and_an_office_when_everybody_se
         let one = one.clone();
         async move { one.lock("a").await }
     });
-    timeout(SOON, async { while service.watchers().await == 0 {} }).await.expect("it watches");
+    timeout(STEP_TIMEOUT, async { while service.watchers().await == 0 {} })
+        .await
+        .expect("it watches");
     let campaigns = tokio::spawn({
         let other = other.clone();
         async move { other.campaign("a", "me").await }
     });
-    timeout(SOON, async { while service.watchers().await < 2 {} }).await.expect("it watches");
+    timeout(STEP_TIMEOUT, async { while service.watchers().await < 2 {} })
+        .await
+        .expect("it watches");
     let never = r#"{"key":"YS8x","target":"VERSION","version":"9"}"#;
     let released = |key: &str, revision: u64| {
         let delete = format!(r#"{{"key":"{key}","released":"{revision}"}}"#);
         format!(r#"{{"compare":[{never}],"success":[{{"request_delete_range":{delete}}}]}}"#)
     };
     service.post("/v3/kv/txn", &released("YS8x", made)).await;
-    let lock = timeout(SOON, locks).await.expect("in time").expect("no panic").expect("the lock");
-    assert!(!campaigns.is_finished() && service.keys().await == 3, "no key is deleted");
+    let lock =
+        timeout(STEP_TIMEOUT, locks).await.expect("in time").expect("no panic").expect("the lock");
+    assert!(!campaigns.is_finished() && service.keys().await == 3, "no key is deleted yet");
     let key = String::from_utf8(lock.key().to_vec()).expect("a name");
     assert!(key.starts_with("a/"), "{key}");
     lock.release().await.expect("released");
-    assert!(!campaigns.is_finished(), "the one ahead of the lock is there still");
+    assert!(!campaigns.is_finished(), "the predecessor still exists");
     service.post("/v3/kv/deleterange", r#"{"key":"YS8x"}"#).await;
-    let leads = timeout(SOON, campaigns).await.expect("in time").expect("no panic");
+    let leads = timeout(STEP_TIMEOUT, campaigns).await.expect("in time").expect("no panic");
     leads.expect("the office").resign().await.expect("it resigns");
 }
 
 #[tokio::test]
-async fn who_stops_waiting_leaves_the_queue() {
+async fn cancelled_waiter_leaves_the_queue() {
     let service = Service::start().await;
     let (one, other, third) =
         (service.session().await, service.session().await, service.session().await);
     let held = one.lock("a").await.expect("the lock");
-    // Left at once, while it is being asked for, and a moment later.
+    // Cancelled immediately, while the request is sent, and a moment later.
     for moment in [0, 100] {
         let waits = other.lock("a");
         assert!(timeout(Duration::from_millis(moment), waits).await.is_err());
     }
     held.release().await.expect("released");
-    let next = timeout(SOON, third.lock("a")).await.expect("nobody is ahead").expect("the lock");
+    let next = timeout(STEP_TIMEOUT, third.lock("a"))
+        .await
+        .expect("the queue is empty")
+        .expect("the lock");
     next.release().await.expect("released");
-    timeout(SOON, async { while service.keys().await > 0 {} }).await.expect("no key is left");
+    timeout(STEP_TIMEOUT, async { while service.keys().await > 0 {} })
+        .await
+        .expect("no key is left");
 }
 
 #[tokio::test]
-async fn who_asks_twice_because_an_answer_was_lost_waits_as_before() {
+async fn repeated_request_keeps_its_queue_entry() {
     let service = Service::start().await;
     let (relay, address) = Relay::start(&service.address).await;
     let client = Client::connect([address]).await.expect("a connection");
     let session = client.session(Duration::from_secs(10)).await.expect("a session");
     let held = service.session().await.lock("a").await.expect("the lock");
-    relay.swallows.store(true, Ordering::Relaxed);
+    relay.drops_next_response.store(true, Ordering::Relaxed);
     let waits = tokio::spawn(async move { session.lock("a").await });
-    timeout(SOON, async {
-        while service.keys().await < 2 || relay.swallows.load(Ordering::Relaxed) {
+    timeout(STEP_TIMEOUT, async {
+        while service.keys().await < 2 || relay.drops_next_response.load(Ordering::Relaxed) {
             tokio::task::yield_now().await;
         }
     })
     .await
-    .expect("it queues");
+    .expect("the claim is in the queue");
     tokio::time::sleep(Duration::from_millis(200)).await;
-    assert!(!waits.is_finished(), "somebody is ahead");
-    assert_eq!(service.keys().await, 2, "it queues once");
+    assert!(!waits.is_finished(), "there is a predecessor");
+    assert_eq!(service.keys().await, 2, "there is one key");
     let fence = held.fence();
     drop(held);
-    let next = timeout(SOON, waits).await.expect("in time").expect("no panic").expect("the lock");
+    let next =
+        timeout(STEP_TIMEOUT, waits).await.expect("in time").expect("no panic").expect("the lock");
     assert!(next.fence() > fence);
 }
 
 #[tokio::test]
-async fn who_asks_again_when_others_have_come_is_ahead_of_them() {
-    tokio::join!(asks_again_before(1), asks_again_before(2));
+async fn repeated_request_keeps_its_place_before_later_waiters() {
+    tokio::join!(repeats_request_before(1), repeats_request_before(2));
 }
 
-/// Somebody whose answer was lost, when so many others have come.
-async fn asks_again_before(others: usize) {
+/// Repeats the request to enqueue after `others` claims have come.
+async fn repeats_request_before(others: usize) {
     let service = Service::start().await;
     let (relay, address) = Relay::start(&service.address).await;
     let client = Client::connect([address]).await.expect("a connection");
@@ -146,31 +161,40 @@ async fn asks_again_before(others: usize) {
     let held = service.session().await.lock("a").await.expect("the lock");
     relay.delay.store(60_000, Ordering::Relaxed);
     let waits = tokio::spawn(async move { session.lock("a").await });
-    timeout(SOON, async { while service.keys().await < 2 {} }).await.expect("it queues");
+    timeout(STEP_TIMEOUT, async { while service.keys().await < 2 {} })
+        .await
+        .expect("the claim is in the queue");
     let mut behind = Vec::new();
     for place in 3..3 + others {
         let other = service.session().await;
         behind.push(tokio::spawn(async move { other.lock("a").await }));
-        timeout(SOON, async { while service.keys().await < place {} }).await.expect("it queues");
+        timeout(STEP_TIMEOUT, async { while service.keys().await < place {} })
+            .await
+            .expect("the claim is in the queue");
     }
-    // The answer does not arrive.
+    // The response is lost.
     relay.is_down.store(true, Ordering::Relaxed);
     tokio::time::sleep(Duration::from_millis(50)).await;
     relay.delay.store(0, Ordering::Relaxed);
     relay.is_down.store(false, Ordering::Relaxed);
     drop(held);
-    let mut last = timeout(SOON, waits).await.expect("in time").expect("no panic").expect("it");
+    let mut last =
+        timeout(STEP_TIMEOUT, waits).await.expect("in time").expect("no panic").expect("it");
     for next in behind {
-        assert!(!next.is_finished(), "somebody is ahead");
+        assert!(!next.is_finished(), "there is a predecessor");
         let fence = last.fence();
         drop(last);
-        last = timeout(SOON, next).await.expect("in time").expect("no panic").expect("the lock");
+        last = timeout(STEP_TIMEOUT, next)
+            .await
+            .expect("in time")
+            .expect("no panic")
+            .expect("the lock");
         assert!(last.fence() > fence);
     }
 }
 
 #[tokio::test]
-async fn who_goes_from_lock_to_lock_asks_once_for_each() {
+async fn release_and_next_lock_share_one_transaction() {
     let service = Service::start().await;
     let session = service.session().await;
     let mut held = session.lock("a").await.expect("the lock");
@@ -178,7 +202,7 @@ async fn who_goes_from_lock_to_lock_asks_once_for_each() {
         let before = service.revision().await;
         drop(held);
         held = session.lock(name).await.expect("the lock");
-        assert_eq!(held.fence(), before + 1, "one is left and the other entered at once");
+        assert_eq!(held.fence(), before + 1, "release and acquisition share a revision");
         assert_eq!((service.revision().await, service.keys().await), (before + 1, 1));
     }
     drop(held);
@@ -188,7 +212,7 @@ async fn who_goes_from_lock_to_lock_asks_once_for_each() {
 }
 
 #[tokio::test]
-async fn what_is_given_up_while_nobody_answers_is_free_when_somebody_does() {
+async fn release_during_outage_completes_after_it() {
     let service = Service::start().await;
     let (relay, address) = Relay::start(&service.address).await;
     let client = Client::connect([address]).await.expect("a connection");
@@ -199,22 +223,27 @@ async fn what_is_given_up_while_nobody_answers_is_free_when_somebody_does() {
         let session = session.clone();
         async move { session.lock("dropped").await }
     });
-    timeout(SOON, async { while service.watchers().await == 0 {} }).await.expect("it waits");
+    timeout(STEP_TIMEOUT, async { while service.watchers().await == 0 {} })
+        .await
+        .expect("the session waits");
     relay.is_down.store(true, Ordering::Relaxed);
     let release = timeout(Duration::from_millis(100), released.release()).await;
-    assert!(release.is_err(), "nobody answers");
+    assert!(release.is_err(), "there is no response");
     waits.abort();
     drop(dropped);
-    // Longer than anything is asked for once.
+    // Longer than the timeout of one request.
     tokio::time::sleep(Duration::from_secs(11)).await;
     assert_eq!(service.keys().await, 3);
     relay.is_down.store(false, Ordering::Relaxed);
-    timeout(SOON, async { while service.keys().await > 0 {} }).await.expect("no key is left");
-    assert!(session.deadline().is_some(), "the session goes on");
+    timeout(STEP_TIMEOUT, async { while service.keys().await > 0 {} })
+        .await
+        .expect("no key is left");
+    assert!(session.deadline().is_some(), "the session is alive");
 }
 
-/// A service, a session whose first connection is held, and another that has the lock `a`.
-async fn held_back() -> (Service, Arc<Relay>, Session, Session, Guard) {
+/// Returns a service, a session whose first connection is held back, and another session that holds
+/// the lock `a`.
+async fn with_held_connection() -> (Service, Arc<Relay>, Session, Session, Guard) {
     let service = Service::start().await;
     let other = service.session().await;
     let (relay, address) = Relay::start(&service.address).await;
@@ -225,37 +254,47 @@ async fn held_back() -> (Service, Arc<Relay>, Session, Session, Guard) {
     (service, relay, session, other, has)
 }
 
-/// What was held comes to the member; then the other gets the lock, although the session goes on.
-async fn too_late(service: &Service, relay: &Relay, session: &Session, other: &Session) {
+/// Forwards the held requests. The other session must still get the lock.
+async fn assert_late_request_is_undone(
+    service: &Service,
+    relay: &Relay,
+    session: &Session,
+    other: &Session,
+) {
     let before = service.revision().await;
     relay.held.store(0, Ordering::Relaxed);
     let late = async { while service.revision().await == before {} };
-    timeout(SOON, late).await.expect("what was asked first is done");
-    let next = timeout(SOON, other.lock("a")).await.expect("nobody is ahead").expect("the lock");
-    assert!(session.deadline().is_some(), "the session goes on");
+    timeout(STEP_TIMEOUT, late).await.expect("the held request is applied");
+    let next = timeout(STEP_TIMEOUT, other.lock("a"))
+        .await
+        .expect("the queue is empty")
+        .expect("the lock");
+    assert!(session.deadline().is_some(), "the session is alive");
     drop(next);
 }
 
 #[tokio::test]
-async fn a_lock_that_was_not_free_is_not_had_later() {
-    let (service, relay, session, other, has) = held_back().await;
-    assert!(session.try_lock("a").await.expect("an answer by another connection").is_none());
+async fn failed_try_lock_is_not_granted_later() {
+    let (service, relay, session, other, has) = with_held_connection().await;
+    assert!(session.try_lock("a").await.expect("a response over another connection").is_none());
     has.release().await.expect("released");
-    too_late(&service, &relay, &session, &other).await;
+    assert_late_request_is_undone(&service, &relay, &session, &other).await;
 }
 
 #[tokio::test]
-async fn a_place_that_was_lost_is_not_had_later() {
-    let (service, relay, session, other, has) = held_back().await;
+async fn deleted_queue_entry_does_not_reappear() {
+    let (service, relay, session, other, has) = with_held_connection().await;
     let waits = tokio::spawn({
         let session = session.clone();
         async move { session.lock("a").await.map(drop) }
     });
-    timeout(SOON, async { while service.watchers().await == 0 {} }).await.expect("it waits");
+    timeout(STEP_TIMEOUT, async { while service.watchers().await == 0 {} })
+        .await
+        .expect("the session waits");
     let all = r#"{"key":"YS8=","range_end":"YTA="}"#;
     service.post("/v3/kv/deleterange", all).await;
-    let told = timeout(SOON, waits).await.expect("in time").expect("no panic");
-    assert_eq!(told, Err(ClientError::Lost(Lost::Deleted)));
+    let result = timeout(STEP_TIMEOUT, waits).await.expect("in time").expect("no panic");
+    assert_eq!(result, Err(ClientError::Lost(LossReason::KeyDeleted)));
     drop(has);
-    too_late(&service, &relay, &session, &other).await;
+    assert_late_request_is_undone(&service, &relay, &session, &other).await;
 }

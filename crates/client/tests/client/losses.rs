@@ -1,48 +1,49 @@
-//! What is lost, and when that is known.
+//! Loss of sessions and locks, and its detection.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use tenure_client::{Change, Client, ClientError, Lost};
+use tenure_client::{Client, ClientError, LossReason, QueueChange};
 use tokio::time::timeout;
 
-use crate::relay::{BlackHole, Relay};
-use crate::service::{SOON, Service};
+use crate::relay::{Relay, UnresponsiveEndpoint};
+use crate::service::{STEP_TIMEOUT, Service};
 
 #[tokio::test]
-async fn a_deadline_is_counted_from_when_it_was_asked() {
+async fn deadline_counts_from_sending_the_request() {
     let service = Service::start().await;
     let (relay, address) = Relay::start(&service.address).await;
     let client = Client::connect([address]).await.expect("a connection");
     relay.delay.store(1_500, Ordering::Relaxed);
-    let asked = Instant::now();
+    let sent = Instant::now();
     let session = client.session(Duration::from_secs(10)).await.expect("a session");
-    let deadline = session.deadline().expect("it is alive");
-    assert!(asked.elapsed() >= Duration::from_millis(1_500));
-    // Counted from the answer it would be later by what the answer took. A loaded machine may take
-    // a second until it sends the request.
-    assert!(deadline <= asked + Duration::from_millis(10_800), "{:?}", deadline - asked);
+    let deadline = session.deadline().expect("the session is alive");
+    assert!(sent.elapsed() >= Duration::from_millis(1_500));
+    // Counted from the response, the deadline would be later by its delay. A loaded machine may
+    // take a second to send the request.
+    assert!(deadline <= sent + Duration::from_millis(10_800), "{:?}", deadline - sent);
 }
 
 #[tokio::test]
-async fn deadlines_follow_renewals_until_the_session_is_over() {
+async fn deadlines_follow_renewals_until_session_ends() {
     let service = Service::start().await;
     let (relay, address) = Relay::start(&service.address).await;
     let client = Client::connect([address]).await.expect("a connection");
     let session = client.session(Duration::from_secs(1)).await.expect("a session");
     let guard = session.lock("a").await.expect("the lock");
     let mut deadlines = guard.deadlines();
-    let first = deadlines.next().await.expect("the present one");
-    let second = timeout(SOON, deadlines.next()).await.expect("in time").expect("a renewal");
+    let first = deadlines.next().await.expect("the current deadline");
+    let second =
+        timeout(STEP_TIMEOUT, deadlines.next()).await.expect("in time").expect("a renewal");
     assert!(second > first);
     relay.is_cut.store(true, Ordering::Relaxed);
     let over = async { while deadlines.next().await.is_some() {} };
-    timeout(SOON, over).await.expect("the session is over");
+    timeout(STEP_TIMEOUT, over).await.expect("the session has ended");
     assert_eq!(guard.deadline(), None);
 }
 
 #[tokio::test]
-async fn who_is_cut_off_knows_it_before_another_is_let_in() {
+async fn disconnected_holder_loses_lock_before_next_grant() {
     let service = Service::start().await;
     let (relay, address) = Relay::start(&service.address).await;
     let client = Client::connect([address]).await.expect("a connection");
@@ -54,18 +55,18 @@ async fn who_is_cut_off_knows_it_before_another_is_let_in() {
         (Instant::now(), guard)
     });
     relay.is_cut.store(true, Ordering::Relaxed);
-    let why = timeout(SOON, guard.lost()).await.expect("in time");
+    let why = timeout(STEP_TIMEOUT, guard.lost()).await.expect("in time");
     let known = Instant::now();
-    assert_eq!((why, guard.deadline()), (Lost::Silence, None));
-    let (entered, _other) = timeout(SOON, waits).await.expect("in time").expect("the lock");
-    assert!(known < entered, "{:?} too late", known - entered);
-    assert_eq!(session.ended(), Some(Lost::Silence));
-    let refused = session.lock("b").await.expect_err("the session is over");
-    assert_eq!(refused, ClientError::Lost(Lost::Silence));
+    assert_eq!((why, guard.deadline()), (LossReason::NotRenewed, None));
+    let (entered, _other) = timeout(STEP_TIMEOUT, waits).await.expect("in time").expect("the lock");
+    assert!(known < entered, "detected {:?} too late", known - entered);
+    assert_eq!(session.end_reason(), Some(LossReason::NotRenewed));
+    let refused = session.lock("b").await.expect_err("the session has ended");
+    assert_eq!(refused, ClientError::Lost(LossReason::NotRenewed));
 }
 
 #[tokio::test]
-async fn who_waits_is_told_that_the_session_is_over() {
+async fn waiter_fails_when_its_session_ends() {
     let service = Service::start().await;
     let (one, other) = (service.session().await, service.session().await);
     let _held = one.lock("a").await.expect("the lock");
@@ -73,25 +74,28 @@ async fn who_waits_is_told_that_the_session_is_over() {
     let waits = tokio::spawn(async move { other.lock("a").await });
     while service.keys().await < 2 {}
     service.post("/v3/lease/revoke", &format!(r#"{{"ID":"{id}"}}"#)).await;
-    let told = timeout(SOON, waits).await.expect("in time").expect("no panic");
-    assert_eq!(told.map(|guard| guard.fence()), Err(ClientError::Lost(Lost::Gone)));
+    let result = timeout(STEP_TIMEOUT, waits).await.expect("in time").expect("no panic");
+    assert_eq!(result.map(|guard| guard.fence()), Err(ClientError::Lost(LossReason::LeaseEnded)));
 }
 
 #[tokio::test]
-async fn who_listens_is_told_that_the_key_was_deleted() {
+async fn guard_reports_deletion_of_its_key() {
     let service = Service::start().await;
     let session = service.session().await;
     let guard = session.lock("a").await.expect("the lock");
-    let told = tokio::spawn(async move { guard.lost().await });
+    let lost = tokio::spawn(async move { guard.lost().await });
     service.post("/v3/kv/deleterange", r#"{"key":"YS8=","range_end":"YTA="}"#).await;
-    assert_eq!(timeout(SOON, told).await.expect("in time").expect("no panic"), Lost::Deleted);
-    assert!(session.deadline().is_some(), "the session goes on");
+    assert_eq!(
+        timeout(STEP_TIMEOUT, lost).await.expect("in time").expect("no panic"),
+        LossReason::KeyDeleted
+    );
+    assert!(session.deadline().is_some(), "the session is alive");
     session.close().await.expect("revoked");
-    assert_eq!(session.ended(), Some(Lost::Closed));
+    assert_eq!(session.end_reason(), Some(LossReason::Closed));
 }
 
 #[tokio::test]
-async fn who_listens_to_what_is_forgotten_goes_on_behind_it() {
+async fn watch_continues_behind_compacted_history() {
     let service = Service::start().await;
     let session = service.session().await;
     let guard = session.lock("a").await.expect("the lock");
@@ -101,36 +105,41 @@ async fn who_listens_to_what_is_forgotten_goes_on_behind_it() {
     let compact = format!(r#"{{"revision":"{}"}}"#, service.revision().await);
     service.post("/v3/kv/compaction", &compact).await;
     let mut changes = service.client().await.changes("b", 1);
-    assert_eq!(timeout(SOON, changes.next()).await.expect("in time"), Change::Forgotten);
-    let after = timeout(SOON, async {
+    assert_eq!(
+        timeout(STEP_TIMEOUT, changes.next()).await.expect("in time"),
+        QueueChange::HistoryCompacted
+    );
+    let after = timeout(STEP_TIMEOUT, async {
         let change = changes.next().await;
-        if matches!(change, Change::Left { .. }) { changes.next().await } else { change }
+        if matches!(change, QueueChange::Left { .. }) { changes.next().await } else { change }
     });
     let (after, next) = tokio::join!(after, session.lock("b"));
     let fence = next.expect("the lock").fence();
     let after = after.expect("in time");
-    assert!(matches!(&after, Change::Queued { fence: of, .. } if *of == fence), "{after:?}");
+    assert!(matches!(&after, QueueChange::Queued { fence: of, .. } if *of == fence), "{after:?}");
     drop(changes);
-    timeout(SOON, async { while service.watchers().await > 0 {} }).await.expect("nobody watches");
+    timeout(STEP_TIMEOUT, async { while service.watchers().await > 0 {} })
+        .await
+        .expect("there are no watches");
     let _told = tokio::spawn(async move { guard.lost().await });
-    let goes_on = timeout(SOON, async {
+    let goes_on = timeout(STEP_TIMEOUT, async {
         let mut in_a_row = 0;
         while in_a_row < 50 {
             in_a_row = if service.watchers().await == 1 { in_a_row + 1 } else { 0 };
         }
     });
-    goes_on.await.expect("it watches, and goes on");
+    goes_on.await.expect("the watch continues");
 }
 
 #[tokio::test]
-async fn nothing_is_left_of_a_session_that_nobody_has_any_more() {
+async fn dropped_session_and_guard_revoke_the_lease() {
     let service = Service::start().await;
     let session = service.session().await;
     let guard = session.lock("a").await.expect("the lock");
     drop(session);
-    assert_eq!(service.keys().await, 1, "the guard keeps it");
+    assert_eq!(service.keys().await, 1, "the guard keeps the session alive");
     drop(guard);
-    timeout(SOON, async {
+    timeout(STEP_TIMEOUT, async {
         while service.post("/v3/lease/leases", "{}").await.contains("\"ID\"") {}
     })
     .await
@@ -138,19 +147,24 @@ async fn nothing_is_left_of_a_session_that_nobody_has_any_more() {
 }
 
 #[tokio::test]
-async fn what_is_no_endpoint_and_who_does_not_answer_is_said() {
-    let wrong = Client::connect(["https://127.0.0.1:1"]).await.expect_err("nobody to believe");
+async fn invalid_endpoints_are_rejected() {
+    let wrong =
+        Client::connect(["https://127.0.0.1:1"]).await.expect_err("certificates are missing");
     assert!(wrong.to_string().contains("https://127.0.0.1:1"), "{wrong}");
     assert!(Client::connect(Vec::<String>::new()).await.is_err());
 }
 
-/// A session whose member breaks off, while the next three do not even say that they are gone;
-/// whether it lives longer than its lease.
-async fn outlives_the_silent(listens: bool) -> bool {
+/// A session whose member closes the connection while the next three members do not respond.
+/// Returns true if it outlives its lease.
+async fn outlives_unresponsive_members(listens: bool) -> bool {
     let service = Service::start().await;
     let (one, first) = Relay::start(&service.address).await;
     let (other, second) = Relay::start(&service.address).await;
-    let silent = [BlackHole::open().await, BlackHole::open().await, BlackHole::open().await];
+    let silent = [
+        UnresponsiveEndpoint::open().await,
+        UnresponsiveEndpoint::open().await,
+        UnresponsiveEndpoint::open().await,
+    ];
     let mut endpoints = vec![&first];
     endpoints.extend(silent.iter().map(|it| &it.address));
     endpoints.push(&second);
@@ -160,7 +174,9 @@ async fn outlives_the_silent(listens: bool) -> bool {
     let guard = session.lock("a").await.expect("the lock");
     if listens {
         tokio::spawn(async move { guard.lost().await });
-        timeout(SOON, async { while service.watchers().await == 0 {} }).await.expect("it watches");
+        timeout(STEP_TIMEOUT, async { while service.watchers().await == 0 {} })
+            .await
+            .expect("it watches");
     }
     let used = if one.connections.load(Ordering::Relaxed) > 0 { one } else { other };
     used.is_down.store(true, Ordering::Relaxed);
@@ -168,11 +184,11 @@ async fn outlives_the_silent(listens: bool) -> bool {
 }
 
 #[tokio::test]
-async fn a_session_outlives_members_that_do_not_say_that_they_are_gone() {
-    assert!(outlives_the_silent(false).await);
+async fn session_outlives_unresponsive_members() {
+    assert!(outlives_unresponsive_members(false).await);
 }
 
 #[tokio::test]
-async fn a_session_outlives_them_while_others_look_for_a_member_too() {
-    assert!(outlives_the_silent(true).await);
+async fn session_outlives_unresponsive_members_while_watching() {
+    assert!(outlives_unresponsive_members(true).await);
 }

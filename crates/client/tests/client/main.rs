@@ -1,5 +1,6 @@
 //! Clients of a member that runs in this process, over sockets, some of which misbehave.
 
+mod admin;
 mod elections;
 mod leader;
 mod locks;

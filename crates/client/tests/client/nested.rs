@@ -1,28 +1,30 @@
-//! Names that nest: `a` and `a/b` are locks of their own, though their keys lie in one range.
+//! Nested names: `a` and `a/b` are independent locks, although their keys share a range.
 
-use tenure_client::{Office, Session};
+use tenure_client::{ElectionState, Session};
 use tokio::time::timeout;
 
-use crate::service::{SOON, Service};
+use crate::service::{STEP_TIMEOUT, Service};
 
 async fn lock(session: &Session, name: &str) -> u64 {
-    let guard = timeout(SOON, session.lock(name)).await.expect("in time").expect("the lock");
+    let guard =
+        timeout(STEP_TIMEOUT, session.lock(name)).await.expect("in time").expect("the lock");
     let fence = guard.fence();
     guard.release().await.expect("released");
     fence
 }
 
 #[tokio::test]
-async fn a_lock_does_not_wait_for_those_named_below_it() {
+async fn lock_ignores_claims_of_nested_names() {
     let service = Service::start().await;
     let (one, other) = (service.session().await, service.session().await);
     let mut held = Vec::new();
-    // So many that one read does not show all of them.
+    // More keys than one read returns.
     for number in 0..30 {
         held.push(one.lock(&format!("a/{number}/b")).await.expect("the lock"));
     }
     lock(&other, "a").await;
-    let free = timeout(SOON, other.try_lock("a")).await.expect("in time").expect("an answer");
+    let free =
+        timeout(STEP_TIMEOUT, other.try_lock("a")).await.expect("in time").expect("an answer");
     let guard = free.expect("it is free");
     for number in 30..60 {
         held.push(one.lock(&format!("a/{number}/b")).await.expect("the lock"));
@@ -32,20 +34,23 @@ async fn a_lock_does_not_wait_for_those_named_below_it() {
         let one = one.clone();
         async move { one.lock("a").await }
     });
-    // The claims below, the one that is held, and the one that waits.
-    timeout(SOON, async { while service.keys().await < 62 {} }).await.expect("it queues");
+    // 30 nested claims, the holder, and the waiter.
+    timeout(STEP_TIMEOUT, async { while service.keys().await < 62 {} })
+        .await
+        .expect("the claim is in the queue");
     held.truncate(10);
     lock(&other, "a/9").await;
     lock(&other, "a/9/b/c").await;
     assert!(!waits.is_finished(), "it waits for its own lock");
     let fence = guard.fence();
     guard.release().await.expect("released");
-    let next = timeout(SOON, waits).await.expect("in time").expect("no panic").expect("the lock");
+    let next =
+        timeout(STEP_TIMEOUT, waits).await.expect("in time").expect("no panic").expect("the lock");
     assert!(next.fence() > fence);
 }
 
 #[tokio::test]
-async fn keys_that_one_transaction_puts_below_a_lock_do_not_hold_it_up() {
+async fn lock_ignores_nested_keys_of_one_revision() {
     let service = Service::start().await;
     let session = service.session().await;
     // All of one revision: "a/0/x" to "a/9/x".
@@ -53,12 +58,13 @@ async fn keys_that_one_transaction_puts_below_a_lock_do_not_hold_it_up() {
     let puts = keys.map(|key| format!(r#"{{"requestPut":{{"key":"{key}","value":"MQ=="}}}}"#));
     service.post("/v3/kv/txn", &format!(r#"{{"success":[{}]}}"#, puts.join(","))).await;
     lock(&session, "a").await;
-    let free = timeout(SOON, session.try_lock("a")).await.expect("in time").expect("an answer");
+    let free =
+        timeout(STEP_TIMEOUT, session.try_lock("a")).await.expect("in time").expect("an answer");
     assert!(free.is_some());
 }
 
 #[tokio::test]
-async fn an_observer_sees_nothing_of_elections_named_below() {
+async fn observer_ignores_nested_elections() {
     let service = Service::start().await;
     let (one, other) = (service.session().await, service.session().await);
     let mut held = Vec::new();
@@ -66,31 +72,33 @@ async fn an_observer_sees_nothing_of_elections_named_below() {
         held.push(one.campaign(&format!("boss/{number}"), "below").await.expect("the office"));
     }
     let mut observer = service.client().await.observe("boss");
-    let mut see = async || timeout(SOON, observer.next()).await.expect("in time").expect("news");
-    assert_eq!(see().await, Office::Vacant);
+    let mut see =
+        async || timeout(STEP_TIMEOUT, observer.next()).await.expect("in time").expect("news");
+    assert_eq!(see().await, ElectionState::NoLeader);
     held.push(one.campaign("boss/more", "below").await.expect("the office"));
     let leading = other.campaign("boss", "self").await.expect("the office");
-    assert!(matches!(see().await, Office::Led { fence, .. } if fence == leading.fence()));
+    assert!(matches!(see().await, ElectionState::Leader { fence, .. } if fence == leading.fence()));
     leading.resign().await.expect("resigned");
-    assert_eq!(see().await, Office::Vacant);
+    assert_eq!(see().await, ElectionState::NoLeader);
 }
 
-/// The lock service of the server answers clients of etcd, for which all keys below a name are one
+/// The lock service of the server serves clients of etcd, for which all keys below a name are one
 /// queue.
 #[tokio::test]
-async fn the_lock_service_of_the_server_waits_for_names_below_as_etcd() {
+async fn server_side_lock_waits_for_nested_names() {
     let service = Service::start().await;
     let (one, other) = (service.session().await, service.session().await);
     let below = one.lock("a/b").await.expect("the lock");
-    let asked = format!(r#"{{"name":"YQ==","lease":"{}"}}"#, other.id());
-    let waits = async { service.post("/v3/lock/lock", &asked).await };
+    let request = format!(r#"{{"name":"YQ==","lease":"{}"}}"#, other.id());
+    let waits = async { service.post("/v3/lock/lock", &request).await };
     let watches = async {
         while service.keys().await < 2 {}
-        // Its claim is first among those of its own name, and it waits.
+        // The claim is the first of its own name, and it waits.
         let queue = one.try_lock("a").await.expect("an answer");
         assert!(queue.is_none(), "the claim of the other client is ahead");
         below.release().await.expect("released");
     };
-    let (told, ()) = timeout(SOON, async { tokio::join!(waits, watches) }).await.expect("in time");
-    assert!(told.contains(" 200 "), "{told}");
+    let (response, ()) =
+        timeout(STEP_TIMEOUT, async { tokio::join!(waits, watches) }).await.expect("in time");
+    assert!(response.contains(" 200 "), "{response}");
 }

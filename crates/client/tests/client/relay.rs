@@ -1,4 +1,4 @@
-//! A network between a client and a member that can be made worse.
+//! A relay between a client and a member that injects network faults.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -9,27 +9,27 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 
-/// What is wrong with it.
+/// Faults of the relay, and its counters.
 #[derive(Debug, Default)]
 pub(crate) struct Relay {
-    /// How long an answer takes, in milliseconds.
+    /// Delay of each response, in milliseconds.
     pub(crate) delay: AtomicU64,
-    /// Nothing passes, and nobody is told.
+    /// True while the relay forwards nothing, without closing connections.
     pub(crate) is_cut: AtomicBool,
-    /// The next answer is swallowed, and the connection broken off.
-    pub(crate) swallows: AtomicBool,
-    /// Connections break, and there are no new ones.
+    /// True if the next response is dropped and its connection closed.
+    pub(crate) drops_next_response: AtomicBool,
+    /// True while connections are closed and not accepted.
     pub(crate) is_down: AtomicBool,
-    /// Of how many connections, the oldest, nothing passes to the member.
+    /// Number of connections, the oldest ones, whose requests are held back.
     pub(crate) held: AtomicUsize,
-    /// How many connections there were.
+    /// Number of connections so far.
     pub(crate) connections: AtomicUsize,
-    /// How often something was passed on to the member.
-    pub(crate) asked: AtomicUsize,
+    /// Number of forwarded pieces of requests.
+    pub(crate) forwarded: AtomicUsize,
 }
 
 impl Relay {
-    /// Listens; what comes is passed on to that address and back.
+    /// Listens and forwards connections to an address.
     pub(crate) async fn start(to: &str) -> (Arc<Relay>, String) {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address").to_string();
@@ -64,7 +64,7 @@ impl Relay {
         }
     }
 
-    /// Passes on what comes: what a connection of this number asks, or what is answered.
+    /// Forwards one direction: requests of the connection with this number, or responses (`None`).
     async fn pass(
         &self,
         mut from: impl AsyncReadExt + Unpin,
@@ -105,36 +105,36 @@ impl Relay {
                 return;
             }
             if asks.is_none() {
-                if self.swallows.swap(false, Ordering::Relaxed) {
+                if self.drops_next_response.swap(false, Ordering::Relaxed) {
                     return;
                 }
                 sleep(Duration::from_millis(self.delay.load(Ordering::Relaxed))).await;
             }
             if asks.is_some() {
-                self.asked.fetch_add(1, Ordering::Relaxed);
+                self.forwarded.fetch_add(1, Ordering::Relaxed);
             }
             if to.write_all(&piece).await.is_err() {
                 return;
             }
             if was_held {
-                // What was asked is done before it is taken back.
+                // The member applies the requests before the connection is closed.
                 sleep(Duration::from_millis(100)).await;
             }
         }
     }
 }
 
-/// An address at which nobody answers, nor says that nobody is there.
+/// An address that accepts no connections and does not reject them.
 #[derive(Debug)]
-pub(crate) struct BlackHole {
+pub(crate) struct UnresponsiveEndpoint {
     pub(crate) address: String,
     _listener: TcpListener,
     _waiting: Vec<TcpStream>,
 }
 
-impl BlackHole {
-    /// Nobody accepts what comes, and no more may wait for that.
-    pub(crate) async fn open() -> BlackHole {
+impl UnresponsiveEndpoint {
+    /// Opens a listener with a full backlog that accepts nothing.
+    pub(crate) async fn open() -> UnresponsiveEndpoint {
         let socket = TcpSocket::new_v4().expect("a socket");
         socket.bind("127.0.0.1:0".parse().expect("an address")).expect("a port");
         let listener = socket.listen(1).expect("it listens");
@@ -145,6 +145,6 @@ impl BlackHole {
         {
             waiting.push(one);
         }
-        BlackHole { address, _listener: listener, _waiting: waiting }
+        UnresponsiveEndpoint { address, _listener: listener, _waiting: waiting }
     }
 }

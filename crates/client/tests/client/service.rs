@@ -8,10 +8,10 @@ use tenure_server::{Config, Server};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// Long enough for anything that is to happen.
-pub(crate) const SOON: Duration = Duration::from_secs(20);
+/// Generous limit for steps that must succeed.
+pub(crate) const STEP_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A member on this machine, for as long as its runtime.
+/// A member in this process that runs as long as the runtime.
 pub(crate) struct Service {
     pub(crate) address: String,
     _folder: TempDir,
@@ -22,7 +22,7 @@ impl Service {
         Service::with(Config::default()).await
     }
 
-    /// One with these settings.
+    /// Starts a member with this configuration.
     pub(crate) async fn with(config: Config) -> Service {
         let folder = tempfile::tempdir().expect("a folder");
         let config = Config {
@@ -44,60 +44,60 @@ impl Service {
         self.client().await.session(Duration::from_secs(10)).await.expect("a session")
     }
 
-    /// What it says to something that is posted as JSON.
+    /// Posts JSON and returns the response, with its head.
     pub(crate) async fn post(&self, path: &str, body: &str) -> String {
         self.post_as(path, body, "").await
     }
 
-    /// The same to somebody who shows a token.
+    /// Posts JSON with a token and returns the response.
     pub(crate) async fn post_as(&self, path: &str, body: &str, token: &str) -> String {
         let (length, shown) = (body.len(), format!("authorization: {token}\r\n"));
         let shown = if token.is_empty() { "" } else { &shown };
         let head = format!("POST {path} HTTP/1.0\r\n{shown}content-length: {length}\r\n\r\n");
-        self.told(&(head + body)).await
+        self.response(&(head + body)).await
     }
 
-    /// Has users and rights set up, one after the other.
+    /// Sets up users and permissions, step by step.
     pub(crate) async fn post_access(&self, steps: &[(&str, &str)]) {
         for (path, body) in steps {
-            let told = self.post(&format!("/v3/auth/{path}"), body).await;
-            assert!(told.contains(" 200 "), "{path}: {told}");
+            let response = self.post(&format!("/v3/auth/{path}"), body).await;
+            assert!(response.contains(" 200 "), "{path}: {response}");
         }
     }
 
-    /// How many watch.
+    /// Number of watches at the member.
     pub(crate) async fn watchers(&self) -> usize {
-        let told = self.told("GET /metrics HTTP/1.0\r\n\r\n").await;
-        let count = told.lines().find_map(|line| line.strip_prefix("tenure_watchers "));
+        let response = self.response("GET /metrics HTTP/1.0\r\n\r\n").await;
+        let count = response.lines().find_map(|line| line.strip_prefix("tenure_watchers "));
         count.and_then(|count| count.parse().ok()).expect("a number")
     }
 
-    async fn told(&self, asked: &str) -> String {
+    async fn response(&self, request: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).await.expect("it listens");
-        stream.write_all(asked.as_bytes()).await.expect("it reads");
-        let mut told = String::new();
-        stream.read_to_string(&mut told).await.expect("an answer");
-        told
+        stream.write_all(request.as_bytes()).await.expect("it reads");
+        let mut response = String::new();
+        stream.read_to_string(&mut response).await.expect("an answer");
+        response
     }
 
-    /// How many keys there are.
+    /// Number of keys in the store.
     pub(crate) async fn keys(&self) -> usize {
-        self.everything().await.matches("\"create_revision\"").count()
+        self.all_keys_json().await.matches("\"create_revision\"").count()
     }
 
-    /// The revision of the store.
+    /// Revision of the store.
     pub(crate) async fn revision(&self) -> u64 {
-        let told = self.everything().await;
-        said(&told, "revision").and_then(|it| it.parse().ok()).expect("a revision")
+        let response = self.all_keys_json().await;
+        json_string(&response, "revision").and_then(|it| it.parse().ok()).expect("a revision")
     }
 
-    async fn everything(&self) -> String {
+    async fn all_keys_json(&self) -> String {
         self.post("/v3/kv/range", r#"{"key":"AA==","range_end":"AA=="}"#).await
     }
 }
 
-/// What an answer in JSON has first under a name.
-pub(crate) fn said<'a>(told: &'a str, name: &str) -> Option<&'a str> {
-    let (_, rest) = told.split_once(&format!("\"{name}\":\""))?;
+/// Returns the first string with this name in a JSON response.
+pub(crate) fn json_string<'a>(response: &'a str, name: &str) -> Option<&'a str> {
+    let (_, rest) = response.split_once(&format!("\"{name}\":\""))?;
     rest.split('"').next()
 }

@@ -1,14 +1,15 @@
-//! Services where everybody says who they are.
+//! Services with authentication.
 
 use std::time::Duration;
 
-use tenure_client::{Client, ClientError, Code, Lost, Session, User};
+use tenure_client::{Client, ClientError, Code, LossReason, Session, User};
 use tenure_server::Config;
 use tokio::time::timeout;
 
-use crate::service::{SOON, Service, said};
+use crate::service::{STEP_TIMEOUT, Service, json_string};
 
-/// One where `bob` may do anything below `jobs/`, and a token counts for a second.
+/// Starts a service in which `bob` may read and write below `jobs/` and tokens expire after a
+/// second.
 async fn closed() -> Service {
     let service = Service::with(Config { auth_token_ttl: 1, ..Config::default() }).await;
     // From `jobs/` up to `jobs0`.
@@ -27,13 +28,13 @@ async fn closed() -> Service {
     service
 }
 
-/// Something that only `root` may have done.
+/// Sends a request as `root`.
 async fn as_root(service: &Service, path: &str, body: &str) {
     let named = r#"{"name":"root","password":"secret"}"#;
-    let told = service.post("/v3/auth/authenticate", named).await;
-    let token = said(&told, "token").expect("a token");
-    let told = service.post_as(path, body, token).await;
-    assert!(told.contains(" 200 "), "{path}: {told}");
+    let response = service.post("/v3/auth/authenticate", named).await;
+    let token = json_string(&response, "token").expect("a token");
+    let response = service.post_as(path, body, token).await;
+    assert!(response.contains(" 200 "), "{path}: {response}");
 }
 
 async fn session(service: &Service, user: User) -> Result<Session, ClientError> {
@@ -42,30 +43,33 @@ async fn session(service: &Service, user: User) -> Result<Session, ClientError> 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_held_outlives_the_token_that_it_was_taken_with() {
+async fn lock_outlives_its_token() {
     let service = closed().await;
     let session = session(&service, User::new("bob", "one")).await.expect("a session");
     let guard = session.lock("jobs/nightly").await.expect("the lock");
-    // Longer than the lease, so that it was renewed when the first token had expired.
+    // Longer than the lease, so the session was renewed after the first token expired.
     let lost = timeout(Duration::from_millis(2500), guard.lost()).await;
     assert!(lost.is_err(), "{lost:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_may_not_is_refused_by_code() {
+async fn missing_rights_are_rejected_with_status_code() {
     let service = closed().await;
     let code = |error| match error {
-        ClientError::Refused { code, .. } => code,
+        ClientError::Rejected { code, .. } => code,
         other => panic!("{other}"),
     };
     let bob = session(&service, User::new("bob", "one")).await.expect("a session");
-    let other = bob.lock("other").await.map(drop).expect_err("no right");
+    let other = bob.lock("other").await.map(drop).expect_err("permission denied");
     assert_eq!(code(other), Code::PermissionDenied);
     let wrong =
-        session(&service, User::new("bob", "two")).await.map(drop).expect_err("a wrong one");
+        session(&service, User::new("bob", "two")).await.map(drop).expect_err("a wrong password");
     assert_eq!(code(wrong), Code::InvalidArgument);
     let nobody = service.client().await.session(Duration::from_secs(2)).await;
-    assert_eq!(code(nobody.map(drop).expect_err("no name")), Code::InvalidArgument);
+    assert_eq!(
+        code(nobody.map(drop).expect_err("authentication is required")),
+        Code::InvalidArgument
+    );
 }
 
 /// All keys below `jobs/`.
@@ -74,37 +78,44 @@ const JOBS: &str = r#"{"key":"am9icy8=","range_end":"am9iczA="}"#;
 const NO_JOBS: &str = r#"{"name":"bob","role":"jobs"}"#;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_may_not_see_the_queue_any_more_waits_no_longer() {
+async fn waiter_without_read_permission_fails() {
     let service = closed().await;
     let root = session(&service, User::new("root", "secret")).await.expect("a session");
     let bob = session(&service, User::new("bob", "one")).await.expect("a session");
     let held = root.lock("jobs/nightly").await.expect("the lock");
     let waits = tokio::spawn(async move { bob.lock("jobs/nightly").await.map(drop) });
-    timeout(SOON, async { while service.watchers().await == 0 {} }).await.expect("it waits");
+    timeout(STEP_TIMEOUT, async { while service.watchers().await == 0 {} })
+        .await
+        .expect("the session waits");
     as_root(&service, "/v3/auth/user/revoke", NO_JOBS).await;
     held.release().await.expect("released");
-    let told = timeout(SOON, waits).await.expect("in time").expect("no panic");
-    assert!(matches!(told, Err(ClientError::Refused { code: Code::PermissionDenied, .. })));
-    // Bob's place is left with his lease.
-    let next = timeout(SOON, root.lock("jobs/nightly")).await.expect("in time");
+    let response = timeout(STEP_TIMEOUT, waits).await.expect("in time").expect("no panic");
+    assert!(matches!(response, Err(ClientError::Rejected { code: Code::PermissionDenied, .. })));
+    // The queue entry of bob ends with his lease.
+    let next = timeout(STEP_TIMEOUT, root.lock("jobs/nightly")).await.expect("in time");
     next.expect("the lock").release().await.expect("released");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_may_not_see_their_key_any_more_does_not_go_on() {
+async fn guard_without_read_permission_is_lost() {
     let service = closed().await;
     let bob = session(&service, User::new("bob", "one")).await.expect("a session");
     let guard = bob.lock("jobs/nightly").await.expect("the lock");
-    let told = tokio::spawn(async move { guard.lost().await });
-    timeout(SOON, async { while service.watchers().await == 0 {} }).await.expect("it watches");
+    let response = tokio::spawn(async move { guard.lost().await });
+    timeout(STEP_TIMEOUT, async { while service.watchers().await == 0 {} })
+        .await
+        .expect("the guard watches");
     as_root(&service, "/v3/auth/user/revoke", NO_JOBS).await;
     as_root(&service, "/v3/kv/deleterange", JOBS).await;
-    assert_eq!(timeout(SOON, told).await.expect("in time").expect("no panic"), Lost::Denied);
-    assert!(bob.deadline().is_some(), "the session goes on");
+    assert_eq!(
+        timeout(STEP_TIMEOUT, response).await.expect("in time").expect("no panic"),
+        LossReason::AccessDenied
+    );
+    assert!(bob.deadline().is_some(), "the session is alive");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_may_not_be_given_up_any_more_is_in_the_way_of_no_other_lock() {
+async fn rejected_release_does_not_block_other_locks() {
     let service = closed().await;
     let bob = session(&service, User::new("bob", "one")).await.expect("a session");
     let guard = bob.lock("jobs/nightly").await.expect("the lock");
@@ -114,24 +125,24 @@ async fn what_may_not_be_given_up_any_more_is_in_the_way_of_no_other_lock() {
     as_root(&service, "/v3/auth/role/grant", permission).await;
     as_root(&service, "/v3/auth/user/grant", r#"{"user":"bob","role":"other"}"#).await;
     as_root(&service, "/v3/auth/user/revoke", NO_JOBS).await;
-    // A lease with a key that may not be written is good for no other.
+    // A lease with a key that the user may not write cannot be attached to other keys.
     as_root(&service, "/v3/kv/deleterange", JOBS).await;
     drop(guard);
-    let other = timeout(SOON, bob.lock("other/daily")).await.expect("in time");
+    let other = timeout(STEP_TIMEOUT, bob.lock("other/daily")).await.expect("in time");
     other.expect("the lock").release().await.expect("released");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_may_not_end_a_lease_any_more_is_told_so() {
+async fn close_without_permission_fails() {
     let service = closed().await;
     let bob = session(&service, User::new("bob", "one")).await.expect("a session");
     let guard = bob.lock("jobs/nightly").await.expect("the lock");
     as_root(&service, "/v3/auth/user/revoke", NO_JOBS).await;
-    let told = bob.close().await;
-    assert!(matches!(told, Err(ClientError::Refused { code: Code::PermissionDenied, .. })));
-    assert_eq!(bob.ended(), Some(Lost::Closed));
+    let response = bob.close().await;
+    assert!(matches!(response, Err(ClientError::Rejected { code: Code::PermissionDenied, .. })));
+    assert_eq!(bob.end_reason(), Some(LossReason::Closed));
     drop(guard);
     let other = session(&service, User::new("bob", "one")).await.expect("a session");
     as_root(&service, "/v3/lease/revoke", &format!(r#"{{"ID":"{}"}}"#, other.id())).await;
-    assert_eq!(other.close().await, Ok(()), "it is gone");
+    assert_eq!(other.close().await, Ok(()), "the lease was revoked");
 }

@@ -1,15 +1,15 @@
 use alloc::collections::BTreeMap;
 use alloc::format;
 
-use crate::monitor::{Monitor, Observed, OfElection, Violation};
+use crate::monitor::{ElectionObservation, Monitor, Observation, Violation};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::{Term, election};
 
-/// One leader per term, terms only grow at a process, and in the end all who are live and
-/// took part believe in the same leader, who is live.
+/// There is one leader per term, and the terms of a process never decrease. At the end all live
+/// processes that took part believe in the same live leader.
 ///
-/// A process that never took part may hold an old belief or none: it is not judged.
+/// A process that never took part may hold an old belief or none, and is not judged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Agreement {
     beliefs: BTreeMap<ProcessId, Belief>,
@@ -17,21 +17,21 @@ pub struct Agreement {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Belief {
-    /// The term and leader last told; `None` before that and after `Deposed`.
+    /// Last reported term and leader; `None` before the first report and after `Deposed`.
     leader: Option<(Term, ProcessId)>,
-    /// The highest term ever told since boot.
+    /// Highest term reported since boot.
     highest: Option<Term>,
     crashed: bool,
 }
 
 impl Agreement {
-    /// Before anybody was elected.
+    /// Creates the monitor before the first election.
     pub fn new() -> Self {
         Agreement::default()
     }
 
-    /// Whom each process believes in; `None` for those that were told nothing or were told to
-    /// forget. Crashed processes are left out.
+    /// Returns the leader that each live process believes in; `None` before the first report and
+    /// after `Deposed`.
     pub fn believed(&self) -> impl Iterator<Item = (ProcessId, Option<ProcessId>)> + '_ {
         self.beliefs
             .iter()
@@ -41,9 +41,9 @@ impl Agreement {
 
     fn elected(&mut self, at: ProcessId, leader: ProcessId, term: Term) -> Result<(), Violation> {
         let belief = self.beliefs.entry(at).or_default();
-        let violated = |says| Err(Violation { at, says });
+        let violated = |message| Err(Violation { at, message });
         if term.number > 0 && term.leader != leader {
-            return violated(format!("{at} was told of {leader} in the term {term}"));
+            return violated(format!("{at} learned of leader {leader} in term {term}"));
         }
         if term.number > 0
             && let Some(highest) = belief.highest
@@ -62,21 +62,21 @@ impl Monitor<election::Command, election::Event> for Agreement {
         Property::Agreement
     }
 
-    fn observe(&mut self, at: ProcessId, seen: OfElection<'_>) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: ElectionObservation<'_>) -> Result<(), Violation> {
         match seen {
-            Observed::Event(election::Event::Elected { leader, term }) => {
+            Observation::Event(election::Event::Elected { leader, term }) => {
                 return self.elected(at, *leader, *term);
             }
-            Observed::Event(election::Event::Deposed { .. }) => {
+            Observation::Event(election::Event::Deposed { .. }) => {
                 self.beliefs.entry(at).or_default().leader = None;
             }
-            Observed::Crashed => {
+            Observation::Crashed => {
                 self.beliefs.insert(at, Belief { crashed: true, ..Belief::default() });
             }
-            Observed::Recovered => {
+            Observation::Recovered => {
                 self.beliefs.insert(at, Belief::default());
             }
-            Observed::Command { .. } | Observed::Sent { .. } => {}
+            Observation::Command { .. } | Observation::Sent { .. } => {}
         }
         Ok(())
     }
@@ -88,16 +88,16 @@ impl Monitor<election::Command, election::Event> for Agreement {
         let Some((first, first_term, first_leader)) = believers.next() else { return Ok(()) };
         for (at, term, leader) in believers {
             if (term, leader) != (first_term, first_leader) {
-                let says = format!(
+                let message = format!(
                     "in the end {first} believes in {first_leader} (term {first_term}) \
                      and {at} in {leader} (term {term})"
                 );
-                return Err(Violation { at, says });
+                return Err(Violation { at, message });
             }
         }
         if self.beliefs.get(&first_leader).is_some_and(|belief| belief.crashed) {
-            let says = format!("in the end all believe in {first_leader}, who has crashed");
-            return Err(Violation { at: first, says });
+            let message = format!("in the end all believe in {first_leader}, which has crashed");
+            return Err(Violation { at: first, message });
         }
         Ok(())
     }

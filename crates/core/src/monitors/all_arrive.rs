@@ -1,22 +1,22 @@
 use alloc::collections::BTreeMap;
 use alloc::format;
 
-use crate::monitor::{Monitor, Observed, Violation};
+use crate::monitor::{Monitor, Observation, Violation};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::barrier::{Command, Event};
 
-/// Nobody leaves a round of a barrier before everybody has arrived in it, and rounds are left one
-/// after the other.
+/// No process leaves a round of a barrier before all have arrived in it, and processes leave rounds
+/// one after the other.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AllArrive {
     size: u32,
-    /// By process: in how many rounds it has arrived, and how many it has left.
+    /// Number of rounds that each process has arrived in, and left.
     rounds: BTreeMap<ProcessId, (u64, u64)>,
 }
 
 impl AllArrive {
-    /// Before anybody arrived, of so many.
+    /// Creates the monitor for a group of `size`, before the first arrival.
     pub const fn new(size: u32) -> Self {
         AllArrive { size, rounds: BTreeMap::new() }
     }
@@ -30,14 +30,14 @@ impl Monitor<Command, Event> for AllArrive {
     fn observe(
         &mut self,
         at: ProcessId,
-        seen: Observed<'_, Command, Event>,
+        seen: Observation<'_, Command, Event>,
     ) -> Result<(), Violation> {
-        let violated = |says| Err(Violation { at, says });
+        let violated = |message| Err(Violation { at, message });
         match seen {
-            Observed::Command { command: Command::Arrive, .. } => {
+            Observation::Command { command: Command::Arrive, .. } => {
                 self.rounds.entry(at).or_default().0 += 1;
             }
-            Observed::Event(Event::Left { round }) => {
+            Observation::Event(Event::Left { round }) => {
                 let (_, left) = self.rounds.entry(at).or_default();
                 if *round != *left + 1 {
                     return violated(format!("{at} leaves round {round} after round {left}"));
@@ -53,7 +53,7 @@ impl Monitor<Command, Event> for AllArrive {
                     ));
                 }
             }
-            Observed::Crashed | Observed::Recovered | Observed::Sent { .. } => {}
+            Observation::Crashed | Observation::Recovered | Observation::Sent { .. } => {}
         }
         Ok(())
     }
@@ -64,9 +64,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_leaves_before_all_have_come_is_seen_and_so_is_who_leaves_a_round_out() {
+    fn detects_early_and_skipped_barrier_exits() {
         let left = |round| Some(Event::Left { round });
-        // Nothing is told where somebody arrives.
+        // `None` is an arrival.
         type Case<'a> = (&'a [(u32, Option<Event>)], bool);
         let cases: [Case<'_>; 5] = [
             (&[(0, None), (1, None), (0, left(1)), (0, None), (1, left(1))], true),
@@ -79,8 +79,8 @@ mod tests {
             let mut monitor = AllArrive::new(2);
             let mut judged = story.iter().map(|(at, event)| {
                 let command = &Command::Arrive;
-                let arrives = Observed::Command { command, clock: None };
-                monitor.observe(ProcessId(*at), event.as_ref().map_or(arrives, Observed::Event))
+                let arrives = Observation::Command { command, clock: None };
+                monitor.observe(ProcessId(*at), event.as_ref().map_or(arrives, Observation::Event))
             });
             assert_eq!(judged.all(|it| it.is_ok()), holds, "{story:?}");
         }

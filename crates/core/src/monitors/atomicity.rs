@@ -1,20 +1,20 @@
 use alloc::collections::BTreeMap;
 use alloc::format;
 
-use crate::monitor::{Monitor, Observed, Violation};
+use crate::monitor::{Monitor, Observation, Violation};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::commit::{Command, Event, Transaction};
 
-/// Nobody commits what another aborts, nor does anybody change its mind.
+/// No process commits a transaction that another aborts, and no process changes its decision.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Atomicity {
-    /// By transaction: who was told first, and whether it was to commit.
+    /// First process that decided each transaction; true if it committed.
     decided: BTreeMap<Transaction, (ProcessId, bool)>,
 }
 
 impl Atomicity {
-    /// Before the first transaction.
+    /// Creates the monitor before the first transaction.
     pub fn new() -> Self {
         Atomicity::default()
     }
@@ -28,11 +28,11 @@ impl Monitor<Command, Event> for Atomicity {
     fn observe(
         &mut self,
         at: ProcessId,
-        seen: Observed<'_, Command, Event>,
+        seen: Observation<'_, Command, Event>,
     ) -> Result<(), Violation> {
         let (transaction, commits) = match seen {
-            Observed::Event(Event::Committed { transaction }) => (*transaction, true),
-            Observed::Event(Event::Aborted { transaction }) => (*transaction, false),
+            Observation::Event(Event::Committed { transaction }) => (*transaction, true),
+            Observation::Event(Event::Aborted { transaction }) => (*transaction, false),
             _ => return Ok(()),
         };
         let (other, committed) = *self.decided.entry(transaction).or_insert((at, commits));
@@ -40,8 +40,8 @@ impl Monitor<Command, Event> for Atomicity {
             return Ok(());
         }
         let (one, another) = if commits { (at, other) } else { (other, at) };
-        let says = format!("{one} commits {transaction}, which {another} aborts");
-        Err(Violation { at, says })
+        let message = format!("{one} commits {transaction}, which {another} aborts");
+        Err(Violation { at, message })
     }
 }
 
@@ -51,7 +51,7 @@ mod tests {
     use crate::service::Term;
 
     #[test]
-    fn one_who_commits_what_another_aborts_is_seen_whoever_is_first() {
+    fn detects_commit_and_abort_in_either_order() {
         let term = Term { number: 1, leader: ProcessId(0) };
         let [first, second] = [1, 2].map(|number| Transaction { term, number });
         let committed = |transaction| Event::Committed { transaction };
@@ -63,8 +63,8 @@ mod tests {
             (aborted(first), committed(first), false),
         ] {
             let mut monitor = Atomicity::new();
-            assert_eq!(monitor.observe(ProcessId(0), Observed::Event(&one)), Ok(()));
-            let judged = monitor.observe(ProcessId(1), Observed::Event(&other));
+            assert_eq!(monitor.observe(ProcessId(0), Observation::Event(&one)), Ok(()));
+            let judged = monitor.observe(ProcessId(1), Observation::Event(&other));
             assert_eq!(judged.is_ok(), holds, "{one:?} {other:?}");
         }
     }

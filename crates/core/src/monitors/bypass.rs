@@ -1,7 +1,7 @@
 use alloc::collections::BTreeMap;
 use alloc::format;
 
-use crate::monitor::{Monitor, Observed, OfMutex, Violation};
+use crate::monitor::{Monitor, MutexObservation, Observation, Violation};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::mutex;
@@ -11,25 +11,25 @@ use crate::service::mutex;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Bypass {
     bound: u32,
-    worst: u32,
-    /// For each that waits, how often each other has entered since.
+    max_bypass: u32,
+    /// For each waiting process, the number of entries of each other since its request.
     waiting: BTreeMap<ProcessId, BTreeMap<ProcessId, u32>>,
 }
 
 impl Bypass {
-    /// At most `bound` entries of any other while one waits.
+    /// Allows at most `bound` entries of any other process during a wait.
     pub fn at_most(bound: u32) -> Self {
-        Bypass { bound, worst: 0, waiting: BTreeMap::new() }
+        Bypass { bound, max_bypass: 0, waiting: BTreeMap::new() }
     }
 
-    /// Never violated: only measures.
+    /// Creates a monitor that only measures and is never violated.
     pub fn unbounded() -> Self {
         Bypass::at_most(u32::MAX)
     }
 
-    /// The most entries of one process during one wait of another, so far.
-    pub fn worst(&self) -> u32 {
-        self.worst
+    /// Returns the maximum number of entries of one process during one wait of another so far.
+    pub fn max_bypass(&self) -> u32 {
+        self.max_bypass
     }
 
     fn entered(&mut self, at: ProcessId) -> Result<(), Violation> {
@@ -37,10 +37,10 @@ impl Bypass {
         for (waiter, passed) in &mut self.waiting {
             let times = passed.entry(at).or_insert(0);
             *times += 1;
-            self.worst = self.worst.max(*times);
+            self.max_bypass = self.max_bypass.max(*times);
             if *times > self.bound {
-                let says = format!("{at} entered {times} times while {waiter} waited");
-                return Err(Violation { at, says });
+                let message = format!("{at} entered {times} times while {waiter} waited");
+                return Err(Violation { at, message });
             }
         }
         Ok(())
@@ -52,13 +52,13 @@ impl Monitor<mutex::Command, mutex::Event> for Bypass {
         Property::Bypass(Some(self.bound))
     }
 
-    fn observe(&mut self, at: ProcessId, seen: OfMutex<'_>) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: MutexObservation<'_>) -> Result<(), Violation> {
         match seen {
-            Observed::Command { command: mutex::Command::Enter, .. } => {
+            Observation::Command { command: mutex::Command::Enter, .. } => {
                 self.waiting.insert(at, BTreeMap::new());
             }
-            Observed::Event(mutex::Event::Entered { .. }) => return self.entered(at),
-            Observed::Crashed => {
+            Observation::Event(mutex::Event::Entered { .. }) => return self.entered(at),
+            Observation::Crashed => {
                 self.waiting.remove(&at);
             }
             _ => {}

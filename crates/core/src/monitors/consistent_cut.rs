@@ -2,22 +2,23 @@ use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 
-use crate::monitor::{Monitor, Observed, Violation};
+use crate::monitor::{Monitor, Observation, Violation};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::snapshot::{Command, Event, Snapshot, TOKENS};
 
-/// What a picture shows might have been: it has nothing taken that nobody has given in it, and of
-/// each channel just what was given and not yet taken. So tokens are neither made nor lost.
+/// A snapshot shows a state that could have occurred. It contains no taken tokens that it does not
+/// show as given, and each channel contains exactly the tokens given and not yet taken. Hence
+/// tokens are neither created nor lost.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ConsistentCut {
-    /// By process: where it stands now.
+    /// Current ledger of each process.
     ledgers: BTreeMap<ProcessId, Ledger>,
-    /// By picture and process: where it stood when it was recorded.
+    /// Ledger of each process when it was recorded, by snapshot.
     cuts: BTreeMap<Snapshot, BTreeMap<ProcessId, Ledger>>,
 }
 
-/// What a process has given to others, and taken from them.
+/// Tokens that a process has given to others and taken from them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Ledger {
     given: BTreeMap<ProcessId, u64>,
@@ -31,7 +32,7 @@ impl Ledger {
 }
 
 impl ConsistentCut {
-    /// Before anything was given.
+    /// Creates the monitor before the first token is given.
     pub fn new() -> Self {
         ConsistentCut::default()
     }
@@ -52,7 +53,7 @@ impl ConsistentCut {
         }
     }
 
-    /// One channel of a picture.
+    /// Judges one channel of a snapshot.
     fn channel(
         &self,
         snapshot: Snapshot,
@@ -67,7 +68,7 @@ impl ConsistentCut {
         let taken = receiver.taken.get(&from).copied().unwrap_or(0);
         match given.checked_sub(taken) {
             None => Err(format!(
-                "{snapshot}: {to} has taken {taken} from {from}, who has given {given}"
+                "{snapshot}: {to} has taken {taken} from {from}, which has given {given}"
             )),
             Some(under_way) if under_way != tokens => Err(format!(
                 "{snapshot}: {under_way} are under way from {from} to {to}, and {tokens} are \
@@ -113,13 +114,13 @@ impl Monitor<Command, Event> for ConsistentCut {
     fn observe(
         &mut self,
         at: ProcessId,
-        seen: Observed<'_, Command, Event>,
+        seen: Observation<'_, Command, Event>,
     ) -> Result<(), Violation> {
         let judged = match seen {
-            Observed::Event(event) => self.on_event(at, event),
+            Observation::Event(event) => self.on_event(at, event),
             _ => Ok(()),
         };
-        judged.map_err(|says| Violation { at, says })
+        judged.map_err(|message| Violation { at, message })
     }
 }
 
@@ -140,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_taken_and_never_given_and_what_is_under_way_and_is_not_shown_are_seen() {
+    fn detects_inconsistent_cuts() {
         let [one, other] = [ProcessId(0), ProcessId(1)];
         let given = Event::Given { to: other, tokens: 1 };
         let taken = Event::Taken { from: one, tokens: 1 };
@@ -185,7 +186,7 @@ mod tests {
             let mut monitor = ConsistentCut::new();
             let mut judged = events
                 .iter()
-                .map(|(at, event)| monitor.observe(ProcessId(*at), Observed::Event(event)));
+                .map(|(at, event)| monitor.observe(ProcessId(*at), Observation::Event(event)));
             assert_eq!(judged.all(|it| it.is_ok()), holds, "{events:?}");
         }
     }

@@ -1,22 +1,22 @@
-//! What is expected of consensus.
+//! Monitors of consensus.
 
 use alloc::collections::BTreeSet;
 use alloc::format;
 
-use crate::monitor::{Monitor, Observed, Violation};
+use crate::monitor::{Monitor, Observation, Violation};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::consensus::{Command, Event};
 
-/// Nobody decides otherwise than another, though one of them crash: uniform agreement.
+/// No two processes decide differently, even if one of them crashes: uniform agreement.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OneDecision {
-    /// Who was told first, and what.
+    /// First process that decided, and its value.
     first: Option<(ProcessId, u64)>,
 }
 
 impl OneDecision {
-    /// Before the first decision.
+    /// Creates the monitor before the first decision.
     pub fn new() -> Self {
         OneDecision::default()
     }
@@ -30,29 +30,32 @@ impl Monitor<Command, Event> for OneDecision {
     fn observe(
         &mut self,
         at: ProcessId,
-        seen: Observed<'_, Command, Event>,
+        seen: Observation<'_, Command, Event>,
     ) -> Result<(), Violation> {
-        let Observed::Event(Event::Decided { value }) = seen else { return Ok(()) };
+        let Observation::Event(Event::Decided { value }) = seen else { return Ok(()) };
         let (other, decided) = *self.first.get_or_insert((at, *value));
         if decided == *value {
             return Ok(());
         }
-        Err(Violation { at, says: format!("{at} decides {value}, and {other} decided {decided}") })
+        Err(Violation {
+            at,
+            message: format!("{at} decides {value}, and {other} decided {decided}"),
+        })
     }
 }
 
-/// What is decided was proposed.
+/// Every decision was proposed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Proposed(BTreeSet<u64>);
+pub struct DecidedWasProposed(BTreeSet<u64>);
 
-impl Proposed {
-    /// Before the first proposal.
+impl DecidedWasProposed {
+    /// Creates the monitor before the first proposal.
     pub fn new() -> Self {
-        Proposed::default()
+        DecidedWasProposed::default()
     }
 }
 
-impl Monitor<Command, Event> for Proposed {
+impl Monitor<Command, Event> for DecidedWasProposed {
     fn property(&self) -> Property {
         Property::Validity
     }
@@ -60,15 +63,15 @@ impl Monitor<Command, Event> for Proposed {
     fn observe(
         &mut self,
         at: ProcessId,
-        seen: Observed<'_, Command, Event>,
+        seen: Observation<'_, Command, Event>,
     ) -> Result<(), Violation> {
         match seen {
-            Observed::Command { command: Command::Propose { value }, .. } => {
+            Observation::Command { command: Command::Propose { value }, .. } => {
                 self.0.insert(*value);
             }
-            Observed::Event(Event::Decided { value }) if !self.0.contains(value) => {
-                let says = format!("{at} decides {value}, which nobody proposed");
-                return Err(Violation { at, says });
+            Observation::Event(Event::Decided { value }) if !self.0.contains(value) => {
+                let message = format!("{at} decides {value}, which no process proposed");
+                return Err(Violation { at, message });
             }
             _ => {}
         }
@@ -76,12 +79,12 @@ impl Monitor<Command, Event> for Proposed {
     }
 }
 
-/// Nobody decides twice, but for who was told, crashed and came back.
+/// No process decides twice, except after a crash and recovery.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct DecidedOnce(BTreeSet<ProcessId>);
 
 impl DecidedOnce {
-    /// Before the first decision.
+    /// Creates the monitor before the first decision.
     pub fn new() -> Self {
         DecidedOnce::default()
     }
@@ -95,13 +98,13 @@ impl Monitor<Command, Event> for DecidedOnce {
     fn observe(
         &mut self,
         at: ProcessId,
-        seen: Observed<'_, Command, Event>,
+        seen: Observation<'_, Command, Event>,
     ) -> Result<(), Violation> {
         match seen {
-            Observed::Event(_) if !self.0.insert(at) => {
-                Err(Violation { at, says: format!("{at} decides a second time") })
+            Observation::Event(_) if !self.0.insert(at) => {
+                Err(Violation { at, message: format!("{at} decides a second time") })
             }
-            Observed::Crashed => {
+            Observation::Crashed => {
                 self.0.remove(&at);
                 Ok(())
             }
@@ -122,28 +125,28 @@ mod tests {
     }
 
     #[test]
-    fn two_who_decide_differently_are_seen() {
+    fn detects_different_decisions() {
         let mut monitor = OneDecision::new();
-        assert_eq!(monitor.observe(ONE, Observed::Event(&decided(1))), Ok(()));
-        assert_eq!(monitor.observe(TWO, Observed::Event(&decided(1))), Ok(()));
-        assert!(monitor.observe(TWO, Observed::Event(&decided(2))).is_err());
+        assert_eq!(monitor.observe(ONE, Observation::Event(&decided(1))), Ok(()));
+        assert_eq!(monitor.observe(TWO, Observation::Event(&decided(1))), Ok(()));
+        assert!(monitor.observe(TWO, Observation::Event(&decided(2))).is_err());
     }
 
     #[test]
-    fn a_decision_that_nobody_proposed_is_seen() {
-        let mut monitor = Proposed::new();
+    fn detects_unproposed_decision() {
+        let mut monitor = DecidedWasProposed::new();
         let command = &Command::Propose { value: 1 };
-        assert_eq!(monitor.observe(ONE, Observed::Command { command, clock: None }), Ok(()));
-        assert_eq!(monitor.observe(TWO, Observed::Event(&decided(1))), Ok(()));
-        assert!(monitor.observe(TWO, Observed::Event(&decided(2))).is_err());
+        assert_eq!(monitor.observe(ONE, Observation::Command { command, clock: None }), Ok(()));
+        assert_eq!(monitor.observe(TWO, Observation::Event(&decided(1))), Ok(()));
+        assert!(monitor.observe(TWO, Observation::Event(&decided(2))).is_err());
     }
 
     #[test]
-    fn a_second_decision_is_seen_but_for_one_who_comes_back() {
+    fn detects_second_decision_except_after_recovery() {
         let mut monitor = DecidedOnce::new();
-        assert_eq!(monitor.observe(ONE, Observed::Event(&decided(1))), Ok(()));
-        assert_eq!(monitor.observe(ONE, Observed::Crashed), Ok(()));
-        assert_eq!(monitor.observe(ONE, Observed::Event(&decided(1))), Ok(()));
-        assert!(monitor.observe(ONE, Observed::Event(&decided(1))).is_err());
+        assert_eq!(monitor.observe(ONE, Observation::Event(&decided(1))), Ok(()));
+        assert_eq!(monitor.observe(ONE, Observation::Crashed), Ok(()));
+        assert_eq!(monitor.observe(ONE, Observation::Event(&decided(1))), Ok(()));
+        assert!(monitor.observe(ONE, Observation::Event(&decided(1))).is_err());
     }
 }

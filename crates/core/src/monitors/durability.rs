@@ -3,29 +3,29 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::monitor::{Monitor, Observed, Violation};
+use crate::monitor::{Monitor, Observation, Violation};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::Term;
 use crate::service::replication::{Command, Event};
 
-/// A write that was acknowledged is never lost: every primary of a later term has it, at its
-/// place, and nothing else is acknowledged there.
+/// An acknowledged write is never lost: every primary of a later term has it at its position, and
+/// no other write is acknowledged there.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Durability {
-    /// By place, from 1: the term in which it was acknowledged first, and what it was.
+    /// First term of acknowledgement and value, by position from 1.
     acknowledged: BTreeMap<u64, (Term, u64)>,
-    /// By term: what its primary began with.
+    /// Initial writes of the primary of each term.
     served: BTreeMap<Term, Vec<u64>>,
 }
 
 impl Durability {
-    /// Before the first write.
+    /// Creates the monitor before the first write.
     pub fn new() -> Self {
         Durability::default()
     }
 
-    /// How many writes have been acknowledged.
+    /// Returns the number of acknowledged writes.
     pub fn acknowledged(&self) -> usize {
         self.acknowledged.len()
     }
@@ -74,16 +74,16 @@ impl Monitor<Command, Event> for Durability {
     fn observe(
         &mut self,
         at: ProcessId,
-        seen: Observed<'_, Command, Event>,
+        seen: Observation<'_, Command, Event>,
     ) -> Result<(), Violation> {
         let judged = match seen {
-            Observed::Event(Event::Acknowledged { term, place, value }) => {
+            Observation::Event(Event::Acknowledged { term, place, value }) => {
                 self.on_acknowledged(*term, *place, *value)
             }
-            Observed::Event(Event::Serving { term, writes }) => self.on_serving(*term, writes),
+            Observation::Event(Event::Serving { term, writes }) => self.on_serving(*term, writes),
             _ => Ok(()),
         };
-        judged.map_err(|says| Violation { at, says })
+        judged.map_err(|message| Violation { at, message })
     }
 }
 
@@ -106,10 +106,10 @@ mod tests {
     }
 
     #[test]
-    fn a_write_that_a_later_primary_lacks_is_lost_whichever_is_told_first() {
+    fn detects_write_lost_by_later_primary() {
         for (events, holds) in [
             (vec![acknowledged(1, 1, 7), serving(2, &[7]), acknowledged(2, 2, 8)], true),
-            // Of an older primary that comes late nothing is expected.
+            // An older primary that reports late need not have the write.
             (vec![acknowledged(2, 1, 7), serving(1, &[])], true),
             (vec![acknowledged(1, 1, 7), serving(2, &[])], false),
             (vec![serving(2, &[]), acknowledged(1, 1, 7)], false),
@@ -118,7 +118,7 @@ mod tests {
         ] {
             let mut monitor = Durability::new();
             let mut judged =
-                events.iter().map(|event| monitor.observe(ProcessId(0), Observed::Event(event)));
+                events.iter().map(|event| monitor.observe(ProcessId(0), Observation::Event(event)));
             assert_eq!(judged.all(|it| it.is_ok()), holds, "{events:?}");
         }
     }

@@ -1,18 +1,18 @@
 use alloc::format;
 
-use crate::monitor::{Monitor, Observed, OfMutex, Violation};
+use crate::monitor::{Monitor, MutexObservation, Observation, Violation};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::{Fence, mutex};
 
-/// Every entry's fence is higher than that of every earlier entry, of anybody.
+/// The fence of every entry is higher than that of every earlier entry of any process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Fencing {
     highest: Option<Fence>,
 }
 
 impl Fencing {
-    /// Before the first entry.
+    /// Creates the monitor before the first entry.
     pub fn new() -> Self {
         Fencing::default()
     }
@@ -23,23 +23,23 @@ impl Monitor<mutex::Command, mutex::Event> for Fencing {
         Property::Fencing
     }
 
-    fn observe(&mut self, at: ProcessId, seen: OfMutex<'_>) -> Result<(), Violation> {
-        let Observed::Event(mutex::Event::Entered { fence }) = seen else { return Ok(()) };
+    fn observe(&mut self, at: ProcessId, seen: MutexObservation<'_>) -> Result<(), Violation> {
+        let Observation::Event(mutex::Event::Entered { fence }) = seen else { return Ok(()) };
         if let Some(highest) = self.highest
             && *fence <= highest
         {
-            let says = format!("{at} entered with fence {fence}, after fence {highest}");
-            return Err(Violation { at, says });
+            let message = format!("{at} entered with fence {fence}, after fence {highest}");
+            return Err(Violation { at, message });
         }
         self.highest = Some(*fence);
         Ok(())
     }
 
-    fn smallest(&self) -> Option<u64> {
+    fn smallest_timestamp(&self) -> Option<u64> {
         self.highest.map(|fence| fence.0)
     }
 
-    fn shift(&mut self, by: u64) {
+    fn shift_timestamps(&mut self, by: u64) {
         if let Some(fence) = &mut self.highest {
             fence.0 -= by;
         }

@@ -2,57 +2,57 @@ use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::monitor::{Monitor, Observed, OfElection, Violation};
+use crate::monitor::{ElectionObservation, Monitor, Observation, Violation};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::election;
 
-/// Without terms, nobody changes its mind unless somebody asked for an election, crashed, came
-/// back or was suspected in between.
+/// Without terms, no process changes its leader unless a request, a crash, a recovery or a
+/// suspicion occurred in between.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Irrevocability {
     epoch: u32,
-    told: Vec<Belief>,
+    beliefs: Vec<Belief>,
 }
 
-/// What a process was told last, and when: compact, for there may be a million.
+/// Last report of a process, kept compact because there may be a million of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Belief {
     epoch: u32,
-    /// The largest number for nobody.
+    /// Leader id; the maximum if there is none.
     leader: u32,
 }
 
 const NOTHING: Belief = Belief { epoch: 0, leader: u32::MAX };
 
 impl Irrevocability {
-    /// Before anybody was told anything.
+    /// Creates the monitor before the first event.
     pub fn new(size: u32) -> Self {
-        Irrevocability { epoch: 0, told: vec![NOTHING; size as usize] }
+        Irrevocability { epoch: 0, beliefs: vec![NOTHING; size as usize] }
     }
 
-    /// Something happened that may rightly start another election.
-    pub fn upset(&mut self) {
+    /// Records a legitimate cause for another election.
+    pub fn start_epoch(&mut self) {
         self.epoch += 1;
     }
 
     fn forget(&mut self, at: ProcessId) {
-        if let Some(told) = self.told.get_mut(at.index()) {
-            *told = NOTHING;
+        if let Some(belief) = self.beliefs.get_mut(at.index()) {
+            *belief = NOTHING;
         }
     }
 
     fn believes(&mut self, at: ProcessId, leader: ProcessId) -> Result<(), Violation> {
-        let Some(told) = self.told.get_mut(at.index()) else { return Ok(()) };
+        let Some(belief) = self.beliefs.get_mut(at.index()) else { return Ok(()) };
         let now = Belief { epoch: self.epoch, leader: leader.0 };
-        let before = core::mem::replace(told, now);
+        let before = core::mem::replace(belief, now);
         let changed = before.leader != NOTHING.leader && before.leader != leader.0;
         if !changed || before.epoch != self.epoch {
             return Ok(());
         }
         let old = ProcessId(before.leader);
-        let says = format!("{at} believed in {old} and then in {leader} in one election");
-        Err(Violation { at, says })
+        let message = format!("{at} believed in {old} and then in {leader} in one election");
+        Err(Violation { at, message })
     }
 }
 
@@ -61,19 +61,20 @@ impl Monitor<election::Command, election::Event> for Irrevocability {
         Property::Irrevocability
     }
 
-    fn observe(&mut self, at: ProcessId, seen: OfElection<'_>) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: ElectionObservation<'_>) -> Result<(), Violation> {
         match seen {
-            Observed::Event(election::Event::Elected { leader, term }) if term.number == 0 => {
+            Observation::Event(election::Event::Elected { leader, term }) if term.number == 0 => {
                 return self.believes(at, *leader);
             }
-            // A term names its leader, and that terms only grow is what agreement judges.
-            Observed::Event(_) => self.forget(at),
-            Observed::Crashed => {
+            // A term names its leader, and the monitor of agreement judges that terms never
+            // decrease.
+            Observation::Event(_) => self.forget(at),
+            Observation::Crashed => {
                 self.forget(at);
-                self.upset();
+                self.start_epoch();
             }
-            Observed::Command { .. } | Observed::Recovered => self.upset(),
-            Observed::Sent { .. } => {}
+            Observation::Command { .. } | Observation::Recovered => self.start_epoch(),
+            Observation::Sent { .. } => {}
         }
         Ok(())
     }

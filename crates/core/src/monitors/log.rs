@@ -1,18 +1,18 @@
-//! What is expected of a log that a group keeps: the five properties of Figure 3.2 of D. Ongaro's
-//! thesis (*Consensus: bridging theory and practice*, Stanford 2014) that can be seen from outside,
-//! and what users may rely on.
+//! Monitors of a replicated log: the five properties of Figure 3.2 of D. Ongaro's thesis
+//! (*Consensus: bridging theory and practice*, Stanford 2014) that are visible from outside, and
+//! guarantees for users.
 
 mod answers;
-mod applied;
-mod books;
-mod completeness;
+mod committed_once;
+mod known_logs;
+mod leader_completeness;
+mod linearizable_reads;
 mod matching;
-mod once;
-mod reads;
+mod state_machine_safety;
 
-pub use answers::{AnsweredOnce, Appended};
-pub use applied::OneHistory;
-pub use completeness::Completeness;
-pub use matching::{LogMatching, OneLeading};
-pub use once::CommittedOnce;
-pub use reads::LinearizableReads;
+pub use answers::{AnsweredOnce, CommittedWasAppended};
+pub use committed_once::CommittedOnce;
+pub use leader_completeness::LeaderCompleteness;
+pub use linearizable_reads::LinearizableReads;
+pub use matching::{ElectionSafety, LogMatching};
+pub use state_machine_safety::StateMachineSafety;

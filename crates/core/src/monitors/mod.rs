@@ -1,8 +1,8 @@
 //! The monitors that come with Tenure, one property each.
 
 mod agreement;
+mod agreement_monitor;
 mod all_arrive;
-mod any_agreement;
 mod atomicity;
 mod bypass;
 mod bypass_meter;
@@ -14,6 +14,7 @@ mod fencing;
 mod fresh_terms;
 mod irrevocability;
 mod log;
+mod message_budget;
 mod mutual_exclusion;
 mod names;
 mod neighbours;
@@ -22,41 +23,40 @@ mod one_leader;
 mod one_tree;
 mod one_view;
 mod order;
+mod projection;
 mod quiescence;
-mod side;
-mod spending;
 mod steady_leader;
 mod uniqueness;
 mod validity;
 
 pub use agreement::Agreement;
+pub use agreement_monitor::AgreementMonitor;
 pub use all_arrive::AllArrive;
-pub use any_agreement::AnyAgreement;
 pub use atomicity::Atomicity;
 pub use bypass::Bypass;
 pub use bypass_meter::BypassMeter;
 pub use consistent_cut::ConsistentCut;
-pub use decisions::{DecidedOnce, OneDecision, Proposed};
-pub use deliveries::{AllDeliver, DeliveredOnce, NoCreation, OneOrder};
+pub use decisions::{DecidedOnce, DecidedWasProposed, OneDecision};
+pub use deliveries::{AllDeliver, DeliveredOnce, NoCreation, TotalOrder};
 pub use durability::Durability;
 pub use fencing::Fencing;
 pub use fresh_terms::FreshTerms;
 pub use irrevocability::Irrevocability;
 pub use log::{
-    AnsweredOnce, Appended, CommittedOnce, Completeness, LinearizableReads, LogMatching,
-    OneHistory, OneLeading,
+    AnsweredOnce, CommittedOnce, CommittedWasAppended, ElectionSafety, LeaderCompleteness,
+    LinearizableReads, LogMatching, StateMachineSafety,
 };
+pub use message_budget::MessageBudget;
 pub use mutual_exclusion::MutualExclusion;
 pub use names::{SmallNames, UniqueNames};
-pub use neighbours::Neighbours;
+pub use neighbours::NeighboursOnly;
 pub use no_loss::NoLoss;
 pub use one_leader::{OneLeader, Scope};
 pub use one_tree::OneTree;
 pub use one_view::OneView;
 pub use order::Order;
+pub use projection::{OnApplication, OnElection, OnMutex};
 pub use quiescence::Quiescence;
-pub use side::{OnApplication, OnElection, OnMutex};
-pub use spending::Spending;
 pub use steady_leader::SteadyLeader;
 pub use uniqueness::Uniqueness;
 pub use validity::Validity;

@@ -1,31 +1,31 @@
 use alloc::format;
 
-use crate::monitor::{Monitor, Observed, OfMutex, Violation};
+use crate::monitor::{Monitor, MutexObservation, Observation, Violation};
 use crate::process::ProcessId;
 use crate::process_set::ProcessSet;
 use crate::property::Property;
 use crate::service::mutex;
 
-/// At most one process inside (or at most *k*).
+/// At most one process is inside (or at most *k*).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MutualExclusion {
     inside: ProcessSet,
-    /// Of how many, and whether a crash ends an entry.
+    /// Property with its *k*, which also tells if a crash ends an entry.
     property: Property,
 }
 
 impl MutualExclusion {
-    /// At most one *live* process inside: a crash ends an entry.
+    /// Allows at most one *live* process inside: a crash ends an entry.
     pub fn new() -> Self {
         MutualExclusion::of(Property::MutualExclusion)
     }
 
-    /// At most `most` live processes inside: the property of a k-mutex.
+    /// Allows at most `most` live processes inside: the property of a k-mutex.
     pub fn at_most(most: u32) -> Self {
         MutualExclusion::of(Property::AtMost(most))
     }
 
-    /// A process that crashed inside counts as inside until it recovers.
+    /// Counts a process that crashed inside as inside until it recovers.
     pub fn strict() -> Self {
         MutualExclusion::of(Property::MutualExclusionStrict)
     }
@@ -34,7 +34,7 @@ impl MutualExclusion {
         MutualExclusion { inside: ProcessSet::new(), property }
     }
 
-    /// Who is inside now.
+    /// Returns the processes inside.
     pub fn inside(&self) -> &ProcessSet {
         &self.inside
     }
@@ -48,8 +48,8 @@ impl MutualExclusion {
         if self.inside.len() <= most {
             return Ok(());
         }
-        let says = format!("{at} entered, and now {:?} are inside", self.inside);
-        Err(Violation { at, says })
+        let message = format!("{at} entered, and now {:?} are inside", self.inside);
+        Err(Violation { at, message })
     }
 }
 
@@ -64,14 +64,14 @@ impl Monitor<mutex::Command, mutex::Event> for MutualExclusion {
         self.property
     }
 
-    fn observe(&mut self, at: ProcessId, seen: OfMutex<'_>) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: MutexObservation<'_>) -> Result<(), Violation> {
         match seen {
-            Observed::Event(mutex::Event::Entered { .. }) => self.entered(at),
-            Observed::Event(mutex::Event::Exited) | Observed::Recovered => {
+            Observation::Event(mutex::Event::Entered { .. }) => self.entered(at),
+            Observation::Event(mutex::Event::Exited) | Observation::Recovered => {
                 self.inside.remove(at);
                 Ok(())
             }
-            Observed::Crashed if self.property != Property::MutualExclusionStrict => {
+            Observation::Crashed if self.property != Property::MutualExclusionStrict => {
                 self.inside.remove(at);
                 Ok(())
             }

@@ -1,20 +1,20 @@
 use alloc::collections::BTreeMap;
 use alloc::format;
 
-use crate::monitor::{Monitor, Observed, Violation};
+use crate::monitor::{Monitor, Observation, Violation};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::renaming::{Command, Event, largest_name};
 
-/// No two processes get the same name, and nobody gets two.
+/// No two processes get the same name, and no process gets two names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct UniqueNames {
-    /// By name, who has it.
+    /// Process that has each name.
     given: BTreeMap<u32, ProcessId>,
 }
 
 impl UniqueNames {
-    /// Before anybody was named.
+    /// Creates the monitor before the first name.
     pub fn new() -> Self {
         UniqueNames::default()
     }
@@ -28,15 +28,18 @@ impl Monitor<Command, Event> for UniqueNames {
     fn observe(
         &mut self,
         at: ProcessId,
-        seen: Observed<'_, Command, Event>,
+        seen: Observation<'_, Command, Event>,
     ) -> Result<(), Violation> {
-        let Observed::Event(Event::Named { name }) = seen else { return Ok(()) };
+        let Observation::Event(Event::Named { name }) = seen else { return Ok(()) };
         if let Some((other, _)) = self.given.iter().find(|(_, has)| **has == at) {
-            return Err(Violation { at, says: format!("{at} is named {other}, and then {name}") });
+            return Err(Violation {
+                at,
+                message: format!("{at} is named {other}, and then {name}"),
+            });
         }
         match self.given.insert(*name, at) {
             Some(other) => {
-                Err(Violation { at, says: format!("{at} is named {name}, as {other} is") })
+                Err(Violation { at, message: format!("{at} is named {name}, as {other} is") })
             }
             None => Ok(()),
         }
@@ -50,7 +53,7 @@ pub struct SmallNames {
 }
 
 impl SmallNames {
-    /// In a group of `size`.
+    /// Creates the monitor for a group of `size`.
     pub const fn new(size: u32) -> Self {
         SmallNames { largest: largest_name(size) }
     }
@@ -64,14 +67,14 @@ impl Monitor<Command, Event> for SmallNames {
     fn observe(
         &mut self,
         at: ProcessId,
-        seen: Observed<'_, Command, Event>,
+        seen: Observation<'_, Command, Event>,
     ) -> Result<(), Violation> {
-        let Observed::Event(Event::Named { name }) = seen else { return Ok(()) };
+        let Observation::Event(Event::Named { name }) = seen else { return Ok(()) };
         if (1..=self.largest).contains(name) {
             return Ok(());
         }
-        let says = format!("{at} is named {name}, and the largest name is {}", self.largest);
-        Err(Violation { at, says })
+        let message = format!("{at} is named {name}, and the largest name is {}", self.largest);
+        Err(Violation { at, message })
     }
 }
 
@@ -80,23 +83,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_of_two_and_two_names_of_one_are_seen() {
+    fn detects_shared_and_second_names() {
         let cases: [(&[(u32, u32)], bool); 3] =
             [(&[(0, 1), (1, 3)], true), (&[(0, 1), (1, 1)], false), (&[(0, 1), (0, 2)], false)];
         for (given, holds) in cases {
             let mut monitor = UniqueNames::new();
             let mut judged = given.iter().map(|(at, name)| {
-                monitor.observe(ProcessId(*at), Observed::Event(&Event::Named { name: *name }))
+                monitor.observe(ProcessId(*at), Observation::Event(&Event::Named { name: *name }))
             });
             assert_eq!(judged.all(|it| it.is_ok()), holds, "{given:?}");
         }
     }
 
     #[test]
-    fn a_name_beyond_n_plus_t_is_seen() {
+    fn detects_name_above_bound() {
         for (size, name, holds) in [(3, 4, true), (3, 5, false), (3, 0, false), (5, 7, true)] {
             let event = Event::Named { name };
-            let judged = SmallNames::new(size).observe(ProcessId(0), Observed::Event(&event));
+            let judged = SmallNames::new(size).observe(ProcessId(0), Observation::Event(&event));
             assert_eq!(judged.is_ok(), holds, "{name} of {size}");
         }
     }

@@ -1,20 +1,20 @@
 use alloc::collections::BTreeMap;
 use alloc::format;
 
-use crate::monitor::{Monitor, Observed, Violation};
+use crate::monitor::{Monitor, Observation, Violation};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::stream;
 
-/// Every item arrives exactly once, in order, without a gap; in the end none is missing.
+/// Every item arrives exactly once, in order and without gaps; at the end none is missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct NoLoss {
-    /// By (sender, receiver): the last item sent, and the last received.
+    /// Last item sent and received, by (sender, receiver).
     links: BTreeMap<(ProcessId, ProcessId), (u64, u64)>,
 }
 
 impl NoLoss {
-    /// Before the first item.
+    /// Creates the monitor before the first item.
     pub fn new() -> Self {
         NoLoss::default()
     }
@@ -28,24 +28,24 @@ impl Monitor<stream::Command, stream::Event> for NoLoss {
     fn observe(
         &mut self,
         at: ProcessId,
-        seen: Observed<'_, stream::Command, stream::Event>,
+        seen: Observation<'_, stream::Command, stream::Event>,
     ) -> Result<(), Violation> {
         match seen {
-            Observed::Command { command: stream::Command::Send { to, item }, .. } => {
+            Observation::Command { command: stream::Command::Send { to, item }, .. } => {
                 self.links.entry((at, *to)).or_default().0 = *item;
             }
-            Observed::Event(stream::Event::Received { from, item }) => {
+            Observation::Event(stream::Event::Received { from, item }) => {
                 let (_, received) = self.links.entry((*from, at)).or_default();
                 if *item != *received + 1 {
-                    let says = format!("{at} got item {item} of {from} after item {received}");
-                    return Err(Violation { at, says });
+                    let message = format!("{at} got item {item} of {from} after item {received}");
+                    return Err(Violation { at, message });
                 }
                 *received = *item;
             }
-            Observed::Crashed | Observed::Recovered => {
+            Observation::Crashed | Observation::Recovered => {
                 self.links.retain(|(from, to), _| *from != at && *to != at);
             }
-            Observed::Sent { .. } => {}
+            Observation::Sent { .. } => {}
         }
         Ok(())
     }
@@ -53,7 +53,7 @@ impl Monitor<stream::Command, stream::Event> for NoLoss {
     fn at_end(&self) -> Result<(), Violation> {
         let missing = self.links.iter().find(|(_, (sent, received))| sent != received);
         let Some(((from, to), (sent, received))) = missing else { return Ok(()) };
-        let says = format!("{from} sent {sent} items to {to}, which got {received}");
-        Err(Violation { at: *to, says })
+        let message = format!("{from} sent {sent} items to {to}, which got {received}");
+        Err(Violation { at: *to, message })
     }
 }

@@ -1,21 +1,21 @@
 use alloc::collections::BTreeMap;
 use alloc::format;
 
-use crate::monitor::{Monitor, Observed, OfElection, Violation};
+use crate::monitor::{ElectionObservation, Monitor, Observation, Violation};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::{Term, election};
 
-/// Within what there may be only one leader at a time.
+/// Scope in which there may be only one leader at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
-    /// Two live processes never both believe themselves leader.
+    /// Two live processes never both believe that they lead.
     Overall,
-    /// Two live processes never both believe themselves leader under the same term number.
+    /// Two live processes never both believe that they lead under the same term number.
     PerTerm,
 }
 
-/// One leader at a time: no two live processes believe themselves leader at once.
+/// One leader at a time: no two live processes believe that they lead.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OneLeader {
     scope: Scope,
@@ -23,7 +23,7 @@ pub struct OneLeader {
 }
 
 impl OneLeader {
-    /// Before anybody was elected.
+    /// Creates the monitor before the first election.
     pub fn new(scope: Scope) -> Self {
         OneLeader { scope, leaders: BTreeMap::new() }
     }
@@ -37,12 +37,12 @@ impl Monitor<election::Command, election::Event> for OneLeader {
         }
     }
 
-    fn observe(&mut self, at: ProcessId, seen: OfElection<'_>) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: ElectionObservation<'_>) -> Result<(), Violation> {
         match seen {
-            Observed::Event(election::Event::Elected { leader, term }) if *leader == at => {
+            Observation::Event(election::Event::Elected { leader, term }) if *leader == at => {
                 self.leaders.insert(at, *term);
             }
-            Observed::Command { .. } | Observed::Sent { .. } => return Ok(()),
+            Observation::Command { .. } | Observation::Sent { .. } => return Ok(()),
             _ => {
                 self.leaders.remove(&at);
                 return Ok(());
@@ -53,7 +53,7 @@ impl Monitor<election::Command, election::Event> for OneLeader {
             **process != at && (self.scope == Scope::Overall || term.number == mine.number)
         });
         let Some((other, term)) = rival else { return Ok(()) };
-        let says = format!("{at} (term {mine}) and {other} (term {term}) both lead");
-        Err(Violation { at, says })
+        let message = format!("{at} (term {mine}) and {other} (term {term}) both lead");
+        Err(Violation { at, message })
     }
 }

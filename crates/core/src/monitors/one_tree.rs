@@ -1,15 +1,15 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 
-use crate::monitor::{Monitor, Observed, Violation};
+use crate::monitor::{Monitor, Observation, Violation};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::tree::{Command, Event, Wave};
 
-/// Every wave makes a tree: whoever joins does it once, and through somebody who has joined; and
-/// there is one root. So there is no cycle, all reach the root, and there is one edge fewer than
-/// processes. When the root is told that the tree is complete, so many have joined, unless somebody
-/// crashed: then it may know of fewer.
+/// Every wave builds a tree: each process joins once, through one that has joined, and there is one
+/// root. Hence there is no cycle, all processes reach the root, and there is one edge fewer than
+/// processes. The size that the root reports is the number of joined processes, or a smaller one
+/// after a crash.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OneTree {
     joined: BTreeMap<Wave, BTreeSet<ProcessId>>,
@@ -17,7 +17,7 @@ pub struct OneTree {
 }
 
 impl OneTree {
-    /// Before the first wave.
+    /// Creates the monitor before the first wave.
     pub fn new() -> Self {
         OneTree::default()
     }
@@ -31,15 +31,17 @@ impl Monitor<Command, Event> for OneTree {
     fn observe(
         &mut self,
         at: ProcessId,
-        seen: Observed<'_, Command, Event>,
+        seen: Observation<'_, Command, Event>,
     ) -> Result<(), Violation> {
-        let violated = |says| Err(Violation { at, says });
+        let violated = |message| Err(Violation { at, message });
         match seen {
-            Observed::Event(Event::Joined { wave, parent }) => {
+            Observation::Event(Event::Joined { wave, parent }) => {
                 let joined = self.joined.entry(*wave).or_default();
                 match parent {
                     Some(parent) if !joined.contains(parent) => {
-                        return violated(format!("{at} joins through {parent}, who has not"));
+                        return violated(format!(
+                            "{at} joins through {parent}, which has not joined"
+                        ));
                     }
                     None if !joined.is_empty() => {
                         return violated(format!("{at} is a second root"));
@@ -50,7 +52,7 @@ impl Monitor<Command, Event> for OneTree {
                     return violated(format!("{at} joins twice"));
                 }
             }
-            Observed::Event(Event::Completed { wave, size }) => {
+            Observation::Event(Event::Completed { wave, size }) => {
                 let joined = self.joined.get(wave).map_or(0, BTreeSet::len);
                 let size = *size as usize;
                 if size > joined || size < joined && !self.crashed {
@@ -59,8 +61,8 @@ impl Monitor<Command, Event> for OneTree {
                     ));
                 }
             }
-            Observed::Crashed => self.crashed = true,
-            Observed::Command { .. } | Observed::Recovered | Observed::Sent { .. } => {}
+            Observation::Crashed => self.crashed = true,
+            Observation::Command { .. } | Observation::Recovered | Observation::Sent { .. } => {}
         }
         Ok(())
     }
@@ -74,7 +76,7 @@ mod tests {
     use crate::service::Term;
 
     #[test]
-    fn a_second_root_a_second_parent_an_orphan_and_a_wrong_count_are_seen() {
+    fn detects_malformed_tree() {
         let wave = Wave { term: Term { number: 1, leader: ProcessId(0) }, number: 1 };
         let joined = |parent: Option<u32>| Event::Joined { wave, parent: parent.map(ProcessId) };
         let completed = |size| Event::Completed { wave, size };
@@ -89,7 +91,7 @@ mod tests {
             let mut monitor = OneTree::new();
             let mut judged = events
                 .iter()
-                .map(|(at, event)| monitor.observe(ProcessId(*at), Observed::Event(event)));
+                .map(|(at, event)| monitor.observe(ProcessId(*at), Observation::Event(event)));
             assert_eq!(judged.all(|it| it.is_ok()), holds, "{events:?}");
         }
     }

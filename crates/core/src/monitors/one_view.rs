@@ -2,24 +2,24 @@ use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 
-use crate::monitor::{Monitor, Observed, Violation};
+use crate::monitor::{Monitor, Observation, Violation};
 use crate::process::ProcessId;
 use crate::process_set::ProcessSet;
 use crate::property::Property;
 use crate::service::membership::{Command, Event, View};
 
-/// Views of one number are the same everywhere, nobody installs one that it does not belong to, and
-/// nobody goes back to an older one.
+/// Views with the same number are equal, no process installs a view without itself, and no process
+/// returns to an older view.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OneView {
-    /// By number: whom somebody said to belong to it.
+    /// Members of each view, by number.
     members: BTreeMap<u64, ProcessSet>,
-    /// By process: the newest that it was told of.
+    /// Newest view of each process.
     newest: BTreeMap<ProcessId, u64>,
 }
 
 impl OneView {
-    /// Before the first view.
+    /// Creates the monitor before the first view.
     pub fn new() -> Self {
         OneView::default()
     }
@@ -32,7 +32,7 @@ impl OneView {
         }
         let known = self.members.entry(*number).or_insert_with(|| members.clone());
         if known != members {
-            return Err(format!("{at} is told of {view}, and somebody was of {known:?}"));
+            return Err(format!("{at} reports {view}, and another process {known:?}"));
         }
         match self.newest.insert(at, *number) {
             Some(newest) if newest >= *number => {
@@ -51,18 +51,18 @@ impl Monitor<Command, Event> for OneView {
     fn observe(
         &mut self,
         at: ProcessId,
-        seen: Observed<'_, Command, Event>,
+        seen: Observation<'_, Command, Event>,
     ) -> Result<(), Violation> {
         let judged = match seen {
-            Observed::Event(Event::Installed { view }) => self.on_told(at, view, true),
-            Observed::Event(Event::Removed { view }) => self.on_told(at, view, false),
-            Observed::Recovered => {
+            Observation::Event(Event::Installed { view }) => self.on_told(at, view, true),
+            Observation::Event(Event::Removed { view }) => self.on_told(at, view, false),
+            Observation::Recovered => {
                 self.newest.remove(&at);
                 Ok(())
             }
-            Observed::Command { .. } | Observed::Crashed | Observed::Sent { .. } => Ok(()),
+            Observation::Command { .. } | Observation::Crashed | Observation::Sent { .. } => Ok(()),
         };
-        judged.map_err(|says| Violation { at, says })
+        judged.map_err(|message| Violation { at, message })
     }
 }
 
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn two_views_of_one_number_a_stranger_and_a_step_back_are_seen() {
+    fn detects_inconsistent_views() {
         let installed = |number, members| Event::Installed { view: view(number, members) };
         let removed = |number, members| Event::Removed { view: view(number, members) };
         for (events, holds) in [
@@ -92,7 +92,7 @@ mod tests {
             let mut monitor = OneView::new();
             let mut judged = events
                 .iter()
-                .map(|(at, event)| monitor.observe(ProcessId(*at), Observed::Event(event)));
+                .map(|(at, event)| monitor.observe(ProcessId(*at), Observation::Event(event)));
             assert_eq!(judged.all(|it| it.is_ok()), holds, "{events:?}");
         }
     }

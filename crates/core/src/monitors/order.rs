@@ -2,16 +2,15 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use crate::clock::{Causality, VectorClock};
-use crate::monitor::{Monitor, Observed, OfMutex, Violation};
+use crate::monitor::{Monitor, MutexObservation, Observation, Violation};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::mutex;
 
-/// If one request happened before another, the entries come in that order.
+/// If one request happened before another, the entries follow in that order.
 ///
-/// The harness keeps the vector clocks and decides what counts as causality: the lock's own
-/// messages only, or the application's as well. Without clocks nothing is ordered and nothing
-/// is violated.
+/// The harness keeps the vector clocks and decides which messages count: the lock's own, or those
+/// of the application as well. Without clocks nothing is ordered and nothing is violated.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Order {
     with_messages: bool,
@@ -19,12 +18,13 @@ pub struct Order {
 }
 
 impl Order {
-    /// Before the first request.
+    /// Creates the monitor before the first request.
     pub fn new() -> Self {
         Order::default()
     }
 
-    /// The same under its other name, of a harness that counts what applications say.
+    /// Creates the monitor for a harness that counts application messages, with the other property
+    /// name.
     pub fn with_messages() -> Self {
         Order { with_messages: true, ..Order::new() }
     }
@@ -37,8 +37,8 @@ impl Order {
         let earlier =
             self.waiting.iter().find(|(_, clock)| clock.causality(&mine) == Causality::Before);
         let Some((first, _)) = earlier else { return Ok(()) };
-        let says = format!("{at} entered before {first}, whose request happened before its own");
-        Err(Violation { at, says })
+        let message = format!("{at} entered before {first}, whose request happened before its own");
+        Err(Violation { at, message })
     }
 }
 
@@ -47,13 +47,13 @@ impl Monitor<mutex::Command, mutex::Event> for Order {
         if self.with_messages { Property::OrderWithMessages } else { Property::Order }
     }
 
-    fn observe(&mut self, at: ProcessId, seen: OfMutex<'_>) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: MutexObservation<'_>) -> Result<(), Violation> {
         match seen {
-            Observed::Command { command: mutex::Command::Enter, clock: Some(clock) } => {
+            Observation::Command { command: mutex::Command::Enter, clock: Some(clock) } => {
                 self.waiting.push((at, clock.clone()));
             }
-            Observed::Event(mutex::Event::Entered { .. }) => return self.entered(at),
-            Observed::Crashed => self.waiting.retain(|(process, _)| *process != at),
+            Observation::Event(mutex::Event::Entered { .. }) => return self.entered(at),
+            Observation::Crashed => self.waiting.retain(|(process, _)| *process != at),
             _ => {}
         }
         Ok(())

@@ -1,23 +1,23 @@
 use alloc::vec::Vec;
 use alloc::{format, vec};
 
-use crate::monitor::{Monitor, Observed, OfElection, Violation};
+use crate::monitor::{ElectionObservation, Monitor, Observation, Violation};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::election;
 
-/// Nobody leaves its office while a majority believes in it, itself included, unless it crashes.
+/// No leader is deposed while a majority believes in it, itself included, unless it crashes.
 ///
-/// A leader that is cut off from all of them leaves it in time, rightly: this is for leaders that
-/// are well.
+/// A leader that is cut off from all others is rightly deposed, so this property is for healthy
+/// leaders.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SteadyLeader {
-    /// By process: whom it believes in.
+    /// Leader that each process believes in.
     beliefs: Vec<Option<ProcessId>>,
 }
 
 impl SteadyLeader {
-    /// In a group of `size` processes, before anybody was elected.
+    /// Creates the monitor for a group of `size` processes, before the first election.
     pub fn of(size: u32) -> Self {
         SteadyLeader { beliefs: vec![None; size as usize] }
     }
@@ -36,8 +36,8 @@ impl SteadyLeader {
             return Ok(());
         }
         let others = believers - 1;
-        let says = format!("{at} is deposed while {others} others believe in it");
-        Err(Violation { at, says })
+        let message = format!("{at} is deposed while {others} others believe in it");
+        Err(Violation { at, message })
     }
 }
 
@@ -46,14 +46,14 @@ impl Monitor<election::Command, election::Event> for SteadyLeader {
         Property::SteadyLeader
     }
 
-    fn observe(&mut self, at: ProcessId, seen: OfElection<'_>) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: ElectionObservation<'_>) -> Result<(), Violation> {
         match seen {
-            Observed::Event(election::Event::Elected { leader, .. }) => {
+            Observation::Event(election::Event::Elected { leader, .. }) => {
                 self.believes(at, Some(*leader));
             }
-            Observed::Event(election::Event::Deposed { .. }) => return self.deposed(at),
-            Observed::Crashed => self.believes(at, None),
-            Observed::Command { .. } | Observed::Recovered | Observed::Sent { .. } => {}
+            Observation::Event(election::Event::Deposed { .. }) => return self.deposed(at),
+            Observation::Crashed => self.believes(at, None),
+            Observation::Command { .. } | Observation::Recovered | Observation::Sent { .. } => {}
         }
         Ok(())
     }
@@ -65,20 +65,20 @@ mod tests {
     use crate::Term;
 
     #[test]
-    fn who_is_deposed_by_a_minority_was_steady_no_longer() {
+    fn detects_deposition_of_leader_with_majority() {
         let mut monitor = SteadyLeader::of(3);
         let term = Term { number: 1, leader: ProcessId(0) };
         let elected = election::Event::Elected { leader: ProcessId(0), term };
         let deposed = election::Event::Deposed { term };
         for at in 0..3 {
-            monitor.observe(ProcessId(at), Observed::Event(&elected)).expect("it is told");
+            monitor.observe(ProcessId(at), Observation::Event(&elected)).expect("no violation");
         }
-        monitor.observe(ProcessId(2), Observed::Event(&deposed)).expect("it only followed");
+        monitor.observe(ProcessId(2), Observation::Event(&deposed)).expect("no violation");
         let mut crashed = monitor.clone();
-        crashed.observe(ProcessId(1), Observed::Crashed).expect("it may");
-        assert_eq!(crashed.observe(ProcessId(0), Observed::Event(&deposed)), Ok(()));
-        let says = monitor.observe(ProcessId(0), Observed::Event(&deposed));
-        let says = says.expect_err("one follows it").says;
-        assert_eq!(says, "P1 is deposed while 1 others believe in it");
+        crashed.observe(ProcessId(1), Observation::Crashed).expect("no violation");
+        assert_eq!(crashed.observe(ProcessId(0), Observation::Event(&deposed)), Ok(()));
+        let message = monitor.observe(ProcessId(0), Observation::Event(&deposed));
+        let message = message.expect_err("one follows it").message;
+        assert_eq!(message, "P1 is deposed while 1 others believe in it");
     }
 }

@@ -1,13 +1,13 @@
 use alloc::format;
 use alloc::string::ToString;
 
-use crate::monitor::{Monitor, Observed, OfElection, Violation};
+use crate::monitor::{ElectionObservation, Monitor, Observation, Violation};
 use crate::process::ProcessId;
 use crate::process_set::ProcessSet;
 use crate::property::Property;
 use crate::service::election;
 
-/// In the end exactly one believes in itself, unless nobody believes in anybody.
+/// At the end exactly one process believes that it leads, unless no process believes in a leader.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Uniqueness {
     believers: ProcessSet,
@@ -15,7 +15,7 @@ pub struct Uniqueness {
 }
 
 impl Uniqueness {
-    /// Before anybody was told anything.
+    /// Creates the monitor before the first event.
     pub fn new() -> Self {
         Uniqueness::default()
     }
@@ -26,9 +26,9 @@ impl Monitor<election::Command, election::Event> for Uniqueness {
         Property::Uniqueness
     }
 
-    fn observe(&mut self, at: ProcessId, seen: OfElection<'_>) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: ElectionObservation<'_>) -> Result<(), Violation> {
         match seen {
-            Observed::Event(election::Event::Elected { leader, .. }) => {
+            Observation::Event(election::Event::Elected { leader, .. }) => {
                 self.believers.insert(at);
                 if *leader == at {
                     self.leaders.insert(at);
@@ -36,11 +36,11 @@ impl Monitor<election::Command, election::Event> for Uniqueness {
                     self.leaders.remove(at);
                 }
             }
-            Observed::Event(election::Event::Deposed { .. }) | Observed::Crashed => {
+            Observation::Event(election::Event::Deposed { .. }) | Observation::Crashed => {
                 self.believers.remove(at);
                 self.leaders.remove(at);
             }
-            Observed::Command { .. } | Observed::Recovered | Observed::Sent { .. } => {}
+            Observation::Command { .. } | Observation::Recovered | Observation::Sent { .. } => {}
         }
         Ok(())
     }
@@ -49,12 +49,13 @@ impl Monitor<election::Command, election::Event> for Uniqueness {
         let mut leaders = self.leaders.iter();
         match (leaders.next(), leaders.next()) {
             (Some(first), Some(second)) => {
-                let says = format!("in the end {first} and {second} both lead");
-                Err(Violation { at: second, says })
+                let message = format!("in the end {first} and {second} both lead");
+                Err(Violation { at: second, message })
             }
             (None, _) if !self.believers.is_empty() => {
-                let says = "in the end some believe in a leader, but nobody leads".to_string();
-                Err(Violation { at: ProcessId(0), says })
+                let message =
+                    "in the end some believe in a leader, but no process leads".to_string();
+                Err(Violation { at: ProcessId(0), message })
             }
             _ => Ok(()),
         }

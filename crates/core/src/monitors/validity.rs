@@ -3,38 +3,38 @@ use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::monitor::{Monitor, Observed, OfElection, Violation};
+use crate::monitor::{ElectionObservation, Monitor, Observation, Violation};
 use crate::process::ProcessId;
 use crate::process_set::ProcessSet;
 use crate::property::Property;
 use crate::rank::Rank;
 use crate::service::election;
 
-/// In the end everybody who believes in a leader believes in the live process with the largest
+/// At the end every process that believes in a leader believes in the live process with the largest
 /// rank.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Validity {
-    /// Empty: the number of the process.
+    /// Rank of each process; empty if ranks equal process numbers.
     ranks: Arc<[Rank]>,
     down: ProcessSet,
     beliefs: Vec<Option<ProcessId>>,
 }
 
 impl Validity {
-    /// For processes with these ranks, all of them live.
+    /// Creates the monitor for processes with these ranks, all of them live.
     pub fn new(ranks: impl Into<Arc<[Rank]>>) -> Self {
         let ranks = ranks.into();
         let size = u32::try_from(ranks.len()).expect("a group has fewer than 2^32 processes");
         Validity::of(size, ranks)
     }
 
-    /// For so many processes with these ranks, or with their numbers for ranks.
+    /// Creates the monitor for `size` processes with these ranks, or with their numbers if empty.
     pub fn of(size: u32, ranks: impl Into<Arc<[Rank]>>) -> Self {
         let beliefs = vec![None; size as usize];
         Validity { ranks: ranks.into(), down: ProcessSet::new(), beliefs }
     }
 
-    /// The same with some processes down from the start.
+    /// Marks processes as down from the start.
     #[must_use]
     pub fn without(mut self, down: &[ProcessId]) -> Self {
         for process in down {
@@ -64,19 +64,19 @@ impl Monitor<election::Command, election::Event> for Validity {
         Property::Validity
     }
 
-    fn observe(&mut self, at: ProcessId, seen: OfElection<'_>) -> Result<(), Violation> {
+    fn observe(&mut self, at: ProcessId, seen: ElectionObservation<'_>) -> Result<(), Violation> {
         let Some(belief) = self.beliefs.get_mut(at.index()) else { return Ok(()) };
         match seen {
-            Observed::Event(election::Event::Elected { leader, .. }) => *belief = Some(*leader),
-            Observed::Event(election::Event::Deposed { .. }) => *belief = None,
-            Observed::Crashed => {
+            Observation::Event(election::Event::Elected { leader, .. }) => *belief = Some(*leader),
+            Observation::Event(election::Event::Deposed { .. }) => *belief = None,
+            Observation::Crashed => {
                 *belief = None;
                 self.down.insert(at);
             }
-            Observed::Recovered => {
+            Observation::Recovered => {
                 self.down.remove(at);
             }
-            Observed::Command { .. } | Observed::Sent { .. } => {}
+            Observation::Command { .. } | Observation::Sent { .. } => {}
         }
         Ok(())
     }
@@ -84,14 +84,14 @@ impl Monitor<election::Command, election::Event> for Validity {
     fn at_end(&self) -> Result<(), Violation> {
         let Some(largest) = self.largest() else { return Ok(()) };
         for (place, belief) in self.beliefs.iter().enumerate() {
-            // Where two have the largest rank, one is as good as the other.
+            // If two processes share the largest rank, either may be the leader.
             if let Some(leader) = belief
                 && *leader != largest
                 && (self.down.contains(*leader) || self.rank(*leader) != self.rank(largest))
             {
                 let at = ProcessId::at(place);
-                let says = format!("in the end {at} believes in {leader}, and not in {largest}");
-                return Err(Violation { at, says });
+                let message = format!("in the end {at} believes in {leader}, and not in {largest}");
+                return Err(Violation { at, message });
             }
         }
         Ok(())

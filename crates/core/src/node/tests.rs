@@ -1,11 +1,11 @@
-//! When a node saves, and what leaves it then.
+//! When a node saves, and which effects it releases then.
 
 use alloc::vec;
 
 use super::*;
 use crate::protocol::Effects;
 
-/// A list that is kept, and says what was added to it.
+/// A persistent list that saves only its new elements.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct List(Vec<u64>);
 
@@ -30,12 +30,12 @@ impl Protocol for List {
         (self.0.len() > from).then(|| (from, self.0[from..].to_vec()))
     }
 
-    fn amend((_, saved): &mut Self::Stable, (from, change): Self::Stable) {
+    fn apply_change((_, saved): &mut Self::Stable, (from, change): Self::Stable) {
         saved.truncate(from);
         saved.extend(change);
     }
 
-    /// Asked for 0, nothing is added.
+    /// Appends the number, unless it is 0.
     fn on_command(&mut self, number: u64, fx: &mut impl Effects<Self>) {
         self.0.extend(Some(number).filter(|number| *number > 0));
         fx.emit(number);
@@ -46,11 +46,11 @@ impl Protocol for List {
 
 fn node() -> Node<List> {
     let stable = Some((0, vec![1]));
-    Node::boot(Group::new(ProcessId(0), 1), &(), stable, Still)
+    Node::boot(Group::new(ProcessId(0), 1), &(), stable, ConstantEnvironment)
 }
 
-fn keep_back(node: &mut Node<List>, numbers: &[u64]) {
-    numbers.iter().for_each(|number| node.step(Input::Command(*number)).keep_back());
+fn queue_effects(node: &mut Node<List>, numbers: &[u64]) {
+    numbers.iter().for_each(|number| node.step(Input::Command(*number)).queue_effects());
 }
 
 fn released(node: &mut Node<List>) -> Vec<u64> {
@@ -62,124 +62,125 @@ fn released(node: &mut Node<List>) -> Vec<u64> {
 }
 
 #[test]
-fn one_save_covers_all_that_was_kept_back_before_it_and_nothing_after() {
+fn save_covers_exactly_steps_queued_before() {
     let mut node = node();
-    keep_back(&mut node, &[2, 3, 4]);
+    queue_effects(&mut node, &[2, 3, 4]);
     assert_eq!(released(&mut node), [], "nothing is saved yet");
-    let first = node.save().expect("something to save");
+    let first = node.begin_save().expect("something to save");
     assert_eq!((first.change(), first.is_whole()), (&(1, vec![2, 3, 4]), false));
-    // While the disk works.
-    keep_back(&mut node, &[0, 5]);
-    assert_eq!(node.save(), None, "one at a time");
+    // During the save.
+    queue_effects(&mut node, &[0, 5]);
+    assert_eq!(node.begin_save(), None, "one at a time");
     assert_eq!(released(&mut node), [], "the disk is not done");
-    node.saved(first);
-    let second = node.save().expect("something to save");
+    node.finish_save(first);
+    let second = node.begin_save().expect("something to save");
     assert_eq!(released(&mut node), [2, 3, 4]);
     assert_eq!(second.change(), &(4, vec![5]));
     assert!(node.is_waiting());
-    node.saved(second);
+    node.finish_save(second);
     assert_eq!(released(&mut node), [0, 5]);
     assert!(!node.is_waiting());
     assert_eq!(node.written(), Some(&(0, vec![1, 2, 3, 4, 5])));
 }
 
 #[test]
-fn what_needs_no_save_waits_only_for_those_before_it() {
+fn unchanged_step_waits_only_for_earlier_ones() {
     let mut node = node();
     let step = node.step(Input::Command(0));
-    assert!(step.may_leave());
-    drop(step.saved());
+    assert!(step.can_release());
+    drop(step.mark_saved());
     let step = node.step(Input::Command(2));
-    assert!(!step.may_leave());
-    step.keep_back();
+    assert!(!step.can_release());
+    step.queue_effects();
     let step = node.step(Input::Command(0));
-    assert!(!step.may_leave(), "another step is before it");
-    step.keep_back();
-    let saving = node.save().expect("something to save");
-    node.saved(saving);
+    assert!(!step.can_release(), "another step is before it");
+    step.queue_effects();
+    let saving = node.begin_save().expect("something to save");
+    node.finish_save(saving);
     assert_eq!(released(&mut node), [2, 0]);
-    assert!(node.step(Input::Command(0)).may_leave());
+    assert!(node.step(Input::Command(0)).can_release());
 }
 
-/// Who must not forget how often it was asked, and tells another; questions rest on nothing.
+/// A process with a persistent counter. Promises depend on it, questions do not.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Teller(u64);
+struct PromiseCounter(u64);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-enum Said {
+enum TestMessage {
     Promise(u64),
     Question(u64),
 }
 
-crate::labelled!(Said, Application, Promise => "promise", Question => "question");
+crate::labelled!(TestMessage, Application, Promise => "promise", Question => "question");
 
-impl Protocol for Teller {
+impl Protocol for PromiseCounter {
     type Config = ();
-    type Command = Said;
+    type Command = TestMessage;
     type Event = ();
-    type Message = Said;
+    type Message = TestMessage;
     type Timer = ();
     type Stable = u64;
 
     fn boot(_: Group, (): &(), stable: Option<u64>, _: &mut impl Effects<Self>) -> Self {
-        Teller(stable.unwrap_or_default())
+        PromiseCounter(stable.unwrap_or_default())
     }
 
     fn stable(&self) -> u64 {
         self.0
     }
 
-    fn on_command(&mut self, said: Said, fx: &mut impl Effects<Self>) {
+    fn on_command(&mut self, said: TestMessage, fx: &mut impl Effects<Self>) {
         self.0 += 1;
         fx.send(ProcessId(1), said);
     }
 
-    fn on_message(&mut self, _: ProcessId, _: Said, _: &mut impl Effects<Self>) {}
+    fn on_message(&mut self, _: ProcessId, _: TestMessage, _: &mut impl Effects<Self>) {}
 
-    fn rests_on_saves(message: &Said) -> bool {
-        matches!(message, Said::Promise(_))
+    fn requires_save(message: &TestMessage) -> bool {
+        matches!(message, TestMessage::Promise(_))
     }
 }
 
 #[test]
-fn what_rests_on_nothing_that_is_saved_may_leave_ahead_of_what_does() {
-    let mut node: Node<Teller> = Node::boot(Group::new(ProcessId(0), 2), &(), Some(0), Still);
-    for said in [Said::Promise(1), Said::Question(2), Said::Promise(3)] {
-        let is_question = said == Said::Question(2);
+fn independent_messages_leave_before_save() {
+    let mut node: Node<PromiseCounter> =
+        Node::boot(Group::new(ProcessId(0), 2), &(), Some(0), ConstantEnvironment);
+    for said in [TestMessage::Promise(1), TestMessage::Question(2), TestMessage::Promise(3)] {
+        let is_question = said == TestMessage::Question(2);
         let mut step = node.step(Input::Command(said));
-        let hurried: Vec<_> = step.hurry().map(|(_, message)| message).collect();
-        assert_eq!(hurried, [Said::Question(2)][usize::from(!is_question)..]);
-        step.keep_back();
+        let early: Vec<_> = step.take_early_messages().map(|(_, message)| message).collect();
+        assert_eq!(early, [TestMessage::Question(2)][usize::from(!is_question)..]);
+        step.queue_effects();
     }
-    let saving = node.save().expect("something to save");
-    node.saved(saving);
+    let saving = node.begin_save().expect("something to save");
+    node.finish_save(saving);
     let mut left = Vec::new();
     while let Some(released) = node.release() {
         left.extend(released.messages.map(|(_, message)| message));
     }
-    assert_eq!(left, [Said::Promise(1), Said::Promise(3)]);
+    assert_eq!(left, [TestMessage::Promise(1), TestMessage::Promise(3)]);
 }
 
-/// A list of which the head may be cut, which nobody has to know.
+/// A list whose head may be cut, which need not be saved.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Short {
+struct CutList {
     first: usize,
     list: Vec<u64>,
 }
 
-impl Protocol for Short {
+impl Protocol for CutList {
     type Config = ();
     type Command = Option<u64>;
     type Event = u64;
     type Message = ();
     type Timer = ();
-    /// Where it begins, where what is said begins, and that.
+    /// First index, first index of the change, and elements of the change.
     type Stable = (usize, usize, Vec<u64>);
 
     fn boot(_: Group, (): &(), stable: Option<Self::Stable>, _: &mut impl Effects<Self>) -> Self {
         let (first, _, list) = stable.unwrap_or_default();
-        Short { first, list }
+        CutList { first, list }
     }
 
     fn stable(&self) -> Self::Stable {
@@ -191,14 +192,14 @@ impl Protocol for Short {
         (self.first != saved.0 || !rest.is_empty()).then_some((self.first, from, rest))
     }
 
-    const DEFERS: bool = true;
+    const DEFERS_SAVES: bool = true;
 
     fn urgent(&self, (first, _, list): &Self::Stable) -> Option<Self::Stable> {
         let from = first + list.len();
         (self.end() > from).then(|| (*first, from, self.list[from - self.first..].to_vec()))
     }
 
-    fn amend((first, begins, saved): &mut Self::Stable, change: Self::Stable) {
+    fn apply_change((first, begins, saved): &mut Self::Stable, change: Self::Stable) {
         saved.truncate(change.1 - *first);
         saved.extend(change.2);
         let cut = change.0.saturating_sub(*first);
@@ -206,7 +207,7 @@ impl Protocol for Short {
         (*first, *begins) = (*first + cut, *first + cut);
     }
 
-    /// Asked for nothing, all but the last are cut.
+    /// `None` cuts all elements but the last.
     fn on_command(&mut self, number: Option<u64>, fx: &mut impl Effects<Self>) {
         match number {
             Some(number) => self.list.push(number),
@@ -222,53 +223,54 @@ impl Protocol for Short {
     fn on_message(&mut self, _: ProcessId, (): (), _: &mut impl Effects<Self>) {}
 }
 
-impl Short {
+impl CutList {
     fn end(&self) -> usize {
         self.first + self.list.len()
     }
 }
 
 #[test]
-fn what_need_not_be_saved_keeps_nobody_back_and_is_written_beside_what_must_be() {
+fn deferred_change_delays_no_effects() {
     let saved = Some((0, 0, vec![1, 2]));
-    let mut node: Node<Short> = Node::boot(Group::new(ProcessId(0), 1), &(), saved, Still);
-    assert!(!node.is_long());
+    let mut node: Node<CutList> =
+        Node::boot(Group::new(ProcessId(0), 1), &(), saved, ConstantEnvironment);
+    assert!(!node.needs_rewrite());
     let step = node.step(Input::Command(None));
-    assert!(step.may_leave(), "whoever cuts its list promises nothing");
-    drop(step.saved());
-    assert!(node.is_long());
-    node.step(Input::Command(Some(3))).keep_back();
-    assert_eq!(node.rewrite(), None, "a change has to be saved first");
-    let saving = node.save().expect("something to save");
+    assert!(step.can_release(), "a cut list makes no promise");
+    drop(step.mark_saved());
+    assert!(node.needs_rewrite());
+    node.step(Input::Command(Some(3))).queue_effects();
+    assert_eq!(node.begin_rewrite(), None, "a change has to be saved first");
+    let saving = node.begin_save().expect("something to save");
     assert_eq!(saving.change(), &(0, 2, vec![3]), "and not that the head is gone");
-    assert_eq!(node.rewrite(), Some((1, 1, vec![2, 3])));
-    assert_eq!((node.rewrite(), node.is_long()), (None, false), "one at a time");
-    node.saved(saving);
-    // While that is written: a change to what was there before, and to what comes after it.
-    node.step(Input::Command(Some(4))).keep_back();
-    let saving = node.save().expect("something to save");
+    assert_eq!(node.begin_rewrite(), Some((1, 1, vec![2, 3])));
+    assert_eq!((node.begin_rewrite(), node.needs_rewrite()), (None, false), "one at a time");
+    node.finish_save(saving);
+    // During the rewrite, a change applies to the old state and to its replacement.
+    node.step(Input::Command(Some(4))).queue_effects();
+    let saving = node.begin_save().expect("something to save");
     assert_eq!(saving.change(), &(0, 3, vec![4]));
-    node.saved(saving);
+    node.finish_save(saving);
     assert_eq!(node.written(), Some(&(0, 0, vec![1, 2, 3, 4])));
     assert_eq!(node.replacement(), None, "the other whole is to replace what there is");
-    node.rewritten();
+    node.finish_rewrite();
     assert_eq!(node.written(), Some(&(1, 1, vec![2, 3, 4])));
     assert_eq!(node.replacement(), node.written());
-    assert!(!node.is_long());
+    assert!(!node.needs_rewrite());
 }
 
 #[test]
-fn what_is_kept_back_for_nothing_is_free_without_a_save() {
+fn queued_steps_without_changes_need_no_save() {
     let mut node = node();
-    keep_back(&mut node, &[0, 0]);
-    assert_eq!(node.save(), None);
+    queue_effects(&mut node, &[0, 0]);
+    assert_eq!(node.begin_save(), None);
     assert_eq!(released(&mut node), [0, 0]);
 }
 
 #[test]
 #[should_panic(expected = "leave after those of the steps before it")]
-fn no_step_overtakes_one_that_is_kept_back() {
+fn step_cannot_overtake_queued_step() {
     let mut node = node();
-    keep_back(&mut node, &[2]);
-    let _ = node.step(Input::Command(3)).saved();
+    queue_effects(&mut node, &[2]);
+    let _ = node.step(Input::Command(3)).mark_saved();
 }

@@ -1,8 +1,8 @@
-//! What all services of agreement have in common: they are one, to whoever runs their algorithms,
-//! and each has a user who says what a workload asks.
+//! Common interface of all agreement services. Engines treat them as one service, and each has a
+//! user model that generates the commands of a workload.
 //!
-//! An engine is compiled once for all of them. So what is asked and told is a sum ([`Command`],
-//! [`Event`]), of which each service is one part; a service is added by a line in the list below.
+//! An engine is compiled once for all of them. Therefore commands and events are sums ([`Command`],
+//! [`Event`]) with one variant per service. A new service is one line in the list below.
 
 use core::fmt;
 use core::hash::Hash;
@@ -10,98 +10,99 @@ use core::hash::Hash;
 use alloc::vec::Vec;
 
 use super::{
-    Facts, barrier, broadcast, consensus, log, membership, renaming, snapshot, termination,
+    EventViews, barrier, broadcast, consensus, log, membership, renaming, snapshot, termination,
 };
 use crate::card::Service;
 use crate::process::ProcessId;
 
-/// How a user stands towards a service: what progress is judged by.
+/// State of a user of a service, by which progress is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum UserState {
     /// Waits for nothing.
-    Content,
-    /// Asked, and was not yet served.
+    Idle,
+    /// Has issued a command and waits for its result.
     Waiting,
-    /// Was told what all shall know: those who are [`Standing::Uninformed`] now wait as well.
+    /// Has received news that all users must receive. Users that are [`UserState::Uninformed`] now
+    /// wait.
     Informed,
-    /// Waits as soon as anybody is informed.
+    /// Waits as soon as another user is informed.
     Uninformed,
 }
 
-/// Where a user sits, and how much it is to ask.
+/// Parameters of a user model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seat {
-    /// Of which service, where all have one type.
+pub struct UserConfig {
+    /// Service of the user, for the sum of all services.
     pub service: Service,
-    /// At which process.
+    /// Process of the user.
     pub at: ProcessId,
-    /// How many processes there are.
+    /// Number of processes.
     pub size: u32,
-    /// How often it asks.
+    /// Number of commands that the user issues.
     pub times: u32,
 }
 
-/// The user of a service at one process, as an automaton over what was asked and told there:
-/// what workloads ask is what it asks.
-pub trait Client: Clone + fmt::Debug + Eq + Hash + Send + Sync + 'static {
-    /// What it asks.
+/// A model of the user of a service at one process: an automaton over its commands and events.
+/// Workloads issue the commands that it returns.
+pub trait ServiceUser: Clone + fmt::Debug + Eq + Hash + Send + Sync + 'static {
+    /// Commands of the user.
     type Command;
-    /// What it is told.
+    /// Events that the user receives.
     type Event;
 
-    /// Whether all users together ask for one thing: a decision, and not an item of each.
-    const TOGETHER: bool = false;
+    /// True if all users together request one result, such as a decision, and not one item each.
+    const IS_COLLECTIVE: bool = false;
 
-    /// Before anything happened.
-    fn new(seat: &Seat) -> Self;
+    /// Creates the user before its first command.
+    fn new(config: &UserConfig) -> Self;
 
-    /// What it asks first, if it ever asks anything, though it may have to be told something
-    /// before.
-    fn first(seat: &Seat) -> Option<Self::Command> {
-        Self::new(seat).next()
+    /// Returns the first command, if the user ever issues one. The user may have to receive an
+    /// event before it can issue the command.
+    fn first_command(config: &UserConfig) -> Option<Self::Command> {
+        Self::new(config).next_command()
     }
 
-    /// What it asks next, if now it may.
-    fn next(&self) -> Option<Self::Command>;
+    /// Returns the next command, if the user can issue one now.
+    fn next_command(&self) -> Option<Self::Command>;
 
-    /// Whether a command asks for an agreement, which is what messages are counted per.
+    /// Returns true if a command requests an agreement, the unit that messages are counted per.
     fn is_counted(command: &Self::Command) -> bool {
         let _ = command;
         true
     }
 
-    /// Whether it is bound to ask that in the end, or may as well never do so.
+    /// Returns true if the user must issue the next command eventually.
     fn is_obliged(&self) -> bool {
         false
     }
 
-    /// Whether it must be told something before anything is asked, whoever would ask.
+    /// Returns true if the user must receive an event before any command is allowed at this
+    /// process.
     fn must_wait(&self) -> bool {
         false
     }
 
-    /// This was asked.
-    fn asked(&mut self, command: &Self::Command);
+    /// Records a command that was issued.
+    fn on_command(&mut self, command: &Self::Command);
 
-    /// This was told.
-    fn told(&mut self, event: &Self::Event);
+    /// Records an event that was received.
+    fn on_event(&mut self, event: &Self::Event);
 
-    /// The process crashed.
-    fn crashed(&mut self) {}
+    /// Records a crash of the process.
+    fn on_crash(&mut self) {}
 
-    /// How it stands.
-    fn standing(&self) -> Standing;
+    /// Returns the state of the user.
+    fn state(&self) -> UserState;
 }
 
-/// A command that is of another service.
+/// Error: a command or event belongs to another service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OfAnother;
+pub struct WrongService;
 
-/// Makes one of all services.
+/// Defines the sum of all services.
 macro_rules! services {
     ($($Service:ident = $service:ident;)+) => {
-        /// What the local user of any of these services may ask. The names of their commands
-        /// differ.
+        /// Command of any of these services. The variants of the services have different names.
         #[derive(Clone, PartialEq, Eq, Hash)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         #[cfg_attr(feature = "serde", serde(untagged))]
@@ -110,8 +111,7 @@ macro_rules! services {
             $($Service($service::Command)),+
         }
 
-        /// What the local user of any of these services is told. The names of their events
-        /// differ.
+        /// Event of any of these services. The variants of the services have different names.
         #[derive(Clone, PartialEq, Eq, Hash)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         #[cfg_attr(feature = "serde", serde(untagged))]
@@ -120,7 +120,7 @@ macro_rules! services {
             $($Service($service::Event)),+
         }
 
-        /// The user of any of these services.
+        /// User of any of these services.
         #[derive(Clone, Debug, PartialEq, Eq, Hash)]
         #[allow(missing_docs, reason = "each is named as its service")]
         pub enum User {
@@ -128,18 +128,18 @@ macro_rules! services {
         }
 
         impl Service {
-            /// The services of agreement.
+            /// All agreement services.
             pub const AGREEMENTS: &'static [Service] = &[$(Service::$Service),+];
 
-            /// Whether it is one of [`Service::AGREEMENTS`].
+            /// Returns true if this is one of [`Service::AGREEMENTS`].
             pub const fn is_agreement(self) -> bool {
                 matches!(self, $(Service::$Service)|+)
             }
 
-            /// Whether all users together ask for one thing.
-            pub const fn is_asked_together(self) -> bool {
+            /// Returns true if all users together request one result.
+            pub const fn is_collective(self) -> bool {
                 match self {
-                    $(Service::$Service => <$service::User as Client>::TOGETHER,)+
+                    $(Service::$Service => <$service::User as ServiceUser>::IS_COLLECTIVE,)+
                     _ => false,
                 }
             }
@@ -185,12 +185,12 @@ macro_rules! services {
             }
 
             impl TryFrom<Command> for $service::Command {
-                type Error = OfAnother;
+                type Error = WrongService;
 
-                fn try_from(command: Command) -> Result<Self, OfAnother> {
+                fn try_from(command: Command) -> Result<Self, WrongService> {
                     match command {
                         Command::$Service(command) => Ok(command),
-                        _ => Err(OfAnother),
+                        _ => Err(WrongService),
                     }
                 }
             }
@@ -201,43 +201,43 @@ macro_rules! services {
                 }
             }
 
-            impl Facts for $service::Event {
+            impl EventViews for $service::Event {
                 fn of_agreement(&self) -> Option<Event> {
                     Some(Event::$Service(self.clone()))
                 }
             }
         )+
 
-        impl Client for User {
+        impl ServiceUser for User {
             type Command = Command;
             type Event = Event;
 
-            fn new(seat: &Seat) -> Self {
-                match seat.service {
-                    $(Service::$Service => User::$Service(Client::new(seat)),)+
+            fn new(config: &UserConfig) -> Self {
+                match config.service {
+                    $(Service::$Service => User::$Service(ServiceUser::new(config)),)+
                     other => panic!("{} is no service of agreement", other.name()),
                 }
             }
 
-            fn first(seat: &Seat) -> Option<Command> {
-                match seat.service {
+            fn first_command(config: &UserConfig) -> Option<Command> {
+                match config.service {
                     $(Service::$Service => {
-                        <$service::User as Client>::first(seat).map(Command::from)
+                        <$service::User as ServiceUser>::first_command(config).map(Command::from)
                     })+
                     other => panic!("{} is no service of agreement", other.name()),
                 }
             }
 
-            fn next(&self) -> Option<Command> {
+            fn next_command(&self) -> Option<Command> {
                 match self {
-                    $(User::$Service(user) => user.next().map(Command::from)),+
+                    $(User::$Service(user) => user.next_command().map(Command::from)),+
                 }
             }
 
             fn is_counted(command: &Command) -> bool {
                 match command {
                     $(Command::$Service(command) => {
-                        <$service::User as Client>::is_counted(command)
+                        <$service::User as ServiceUser>::is_counted(command)
                     })+
                 }
             }
@@ -254,29 +254,31 @@ macro_rules! services {
                 }
             }
 
-            fn asked(&mut self, command: &Command) {
+            fn on_command(&mut self, command: &Command) {
                 match (self, command) {
-                    $((User::$Service(user), Command::$Service(command)) => user.asked(command),)+
+                    $((User::$Service(user), Command::$Service(command)) => {
+                        user.on_command(command);
+                    })+
                     _ => {}
                 }
             }
 
-            fn told(&mut self, event: &Event) {
+            fn on_event(&mut self, event: &Event) {
                 match (self, event) {
-                    $((User::$Service(user), Event::$Service(event)) => user.told(event),)+
+                    $((User::$Service(user), Event::$Service(event)) => user.on_event(event),)+
                     _ => {}
                 }
             }
 
-            fn crashed(&mut self) {
+            fn on_crash(&mut self) {
                 match self {
-                    $(User::$Service(user) => user.crashed()),+
+                    $(User::$Service(user) => user.on_crash()),+
                 }
             }
 
-            fn standing(&self) -> Standing {
+            fn state(&self) -> UserState {
                 match self {
-                    $(User::$Service(user) => user.standing()),+
+                    $(User::$Service(user) => user.state()),+
                 }
             }
         }
@@ -294,83 +296,83 @@ services! {
     Log = log;
 }
 
-impl Facts for Event {
+impl EventViews for Event {
     fn of_agreement(&self) -> Option<Event> {
         Some(self.clone())
     }
 }
 
-/// The users of a group, and how often each of them has asked.
+/// The users of a group, with the number of agreements that each has requested.
 #[derive(Clone, Debug)]
 pub struct Users {
     service: Service,
     users: Vec<User>,
-    asked: Vec<u64>,
+    issued: Vec<u64>,
 }
 
 impl Users {
-    /// Those of a service in a group of `size`, of whom each asks so often; `None` where it is no
-    /// service of agreement.
-    pub fn of(service: Service, size: u32, times: impl Fn(ProcessId) -> u32) -> Option<Self> {
+    /// Creates the users of a service in a group of `size`, of which each issues `times` commands.
+    /// Returns `None` if it is no agreement service.
+    pub fn new(service: Service, size: u32, times: impl Fn(ProcessId) -> u32) -> Option<Self> {
         if !service.is_agreement() {
             return None;
         }
-        let user = |at| User::new(&Seat { service, at, size, times: times(at) });
+        let user = |at| User::new(&UserConfig { service, at, size, times: times(at) });
         let users = (0..size).map(ProcessId).map(user).collect();
-        Some(Users { service, users, asked: alloc::vec![0; size as usize] })
+        Some(Users { service, users, issued: alloc::vec![0; size as usize] })
     }
 
-    /// What the user at `at` asks next, if now it may.
-    pub fn next(&self, at: ProcessId) -> Option<Command> {
-        self.users.get(at.index())?.next()
+    /// Returns the next command of the user at `at`, if it can issue one now.
+    pub fn next_command(&self, at: ProcessId) -> Option<Command> {
+        self.users.get(at.index())?.next_command()
     }
 
-    /// Whether the user at `at` must be told something before anything is asked there.
+    /// Returns true if the user at `at` must receive an event before any command is allowed there.
     pub fn must_wait(&self, at: ProcessId) -> bool {
         self.users[at.index()].must_wait()
     }
 
-    /// This was asked.
-    pub fn asked(&mut self, at: ProcessId, command: &Command) {
-        self.asked[at.index()] += u64::from(User::is_counted(command));
-        self.users[at.index()].asked(command);
+    /// Records a command that was issued at `at`.
+    pub fn on_command(&mut self, at: ProcessId, command: &Command) {
+        self.issued[at.index()] += u64::from(User::is_counted(command));
+        self.users[at.index()].on_command(command);
     }
 
-    /// This was told.
-    pub fn told(&mut self, at: ProcessId, event: &Event) {
-        self.users[at.index()].told(event);
+    /// Records an event that was received at `at`.
+    pub fn on_event(&mut self, at: ProcessId, event: &Event) {
+        self.users[at.index()].on_event(event);
     }
 
-    /// A process crashed.
-    pub fn crashed(&mut self, at: ProcessId) {
-        self.users[at.index()].crashed();
+    /// Records a crash.
+    pub fn on_crash(&mut self, at: ProcessId) {
+        self.users[at.index()].on_crash();
     }
 
-    /// Of those who are up, who waits.
+    /// Returns the live processes whose users wait.
     pub fn waiting(&self, is_up: impl Fn(ProcessId) -> bool) -> Vec<ProcessId> {
         let up = || (0..self.users.len()).map(ProcessId::at).filter(|at| is_up(*at));
-        let standing = |at: ProcessId| self.users[at.index()].standing();
-        let informed = up().any(|at| standing(at) == Standing::Informed);
-        let waits = |at: &ProcessId| match standing(*at) {
-            Standing::Waiting => true,
-            Standing::Uninformed => informed,
-            Standing::Content | Standing::Informed => false,
+        let state = |at: ProcessId| self.users[at.index()].state();
+        let informed = up().any(|at| state(at) == UserState::Informed);
+        let waits = |at: &ProcessId| match state(*at) {
+            UserState::Waiting => true,
+            UserState::Uninformed => informed,
+            UserState::Idle | UserState::Informed => false,
         };
         up().filter(waits).collect()
     }
 
-    /// Whether nobody who is up waits or has more to ask.
+    /// Returns true if no live user waits or has another command.
     pub fn is_served(&self, is_up: impl Fn(ProcessId) -> bool) -> bool {
         let mut up = (0..self.users.len()).map(ProcessId::at).filter(|at| is_up(*at));
-        up.all(|at| self.next(at).is_none()) && self.waiting(is_up).is_empty()
+        up.all(|at| self.next_command(at).is_none()) && self.waiting(is_up).is_empty()
     }
 
-    /// How many agreements they have asked for.
+    /// Returns the number of requested agreements.
     pub fn agreements(&self) -> u64 {
-        if self.service.is_asked_together() {
-            self.asked.iter().copied().max().unwrap_or(0)
+        if self.service.is_collective() {
+            self.issued.iter().copied().max().unwrap_or(0)
         } else {
-            self.asked.iter().sum()
+            self.issued.iter().sum()
         }
     }
 }

@@ -1,24 +1,24 @@
-//! A place that nobody leaves before all have come, again and again.
+//! A reusable barrier: no process leaves it before all have arrived.
 
 use core::fmt;
 
-use super::agreement::{Client, Seat, Standing};
+use super::agreement::{ServiceUser, UserConfig, UserState};
 
-/// What the local user may ask.
+/// Command of the local user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
-    /// Arrive, and wait for the others. Allowed when not waiting.
+    /// Arrive and wait for the others. Allowed when not waiting.
     Arrive,
 }
 
-/// What the local user is told.
+/// Event for the local user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Event {
-    /// All have arrived: go on.
+    /// All processes have arrived, and this one continues.
     Left {
-        /// In which round, from 1.
+        /// Number of the round, from 1.
         round: u64,
     },
 }
@@ -36,25 +36,25 @@ impl fmt::Display for Event {
     }
 }
 
-/// A user of a barrier: it is bound to arrive in each round, for the others wait for it.
+/// A user of a barrier. It must arrive in each round, because the others wait for it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct User {
-    left: u32,
-    waits: bool,
+    remaining: u32,
+    is_waiting: bool,
 }
 
-impl Client for User {
+impl ServiceUser for User {
     type Command = Command;
     type Event = Event;
 
-    const TOGETHER: bool = true;
+    const IS_COLLECTIVE: bool = true;
 
-    fn new(seat: &Seat) -> Self {
-        User { left: seat.times, waits: false }
+    fn new(config: &UserConfig) -> Self {
+        User { remaining: config.times, is_waiting: false }
     }
 
-    fn next(&self) -> Option<Command> {
-        (!self.waits && self.left > 0).then_some(Command::Arrive)
+    fn next_command(&self) -> Option<Command> {
+        (!self.is_waiting && self.remaining > 0).then_some(Command::Arrive)
     }
 
     fn is_obliged(&self) -> bool {
@@ -62,23 +62,23 @@ impl Client for User {
     }
 
     fn must_wait(&self) -> bool {
-        self.waits
+        self.is_waiting
     }
 
-    fn asked(&mut self, _command: &Command) {
-        self.left = self.left.saturating_sub(1);
-        self.waits = true;
+    fn on_command(&mut self, _command: &Command) {
+        self.remaining = self.remaining.saturating_sub(1);
+        self.is_waiting = true;
     }
 
-    fn told(&mut self, _event: &Event) {
-        self.waits = false;
+    fn on_event(&mut self, _event: &Event) {
+        self.is_waiting = false;
     }
 
-    fn crashed(&mut self) {
-        (self.left, self.waits) = (0, false);
+    fn on_crash(&mut self) {
+        (self.remaining, self.is_waiting) = (0, false);
     }
 
-    fn standing(&self) -> Standing {
-        if self.waits { Standing::Waiting } else { Standing::Content }
+    fn state(&self) -> UserState {
+        if self.is_waiting { UserState::Waiting } else { UserState::Idle }
     }
 }

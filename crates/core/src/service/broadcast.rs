@@ -1,17 +1,17 @@
-//! Broadcast: what one sends, all deliver, or nobody who stays up does.
+//! Broadcast: all correct processes deliver an item, or none does.
 
 use core::fmt;
 
-use super::agreement::{Client, Seat, Standing};
+use super::agreement::{ServiceUser, UserConfig, UserState};
 use crate::process::ProcessId;
 
-/// What was broadcast: by whom, and which it is of theirs.
+/// Identifier of a broadcast item: its sender and the sender's number for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Item {
-    /// By whom.
+    /// Process that sent it.
     pub from: ProcessId,
-    /// Its number there, from 1.
+    /// Number at the sender, from 1.
     pub number: u64,
 }
 
@@ -21,24 +21,24 @@ impl fmt::Display for Item {
     }
 }
 
-/// What the local user may ask.
+/// Command of the local user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
-    /// Broadcast an item. Those of one process are numbered 1, 2, 3 …
+    /// Broadcast an item. Each process numbers its items 1, 2, 3 …
     Broadcast {
-        /// Its number.
+        /// Number of the item.
         number: u64,
     },
 }
 
-/// What the local user is told.
+/// Event for the local user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Event {
-    /// An item arrived.
+    /// An item was delivered.
     Delivered {
-        /// Which.
+        /// Item that was delivered.
         item: Item,
     },
 }
@@ -57,48 +57,47 @@ impl fmt::Display for Event {
     }
 }
 
-/// A user of a broadcast: sends its items one after the other, each when its last one came back
-/// to it.
+/// A user that broadcasts its items one by one, each after the delivery of the previous one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct User {
     at: ProcessId,
-    /// How many of its items it has sent.
+    /// Number of items sent.
     sent: u64,
-    most: u64,
-    waits: bool,
+    limit: u64,
+    is_waiting: bool,
 }
 
-impl Client for User {
+impl ServiceUser for User {
     type Command = Command;
     type Event = Event;
 
-    fn new(seat: &Seat) -> Self {
-        User { at: seat.at, sent: 0, most: seat.times.into(), waits: false }
+    fn new(config: &UserConfig) -> Self {
+        User { at: config.at, sent: 0, limit: config.times.into(), is_waiting: false }
     }
 
-    fn next(&self) -> Option<Command> {
-        let sends = !self.waits && self.sent < self.most;
+    fn next_command(&self) -> Option<Command> {
+        let sends = !self.is_waiting && self.sent < self.limit;
         sends.then_some(Command::Broadcast { number: self.sent + 1 })
     }
 
-    fn asked(&mut self, command: &Command) {
+    fn on_command(&mut self, command: &Command) {
         let Command::Broadcast { number } = command;
         self.sent = *number;
-        self.waits = true;
+        self.is_waiting = true;
     }
 
-    fn told(&mut self, event: &Event) {
+    fn on_event(&mut self, event: &Event) {
         let Event::Delivered { item } = event;
-        self.waits &= *item != Item { from: self.at, number: self.sent };
+        self.is_waiting &= *item != Item { from: self.at, number: self.sent };
     }
 
-    /// Who comes back would send the same numbers again.
-    fn crashed(&mut self) {
-        self.waits = false;
-        self.most = self.sent;
+    /// After recovery the process would send the same numbers again.
+    fn on_crash(&mut self) {
+        self.is_waiting = false;
+        self.limit = self.sent;
     }
 
-    fn standing(&self) -> Standing {
-        if self.waits { Standing::Waiting } else { Standing::Content }
+    fn state(&self) -> UserState {
+        if self.is_waiting { UserState::Waiting } else { UserState::Idle }
     }
 }

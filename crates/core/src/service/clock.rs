@@ -1,36 +1,36 @@
-//! Clocks that are brought together. Times are in ticks.
+//! Synchronisation of clocks. Times are in ticks.
 
 use crate::service::Term;
 
-/// What the local user may ask.
+/// Command of the local user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
-    /// Set the clock of this process by hand.
+    /// Set the clock of this process manually.
     Set {
-        /// What it shall show now.
+        /// New reading of the clock.
         to: i64,
     },
-    /// Bring all clocks together now. Only the leader does; others do nothing.
+    /// Synchronise all clocks now. Only the leader does; other processes ignore it.
     Synchronise,
-    /// Say what the clock of this process shows.
+    /// Read the clock of this process.
     Read,
 }
 
-/// What the local user is told.
+/// Event for the local user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Event {
     /// The clock was adjusted.
     Adjusted {
-        /// By how much; back, where it is negative.
+        /// Adjustment; negative if the clock was set back.
         by: i64,
-        /// By whom.
+        /// Term of the leader that adjusted it.
         term: Term,
     },
     /// The clock was read.
     Shows {
-        /// What it showed.
+        /// Reading of the clock.
         time: i64,
     },
 }

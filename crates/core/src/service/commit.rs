@@ -1,16 +1,16 @@
-//! Transactions in which all take part or none.
+//! Atomic commit of transactions.
 
 use core::fmt;
 
 use crate::service::Term;
 
-/// The name of a transaction: who began it, and which it is of theirs.
+/// Identifier of a transaction: the term of its coordinator and a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Transaction {
-    /// The term in which its coordinator led.
+    /// Term of the coordinator.
     pub term: Term,
-    /// Which of that term, from 1.
+    /// Number in that term, from 1.
     pub number: u64,
 }
 
@@ -20,33 +20,33 @@ impl fmt::Display for Transaction {
     }
 }
 
-/// What the local user may ask.
+/// Command of the local user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
-    /// Begin a transaction of everybody. Only the leader does; others refuse.
+    /// Begin a transaction of all processes. Only the leader does; other processes refuse.
     Begin,
-    /// Vote no from now on, until the next boot.
+    /// Vote no until the next boot.
     Veto,
 }
 
-/// What the local user is told.
+/// Event for the local user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Event {
-    /// This process has promised to do as is decided: until then it is uncertain.
+    /// This process voted yes and is uncertain until the decision.
     Prepared {
-        /// Of which transaction.
+        /// Transaction that the vote belongs to.
         transaction: Transaction,
     },
-    /// Everybody does it.
+    /// All processes commit.
     Committed {
-        /// What.
+        /// Transaction that is committed.
         transaction: Transaction,
     },
-    /// Nobody does it.
+    /// All processes abort.
     Aborted {
-        /// What.
+        /// Transaction that is aborted.
         transaction: Transaction,
     },
     /// No transaction was begun, because this process does not lead.

@@ -1,27 +1,27 @@
-//! Consensus: everybody proposes a value, and all decide one of those.
+//! Consensus: all processes propose a value and decide on one of them.
 
 use core::fmt;
 
-use super::agreement::{Client, Seat, Standing};
+use super::agreement::{ServiceUser, UserConfig, UserState};
 
-/// What the local user may ask.
+/// Command of the local user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
-    /// Propose a value: once, and everybody does.
+    /// Propose a value. Every process does so once.
     Propose {
-        /// The value.
+        /// Value that the process proposes.
         value: u64,
     },
 }
 
-/// What the local user is told.
+/// Event for the local user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Event {
-    /// It is decided, for ever. Who comes back from a crash may be told again.
+    /// The final decision. A process may report it again after recovery.
     Decided {
-        /// The value.
+        /// Value that the processes decided.
         value: u64,
     },
 }
@@ -40,52 +40,52 @@ impl fmt::Display for Event {
     }
 }
 
-/// A user of consensus: it is bound to propose, its own number, and waits for the decision.
+/// A user of consensus. It must propose its own number, and waits for the decision.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct User {
     value: u64,
     proposes: bool,
-    waits: bool,
-    /// Whether it knows the decision, perhaps before it proposed anything.
+    is_waiting: bool,
+    /// True if the user knows the decision, possibly before its proposal.
     knows: bool,
 }
 
-impl Client for User {
+impl ServiceUser for User {
     type Command = Command;
     type Event = Event;
 
-    const TOGETHER: bool = true;
+    const IS_COLLECTIVE: bool = true;
 
-    fn new(seat: &Seat) -> Self {
-        let (value, proposes) = (seat.at.number().into(), seat.times > 0);
-        User { value, proposes, waits: false, knows: false }
+    fn new(config: &UserConfig) -> Self {
+        let (value, proposes) = (config.at.number().into(), config.times > 0);
+        User { value, proposes, is_waiting: false, knows: false }
     }
 
-    fn next(&self) -> Option<Command> {
+    fn next_command(&self) -> Option<Command> {
         (self.proposes && !self.knows).then_some(Command::Propose { value: self.value })
     }
 
-    /// Where few propose, nobody may be able to decide.
+    /// With too few proposals no process may be able to decide.
     fn is_obliged(&self) -> bool {
         true
     }
 
-    fn asked(&mut self, _command: &Command) {
+    fn on_command(&mut self, _command: &Command) {
         self.proposes = false;
-        self.waits = !self.knows;
+        self.is_waiting = !self.knows;
     }
 
-    fn told(&mut self, _event: &Event) {
+    fn on_event(&mut self, _event: &Event) {
         self.knows = true;
-        self.waits = false;
+        self.is_waiting = false;
     }
 
-    fn crashed(&mut self) {
+    fn on_crash(&mut self) {
         self.knows = false;
-        self.waits = false;
+        self.is_waiting = false;
     }
 
-    fn standing(&self) -> Standing {
-        if self.waits { Standing::Waiting } else { Standing::Content }
+    fn state(&self) -> UserState {
+        if self.is_waiting { UserState::Waiting } else { UserState::Idle }
     }
 }

@@ -1,18 +1,18 @@
-//! The number of an entry, which goes with every access to what a lock protects.
+//! Fencing tokens: the number of an entry, sent with every access to the protected resource.
 
 use core::fmt;
 
-/// A number that strictly increases from one entry to the next.
+/// A fencing token: a number that strictly increases from one entry to the next.
 ///
-/// Hand it to the resource with every access: a resource that refuses a fence lower than the
-/// highest it has seen is safe even from a process that was paused inside and woke up late.
-/// Compared by the first half, then by the second.
+/// Send it to the resource with every access. A resource that rejects a fence lower than the
+/// highest it has seen is safe even from a process that was paused inside and resumed late. Fences
+/// are compared by the first half, then by the second.
 ///
-/// It has 128 bits, since a term alone may take 64. What stores it keeps the order in any of these:
+/// A fence has 128 bits, because a term alone may take 64. These representations keep the order:
 ///
 /// - a number, [`Fence::to_u128`]: `NUMERIC(39)` of a database;
-/// - 16 bytes, [`Fence::to_bytes`], compared from the first on, as `BYTEA`, `BLOB`, keys of a store
-///   and strings are;
+/// - 16 bytes, [`Fence::to_bytes`], compared from the first on: `BYTEA`, `BLOB`, keys of a store
+///   and strings;
 /// - both halves in this order: a row of two columns.
 ///
 /// ```
@@ -25,7 +25,7 @@ use core::fmt;
 /// assert_eq!(Fence::from_bytes(later.to_bytes()), later);
 /// ```
 ///
-/// In SQL one line compares it, and an update that changes no row was refused:
+/// In SQL one line compares it. An update that changes no row was rejected:
 ///
 /// ```sql
 /// UPDATE invoices SET total = $1, fence = $2 WHERE id = $3 AND fence <= $2
@@ -38,26 +38,25 @@ pub struct Fence(
 );
 
 impl Fence {
-    /// The fence of an algorithm that gives none (several may be inside at once).
+    /// Fence of an algorithm without fences (several processes may be inside at once).
     pub const NONE: Fence = Fence(0, 0);
 
-    /// One number in the same order, every fence its own: the first half above the second.
+    /// Returns the fence as one number in the same order, with the first half above the second.
     pub const fn to_u128(self) -> u128 {
         (self.0 as u128) << 64 | self.1 as u128
     }
 
-    /// The fence whose number this is: every number is one of a fence.
+    /// Returns the fence with this number. Every number is valid.
     pub const fn from_u128(number: u128) -> Fence {
         Fence((number >> 64) as u64, number as u64)
     }
 
-    /// 16 bytes in the same order, where bytes are compared from the first on: the number with its
-    /// highest byte first.
+    /// Returns the fence as 16 big-endian bytes, whose lexicographic order is that of fences.
     pub const fn to_bytes(self) -> [u8; 16] {
         self.to_u128().to_be_bytes()
     }
 
-    /// The fence whose bytes these are: any 16 bytes are those of a fence.
+    /// Returns the fence with these bytes. Any 16 bytes are valid.
     pub const fn from_bytes(bytes: [u8; 16]) -> Fence {
         Fence::from_u128(u128::from_be_bytes(bytes))
     }
@@ -74,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn number_and_bytes_keep_the_order_and_lead_back() {
+    fn fence_conversions_keep_order_and_round_trip() {
         let halves = [0, 1, 255, 256, u64::from(u32::MAX), 1 << 63, u64::MAX];
         let fences = halves.into_iter().flat_map(|high| halves.map(|low| Fence(high, low)));
         let fences: alloc::vec::Vec<_> = fences.collect();
@@ -87,9 +86,9 @@ mod tests {
         }
     }
 
-    /// Why the bytes are those of the number with its highest byte first.
+    /// Shows why the bytes are big-endian.
     #[test]
-    fn bytes_with_the_lowest_first_would_not_keep_the_order() {
+    fn little_endian_bytes_lose_order() {
         let little = |fence: Fence| fence.to_u128().to_le_bytes();
         assert!(Fence(0, 255) < Fence(0, 256));
         assert!(little(Fence(0, 255)) > little(Fence(0, 256)));

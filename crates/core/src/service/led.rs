@@ -1,28 +1,28 @@
-//! What is done under a leader, beside the election: any service, and the election's own.
+//! An application under a leader, combined with the leader's election.
 
-use super::{Facts, election};
+use super::{EventViews, election};
 
-/// What the local user may ask; `C` of the application.
+/// Command of the local user; `C` are the commands of the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command<C> {
-    /// Of the application.
+    /// Command of the application.
     Application(C),
-    /// Of the election.
+    /// Command of the election.
     Election(election::Command),
 }
 
-/// What the local user is told; `E` by the application.
+/// Event for the local user; `E` are the events of the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Event<E> {
-    /// By the application.
+    /// Event of the application.
     Application(E),
-    /// By the election.
+    /// Event of the election.
     Election(election::Event),
 }
 
-impl<E> Facts for Event<E> {
+impl<E> EventViews for Event<E> {
     fn of_election(&self) -> Option<&election::Event> {
         match self {
             Event::Application(_) => None,

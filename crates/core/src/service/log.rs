@@ -1,15 +1,15 @@
-//! One log of a group: what is appended is committed at an index, the same one everywhere, and
-//! told to everybody in that order.
+//! A replicated log. An entry is committed at the same index at all processes, and all of them
+//! apply the entries in this order.
 //!
-//! Whoever leads takes what is appended; the others decline it and say who leads, or have the
-//! leader take it ([`Event::Relaying`]). Each command has a ticket of its user, and is answered
-//! once: with [`Event::Acknowledged`] or [`Event::Answered`], with [`Event::Declined`] if
-//! it had no effect and will have none, or with [`Event::Unknown`] where nobody can tell yet. Only
-//! a crash leaves a command without an answer.
+//! The leader appends entries. Other processes decline commands and name the leader, or relay them
+//! to it ([`Event::Relaying`]). Each command has a ticket of its user and receives one answer. The
+//! answer is [`Event::Acknowledged`] or [`Event::Answered`] on success. It is [`Event::Declined`]
+//! if the command had no effect and never will, or [`Event::Unknown`] if its outcome is not known
+//! yet. Only a crash leaves a command without an answer.
 //!
-//! A log does not grow for ever where its users give it what their state machines have come to
-//! ([`Command::Compact`]): that stands for the entries before it, and who lacks those is given
-//! that.
+//! Users keep the log short with snapshots of their state machine ([`Command::Compact`]). A
+//! snapshot replaces the entries before it, and a process without those entries receives the
+//! snapshot.
 
 mod members;
 mod payload;
@@ -26,57 +26,57 @@ pub use members::Members;
 pub use payload::Payload;
 pub use user::User;
 
-/// What the local user may ask.
+/// Command of the local user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
     /// Propose an entry.
     Append {
-        /// By which the answer is known: no two commands of one user have the same.
+        /// Identifies the answer; unique among the commands of one user.
         ticket: u64,
-        /// What it says.
+        /// Content of the entry.
         payload: Payload,
     },
-    /// Ask how far one must have come to see all that anybody was told of before.
+    /// Request the index up to which a process must apply entries for a linearizable read.
     Read {
-        /// By which the answer is known.
+        /// Identifies the answer.
         ticket: u64,
     },
-    /// Give the lead to another process, once that has all that this one has.
+    /// Transfer leadership to another process, once its log is complete.
     Transfer {
-        /// By which the answer is known.
+        /// Identifies the answer.
         ticket: u64,
-        /// To whom.
+        /// Process that becomes leader.
         to: ProcessId,
     },
-    /// Give the lead to whoever is the first to have all that this process has.
+    /// Transfer leadership to the first process whose log is complete.
     HandOver {
-        /// By which the answer is known.
+        /// Identifies the answer.
         ticket: u64,
     },
-    /// Keep this in place of all entries up to an index, which this process was told of. Every
-    /// process is asked for itself, whether it leads or not.
+    /// Replace all entries up to an applied index by a snapshot. Every process compacts its own
+    /// log, whether it leads or not.
     Compact {
-        /// By which the answer is known.
+        /// Identifies the answer.
         ticket: u64,
-        /// The index of the last entry that it stands for.
+        /// Index of the last entry that the snapshot covers.
         index: u64,
-        /// What the user's state machine has come to there: the same bytes everywhere.
+        /// State of the user's state machine at that index; the same bytes at all processes.
         state: Payload,
     },
-    /// Have the log kept by others from now on.
+    /// Change the members that keep the log.
     ChangeMembers {
-        /// By which the answer is known.
+        /// Identifies the answer.
         ticket: u64,
-        /// Who is to vote and to be counted.
+        /// Members that vote and count for a majority.
         voters: ProcessSet,
-        /// Who is to be sent the log only.
+        /// Members that only receive the log.
         learners: ProcessSet,
     },
 }
 
 impl Command {
-    /// By which its answer is known.
+    /// Returns the ticket that identifies the answer.
     pub fn ticket(&self) -> u64 {
         let (Command::Append { ticket, .. }
         | Command::Read { ticket }
@@ -88,185 +88,184 @@ impl Command {
     }
 }
 
-/// What the local user is told.
+/// Event for the local user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Event {
-    /// This process leads from now on.
+    /// This process became leader.
     Leading {
-        /// In which term.
+        /// Term of the leader.
         #[cfg_attr(feature = "serde", serde(serialize_with = "crate::mark::term_number"))]
         term: u64,
     },
-    /// Another process leads, or nobody that this one knows of.
+    /// Another process leads, or no leader is known.
     Following {
-        /// In which term.
+        /// Term of this process.
         #[cfg_attr(feature = "serde", serde(serialize_with = "crate::mark::term_number"))]
         term: u64,
-        /// Who.
+        /// Leader that this process knows of.
         leader: Option<ProcessId>,
     },
-    /// Another process leads, and has done there what this one is asked.
+    /// Another process leads and executes the commands of this one.
     Relaying {
-        /// In which term.
+        /// Term of the leader.
         #[cfg_attr(feature = "serde", serde(serialize_with = "crate::mark::term_number"))]
         term: u64,
-        /// Who.
+        /// Leader of that term.
         leader: ProcessId,
     },
-    /// An entry is in the log of this process. It may yet be dropped.
+    /// The log of this process contains an entry, which may still be dropped.
     Stored {
-        /// Where: the first has index 1, and each is behind the last one.
+        /// Index of the entry. The first entry has index 1, and each follows the last one.
         index: u64,
-        /// What.
+        /// Entry at that index.
         entry: Entry,
     },
-    /// Everything from here on is in the log of this process no longer: another leader has other
-    /// entries there.
+    /// The log was truncated, because another leader has other entries there.
     Dropped {
-        /// The first index that is free again.
+        /// First dropped index.
         from: u64,
     },
-    /// An entry is in the log for ever, everywhere. All are told, in the order of the log; who
-    /// comes back from a crash is told again from the beginning, or from where its log begins.
+    /// An entry is committed permanently. All processes receive this event in the order of the log.
+    /// After recovery it is repeated from the first entry of the log.
     Committed {
-        /// Where.
+        /// Index of the entry.
         index: u64,
-        /// What.
+        /// Entry at that index.
         entry: Entry,
     },
-    /// What was to be appended is committed.
+    /// An appended entry is committed.
     Acknowledged {
-        /// Which.
+        /// Ticket of the command.
         ticket: u64,
-        /// Where.
+        /// Index of the entry.
         index: u64,
     },
-    /// Who has been told of all that is committed up to there sees all that anybody was told of
-    /// before it asked. This process has.
+    /// Answer to a read: a process that has applied all entries up to the index observes everything
+    /// that any process had observed before the read was issued. This process has applied them.
     Answered {
-        /// What is answered.
+        /// Ticket of the command.
         ticket: u64,
-        /// The index.
+        /// Index to apply.
         index: u64,
     },
-    /// This process was to give the lead away, and does not lead any more.
+    /// This process was to transfer leadership, and does not lead any more.
     HandedOver {
-        /// What is answered.
+        /// Ticket of the command.
         ticket: u64,
     },
-    /// Nothing was done, nor will be.
+    /// The command had no effect and never will.
     Declined {
-        /// Of what was asked.
+        /// Ticket of the command.
         ticket: u64,
-        /// Why.
+        /// Reason for declining the command.
         reason: Reason,
-        /// Who leads, as far as this process knows.
+        /// Leader that this process knows of.
         leader: Option<ProcessId>,
     },
-    /// This process leads no longer, and cannot say whether an entry will be committed.
+    /// This process lost leadership and does not know whether an entry will be committed.
     Unknown {
-        /// What was to be appended.
+        /// Ticket of the append.
         ticket: u64,
     },
-    /// Much was committed since the log was last compacted: it should be, and nothing waits for it.
+    /// Many entries were committed since the last compaction. The user should compact; nothing
+    /// waits for it.
     SnapshotNeeded {
-        /// How far this process was told.
+        /// Index of the last entry applied here.
         index: u64,
     },
-    /// The log of this process begins later now, or may.
+    /// The log of this process may begin later now.
     Compacted {
-        /// What is answered.
+        /// Ticket of the command.
         ticket: u64,
-        /// What it was given stands for all entries up to here.
+        /// Index of the last entry that the snapshot covers.
         index: u64,
     },
-    /// What this user was told so far is replaced: its state machine has come to this, and it is
-    /// told next of the entry behind it. Of the log of this process, nothing else is there any
-    /// more. Whoever comes back is told so first.
+    /// The user's state is replaced by a snapshot, and the next committed entry follows it. The log
+    /// of this process contains nothing else. After recovery this event comes first.
     Restored {
-        /// The index of the last entry that it stands for.
+        /// Index of the last entry that the snapshot covers.
         index: u64,
-        /// The term of that entry.
+        /// Term of that entry.
         #[cfg_attr(feature = "serde", serde(serialize_with = "crate::mark::term_number"))]
         term: u64,
-        /// Who kept the log then.
+        /// Members at that index.
         members: Box<Members>,
-        /// What was given to [`Command::Compact`].
+        /// State from [`Command::Compact`].
         state: Payload,
     },
-    /// The log is kept by whom was asked for, and by nobody else.
+    /// The change of members is complete.
     MembersChanged {
-        /// What is answered.
+        /// Ticket of the command.
         ticket: u64,
-        /// The index of the entry that says so, which is committed.
+        /// Index of the committed entry with the new members.
         index: u64,
     },
-    /// This process is no member any more, as another one reports. Its user should end it: it is
-    /// sent no further entries.
+    /// Another process reports that this one is no longer a member. Its user should shut it down,
+    /// because it receives no further entries.
     Removed {
-        /// The index of the committed entry that removed it.
+        /// Index of the committed entry that removed it.
         at: u64,
     },
-    /// The log of this process lacks entries that it has acknowledged to the leader. It takes no
-    /// further part, because it may have forgotten votes as well.
+    /// The log of this process lacks entries that it acknowledged to the leader. It stops taking
+    /// part, because it may have lost votes as well.
     Forgotten {
-        /// The index of the last entry that is left.
+        /// Index of the last remaining entry.
         last: u64,
-        /// Up to which index it had acknowledged entries.
+        /// Index up to which it had acknowledged entries.
         acknowledged: u64,
     },
 }
 
-/// Why a command is declined.
+/// Reason for declining a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Reason {
     /// This process does not lead.
     NotLeading,
-    /// It led when it was asked, and was deposed before it could answer.
+    /// It was leader when it received the command, and was deposed before it could answer.
     Deposed,
-    /// It has taken as much as it may before any of that is committed.
+    /// It has reached the limit of uncommitted entries.
     Full,
-    /// It is giving the lead away.
+    /// It is transferring leadership.
     HandingOver,
-    /// Whoever was to lead does not, and this process goes on.
+    /// The new leader did not take over, and this process continues to lead.
     NotTaken,
-    /// That index is not committed here, or was given before.
+    /// The index is not committed here, or was compacted before.
     NotThere,
-    /// Another change is under way.
+    /// Another membership change is in progress.
     Changing,
-    /// Who is to vote lacks too much of the log, and does not get it soon enough.
+    /// A new voter lacks too many entries and does not catch up in time.
     NotCaughtUp,
-    /// Nobody would vote, or one of them is not of the group or would only learn.
+    /// No voter is left, or a member is outside the group or both voter and learner.
     NoGroup,
 }
 
-/// What a log has at one index.
+/// Entry of a log.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Entry {
-    /// The term of the leader that took it.
+    /// Term of the leader that appended it.
     #[cfg_attr(feature = "serde", serde(serialize_with = "crate::mark::term_number"))]
     pub term: u64,
-    /// What it says.
+    /// Content of the entry.
     pub content: Content,
 }
 
-/// What an entry says.
+/// Content of an entry.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Content {
-    /// Nothing: with it a leader begins its term.
+    /// No content: a leader begins its term with such an entry.
     Nothing,
-    /// What a user appended.
+    /// Payload of a user.
     Payload(Payload),
-    /// Who keeps the log from here on.
+    /// Members from this entry on.
     Members(Box<Members>),
 }
 
 impl Content {
-    /// How many bytes of users it has.
+    /// Returns the number of payload bytes.
     pub fn weight(&self) -> usize {
         match self {
             Content::Payload(payload) => payload.bytes().len(),
@@ -276,7 +275,7 @@ impl Content {
 }
 
 impl Event {
-    /// The command that it answers, if it answers one.
+    /// Returns the ticket of the command that the event answers, if it answers one.
     pub fn answers(&self) -> Option<u64> {
         match self {
             Event::Acknowledged { ticket, .. }
@@ -305,13 +304,13 @@ impl fmt::Display for Reason {
         f.write_str(match self {
             Reason::NotLeading => "it does not lead",
             Reason::Deposed => "it was deposed",
-            Reason::Full => "it has too much to do",
-            Reason::HandingOver => "it is giving the lead away",
-            Reason::NotTaken => "nobody took the lead",
+            Reason::Full => "it has too many uncommitted entries",
+            Reason::HandingOver => "it is transferring leadership",
+            Reason::NotTaken => "no process took the lead",
             Reason::NotThere => "that index is not committed here, or was given before",
             Reason::Changing => "another change is under way",
-            Reason::NotCaughtUp => "who is to vote lacks too much",
-            Reason::NoGroup => "those can be no group",
+            Reason::NotCaughtUp => "a new voter lacks too many entries",
+            Reason::NoGroup => "the members are not a valid group",
         })
     }
 }
@@ -352,7 +351,7 @@ impl fmt::Display for Event {
             Event::Following { term, leader: Some(leader) } => {
                 write!(f, "follows {leader} in term {term}")
             }
-            Event::Following { term, leader: None } => write!(f, "follows nobody in term {term}"),
+            Event::Following { term, leader: None } => write!(f, "knows no leader in term {term}"),
             Event::Relaying { term, leader } => write!(f, "relays to {leader} in term {term}"),
             Event::Stored { index, entry } => write!(f, "stores {index}: {entry}"),
             Event::Dropped { from } => write!(f, "drops all from {from} on"),

@@ -1,17 +1,17 @@
-//! Who belongs to a group now: views, one after the other.
+//! Group membership: a sequence of views.
 
 use core::fmt;
 
-use super::agreement::{Client, Seat, Standing};
+use super::agreement::{ServiceUser, UserConfig, UserState};
 use crate::process_set::ProcessSet;
 
-/// Who belongs to the group, and the how-manieth answer to this it is.
+/// A numbered set of members.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct View {
-    /// Its place in the sequence of views, from 1.
+    /// Position in the sequence of views, from 1.
     pub number: u64,
-    /// Who belongs to it.
+    /// Members of the view.
     pub members: ProcessSet,
 }
 
@@ -21,28 +21,28 @@ impl fmt::Display for View {
     }
 }
 
-/// What the local user may ask.
+/// Command of the local user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
-    /// Belong to it no longer. Allowed inside.
+    /// Leave the group. Allowed to members.
     Leave,
-    /// Belong to it again. Allowed to whoever has left.
+    /// Join the group again. Allowed after leaving.
     Join,
 }
 
-/// What the local user is told.
+/// Event for the local user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Event {
-    /// This process belongs to a view that is the newest.
+    /// This process installed the newest view and belongs to it.
     Installed {
-        /// Which.
+        /// View that the process installed.
         view: View,
     },
-    /// This process does not belong to it any more.
+    /// This process does not belong to the group any more.
     Removed {
-        /// The view that it does not belong to.
+        /// View without this process.
         view: View,
     },
 }
@@ -65,50 +65,50 @@ impl fmt::Display for Event {
     }
 }
 
-/// A user of a group. The one of the last process leaves, comes back, and leaves again, as often as
-/// it may ask: somebody has to stay.
+/// A user of a group. Only the user of the last process leaves, joins and leaves again, as often as
+/// it may. The others stay, because some process has to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct User {
-    left: u32,
-    /// Whether it belongs, as far as it was told.
+    remaining: u32,
+    /// True if the process is a member according to its last event.
     belongs: bool,
-    /// Whether it has asked to leave, and not since to join.
+    /// True if the user has asked to leave, and has not asked to join since.
     has_left: bool,
-    waits: bool,
+    is_waiting: bool,
 }
 
-impl Client for User {
+impl ServiceUser for User {
     type Command = Command;
     type Event = Event;
 
-    fn new(seat: &Seat) -> Self {
-        let is_last = seat.size > 1 && seat.at.number() == seat.size;
-        let left = if is_last { seat.times } else { 0 };
-        User { left, belongs: true, has_left: false, waits: false }
+    fn new(config: &UserConfig) -> Self {
+        let is_last = config.size > 1 && config.at.number() == config.size;
+        let remaining = if is_last { config.times } else { 0 };
+        User { remaining, belongs: true, has_left: false, is_waiting: false }
     }
 
-    fn next(&self) -> Option<Command> {
-        // Who was removed in vain is taken in again without asking.
-        let asks = !self.waits && self.left > 0 && self.belongs != self.has_left;
+    fn next_command(&self) -> Option<Command> {
+        // A process that was removed by mistake is readmitted without a command.
+        let asks = !self.is_waiting && self.remaining > 0 && self.belongs != self.has_left;
         asks.then_some(if self.has_left { Command::Join } else { Command::Leave })
     }
 
-    fn asked(&mut self, command: &Command) {
-        self.left = self.left.saturating_sub(1);
+    fn on_command(&mut self, command: &Command) {
+        self.remaining = self.remaining.saturating_sub(1);
         self.has_left = *command == Command::Leave;
-        self.waits = true;
+        self.is_waiting = true;
     }
 
-    fn told(&mut self, event: &Event) {
+    fn on_event(&mut self, event: &Event) {
         self.belongs = matches!(event, Event::Installed { .. });
-        self.waits &= self.belongs == self.has_left;
+        self.is_waiting &= self.belongs == self.has_left;
     }
 
-    fn crashed(&mut self) {
-        (self.left, self.waits) = (0, false);
+    fn on_crash(&mut self) {
+        (self.remaining, self.is_waiting) = (0, false);
     }
 
-    fn standing(&self) -> Standing {
-        if self.waits { Standing::Waiting } else { Standing::Content }
+    fn state(&self) -> UserState {
+        if self.is_waiting { UserState::Waiting } else { UserState::Idle }
     }
 }

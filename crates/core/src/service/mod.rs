@@ -1,4 +1,4 @@
-//! What protocols offer to their local users: commands in, events out.
+//! The services that protocols offer to local users: commands in, events out.
 
 use core::fmt;
 
@@ -25,30 +25,30 @@ pub mod tree;
 
 pub use fence::Fence;
 
-/// The number of an election together with who won it; compared in this order.
+/// Election number and winner; compared in this order.
 ///
-/// Two sides of an asynchronous election can reach the same number, so the number alone
-/// would not tell their leaders apart. Elections without terms use number 0.
+/// Both sides of an asynchronous election can reach the same number, so the number alone would not
+/// distinguish their leaders. Elections without terms use number 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Term {
-    /// How many elections there have been, as far as the leader knew.
+    /// Number of elections, as far as the leader knew.
     #[cfg_attr(feature = "serde", serde(serialize_with = "crate::mark::term_number"))]
     pub number: u64,
-    /// Who won it.
+    /// Winner of the election.
     pub leader: ProcessId,
 }
 
 impl Term {
-    /// Numbers that are packed stay below this: at a thousand elections a second that is 34 years.
+    /// Exclusive bound of packed numbers. At a thousand elections per second it lasts 34 years.
     pub const NUMBERS: u64 = 1 << 40;
 
-    /// Both halves in one number, in the same order: the first half of a fence.
+    /// Returns both halves as one number, in the same order: the first half of a fence.
     ///
     /// # Panics
     ///
-    /// When the number reaches [`Term::NUMBERS`] or the leader needs more than 24 bits. A runner
-    /// lets no such number in.
+    /// If the number reaches [`Term::NUMBERS`] or the leader needs more than 24 bits. Runners
+    /// reject such numbers before.
     pub fn packed(self) -> u64 {
         assert!(self.number < Term::NUMBERS, "a term's number stays below 2^40");
         assert!(self.leader.0 < 1 << 24, "a leader's id stays below 2^24");
@@ -66,85 +66,85 @@ impl fmt::Display for Term {
 pub mod mutex {
     use crate::service::Fence;
 
-    /// What the local user may ask.
+    /// Command of the local user.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
     pub enum Command {
-        /// Ask to enter. Allowed outside, when not waiting.
+        /// Request to enter. Allowed outside, when not waiting.
         Enter,
         /// Leave. Allowed inside.
         Exit,
     }
 
-    /// What the local user is told.
+    /// Event for the local user.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
     pub enum Event {
-        /// You are inside.
+        /// This process entered.
         Entered {
-            /// Higher than that of every earlier entry, of anybody.
+            /// Fence, higher than that of every earlier entry of any process.
             fence: Fence,
         },
-        /// You are outside.
+        /// This process left.
         Exited,
     }
 }
 
-/// Leader election: everybody learns of one leader.
+/// Leader election: all processes learn of one leader.
 pub mod election {
     use crate::process::ProcessId;
     use crate::service::Term;
 
-    /// What the local user may ask.
+    /// Command of the local user.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
     pub enum Command {
-        /// Start an election, unless one is under way here.
+        /// Start an election, unless one is in progress here.
         Elect,
         /// Step down, if leader.
         Resign,
     }
 
-    /// What the local user is told.
+    /// Event for the local user.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
     pub enum Event {
-        /// There is a leader.
+        /// A leader was elected.
         Elected {
-            /// Who it is; perhaps you.
+            /// The leader, which may be this process.
             leader: ProcessId,
-            /// In which term.
+            /// Term of the leader.
             term: Term,
         },
-        /// The leader of this term is no longer to be relied on; nobody is, until `Elected`.
+        /// The leader of this term is no longer trusted. No leader is until the next `Elected`.
         Deposed {
-            /// The term that ended.
+            /// Term that ended.
             term: Term,
         },
     }
 }
 
-/// A lock and a leader from one protocol: what a node of a cluster runs.
+/// A lock and a leader from one protocol, as a node of a cluster runs it.
 pub mod office {
     use super::{election, mutex};
 
-    /// What the local user may ask.
+    /// Command of the local user.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
     pub enum Command {
-        /// Of the lock.
+        /// Command of the lock.
         Mutex(mutex::Command),
-        /// Of the election.
+        /// Command of the election.
         Election(election::Command),
     }
 
-    /// What the local user is told.
+    /// Event for the local user.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
     pub enum Event {
-        /// By the lock.
+        /// Event of the lock.
         Mutex(mutex::Event),
-        /// By the election.
+        /// Event of the election.
         Election(election::Event),
     }
 }
@@ -154,47 +154,47 @@ pub mod detector {
     use crate::process::ProcessId;
     use crate::protocol::Verdict;
 
-    /// A detector is asked nothing.
+    /// Command of the local user: a detector accepts none.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum Command {}
 
-    /// What the local user is told.
+    /// Event for the local user.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
     pub struct Event {
-        /// Whom the detector speaks of.
+        /// Peer that the opinion is about.
         pub peer: ProcessId,
-        /// What it says now.
+        /// Current opinion about the peer.
         pub verdict: Verdict,
     }
 }
 
-/// Numbered items from process to process: what a reliable channel is judged by.
+/// Numbered items between pairs of processes, by which a reliable channel is judged.
 pub mod stream {
     use crate::process::ProcessId;
 
-    /// What the local user may ask.
+    /// Command of the local user.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
     pub enum Command {
-        /// Send an item. Items to one receiver are numbered 1, 2, 3 … by their sender.
+        /// Send an item. The sender numbers its items to each receiver 1, 2, 3 …
         Send {
-            /// The receiver.
+            /// Process that receives it.
             to: ProcessId,
-            /// Its number.
+            /// Number of the item.
             item: u64,
         },
     }
 
-    /// What the local user is told.
+    /// Event for the local user.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
     pub enum Event {
         /// An item arrived.
         Received {
-            /// The sender.
+            /// Process that sent it.
             from: ProcessId,
-            /// Its number.
+            /// Number of the item.
             item: u64,
         },
     }
@@ -212,53 +212,53 @@ impl From<election::Command> for office::Command {
     }
 }
 
-/// A command, event, message or timer of one of many instances, such as a lock by its name.
+/// A command, event, message or timer of one of many instances, such as a lock with a name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Of<K, T> {
-    /// Of which instance.
+pub struct Tagged<K, T> {
+    /// Key of the instance.
     pub key: K,
-    /// The thing itself.
+    /// Command, event, message or timer of the instance.
     pub inner: T,
 }
 
-impl<K, T: Labelled> Labelled for Of<K, T> {
+impl<K, T: Labelled> Labelled for Tagged<K, T> {
     fn label(&self) -> Label {
         self.inner.label()
     }
 }
 
-/// An event that may tell something of a lock, a leader or an agreement, whatever else it tells.
-pub trait Facts {
-    /// What it tells of the lock.
+/// Views of an event as one of a lock, an election or an agreement service.
+pub trait EventViews {
+    /// Returns the event of the lock, if it is one.
     fn of_mutex(&self) -> Option<&mutex::Event> {
         None
     }
 
-    /// What it tells of the leader.
+    /// Returns the event of the election, if it is one.
     fn of_election(&self) -> Option<&election::Event> {
         None
     }
 
-    /// The same among those of all services of agreement, where it is of one of them.
+    /// Returns the event of an agreement service, if it is one.
     fn of_agreement(&self) -> Option<agreement::Event> {
         None
     }
 }
 
-impl Facts for mutex::Event {
+impl EventViews for mutex::Event {
     fn of_mutex(&self) -> Option<&mutex::Event> {
         Some(self)
     }
 }
 
-impl Facts for election::Event {
+impl EventViews for election::Event {
     fn of_election(&self) -> Option<&election::Event> {
         Some(self)
     }
 }
 
-impl Facts for office::Event {
+impl EventViews for office::Event {
     fn of_mutex(&self) -> Option<&mutex::Event> {
         match self {
             office::Event::Mutex(event) => Some(event),
@@ -276,15 +276,15 @@ impl Facts for office::Event {
 
 macro_rules! without_facts {
     ($($event:ty $(, of $inner:ident)?);+ $(;)?) => {
-        $(impl$(<K, $inner>)? Facts for $event {})+
+        $(impl$(<K, $inner>)? EventViews for $event {})+
     };
 }
 
-// Nothing of a lock, a leader or an agreement.
+// Events of other services.
 without_facts!(
     (); detector::Event; stream::Event;
     clock::Event; commit::Event; replication::Event; tree::Event;
-    Of<K, E>, of E;
+    Tagged<K, E>, of E;
 );
 
 /// A protocol that offers mutual exclusion.
@@ -295,14 +295,14 @@ impl<P: Protocol<Command = mutex::Command, Event = mutex::Event>> Mutex for P {}
 pub trait Election: Protocol<Command = election::Command, Event = election::Event> {}
 impl<P: Protocol<Command = election::Command, Event = election::Event>> Election for P {}
 
-/// A protocol that offers both.
+/// A protocol that offers mutual exclusion and leader election.
 pub trait Office: Protocol<Command = office::Command, Event = office::Event> {}
 impl<P: Protocol<Command = office::Command, Event = office::Event>> Office for P {}
 
-/// A protocol that offers any service of agreement.
+/// A protocol that offers an agreement service.
 pub trait Agreement: Protocol<Command = agreement::Command, Event = agreement::Event> {}
 impl<P: Protocol<Command = agreement::Command, Event = agreement::Event>> Agreement for P {}
 
-/// A protocol that watches its peers.
+/// A protocol that monitors its peers.
 pub trait Detector: Protocol<Command = detector::Command, Event = detector::Event> {}
 impl<P: Protocol<Command = detector::Command, Event = detector::Event>> Detector for P {}

@@ -1,109 +1,106 @@
-//! A [`log`] that may be asked at any process, and whose leader is asked other things as
-//! well.
+//! A [`log`] that accepts commands at any process, and whose leader also answers queries.
 //!
-//! Whoever does not lead has done by the leader what it is asked to append and to read, and says so
-//! with [`log::Event::Relaying`]. A question is for the user of whoever leads: that one is asked
-//! when a majority has confirmed since that it leads, and its user was told of all that was
-//! committed. What is asked is answered once, as of a log; only a crash leaves it without an
-//! answer.
+//! A process that does not lead relays appends and reads to the leader, and reports it with
+//! [`log::Event::Relaying`]. A query is for the leader's user. It reaches that user after a
+//! majority has confirmed the leader, and after the user has received all committed entries. Each
+//! command receives one answer, as with a log. Only a crash leaves a command without one.
 
-use super::{Facts, agreement, log};
+use super::{EventViews, agreement, log};
 use crate::process::ProcessId;
 use crate::process_set::ProcessSet;
 
-/// By which something is known at another process.
+/// Identifier of a query at another process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Ticket {
-    /// In which of its lives a process asked. Who asked may have crashed by the time of the answer,
-    /// and ask something else.
-    pub life: u64,
-    /// Its user's number for it: no two of one life are the same.
+    /// Incarnation of the process that sent the query. After a crash it may use the same number
+    /// for another query.
+    pub incarnation: u64,
+    /// Number of the query; unique within one incarnation.
     pub number: u64,
 }
 
-/// What the local user may ask.
+/// Command of the local user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Command {
-    /// Something of the log. Its ticket is less than 2⁶³.
+    /// Command for the log. Its ticket is below 2⁶³.
     Log(log::Command),
-    /// Something of the user of whoever leads, this one perhaps. It is answered with
-    /// [`Event::Replied`], or as something of the log is: declined, which had no effect; or
-    /// unknown, which may have one.
-    Ask {
-        /// By which the answer is known: another one than all that was asked of the log.
+    /// Query for the leader's user, which may be at this process. The answer is [`Event::Replied`],
+    /// or an answer of the log: declined without effect, or unknown with a possible effect.
+    Query {
+        /// Identifies the answer; different from all tickets of the log.
         ticket: u64,
-        /// What.
-        question: log::Payload,
+        /// Content of the query.
+        query: log::Payload,
     },
-    /// Answers what a process has asked ([`Event::Asked`]).
+    /// Answer a query ([`Event::QueryReceived`]).
     Reply {
-        /// Who.
+        /// Process that sent the query.
         to: ProcessId,
-        /// What of its.
+        /// Ticket of the query.
         ticket: Ticket,
-        /// What it is told.
+        /// Content of the answer.
         reply: log::Payload,
     },
-    /// Tells others something that needs no answer and may be lost.
-    Tell {
-        /// Whom.
-        whom: ProcessSet,
-        /// What.
-        what: log::Payload,
+    /// Notify processes without an answer. The message may be lost.
+    Notify {
+        /// Processes that receive it.
+        to: ProcessSet,
+        /// Content of the notification.
+        payload: log::Payload,
     },
 }
 
-/// What the local user is told.
+/// Event for the local user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Event {
-    /// Something of the log.
+    /// Event of the log.
     Log(log::Event),
-    /// This process leads, and a process asks its user something.
-    Asked {
-        /// Which process.
+    /// This process leads, and received a query for its user.
+    QueryReceived {
+        /// Process that sent the query.
         by: ProcessId,
-        /// By which the answer is known there.
+        /// Ticket of the query at that process.
         ticket: Ticket,
-        /// What.
-        question: log::Payload,
+        /// Content of the query.
+        query: log::Payload,
     },
-    /// Whoever leads has answered.
+    /// The leader answered a query.
     Replied {
-        /// What.
+        /// Ticket of the query.
         ticket: u64,
-        /// What it says.
+        /// Content of the answer.
         reply: log::Payload,
     },
-    /// Another process tells something.
-    Told {
-        /// What.
-        what: log::Payload,
+    /// Another process sent a notification.
+    Notified {
+        /// Content of the notification.
+        payload: log::Payload,
     },
 }
 
-impl Facts for Event {
+impl EventViews for Event {
     fn of_agreement(&self) -> Option<agreement::Event> {
         match self {
             Event::Log(event) => event.of_agreement(),
-            Event::Asked { .. } | Event::Replied { .. } | Event::Told { .. } => None,
+            Event::QueryReceived { .. } | Event::Replied { .. } | Event::Notified { .. } => None,
         }
     }
 }
 
-/// Of what all services of agreement have in common, a log has its part.
+/// Only the log's commands and events belong to the agreement services.
 impl TryFrom<agreement::Command> for Command {
-    type Error = agreement::OfAnother;
+    type Error = agreement::WrongService;
 
-    fn try_from(command: agreement::Command) -> Result<Self, agreement::OfAnother> {
+    fn try_from(command: agreement::Command) -> Result<Self, agreement::WrongService> {
         log::Command::try_from(command).map(Command::Log)
     }
 }
 
 impl TryFrom<Event> for agreement::Event {
-    type Error = agreement::OfAnother;
+    type Error = agreement::WrongService;
 
-    fn try_from(event: Event) -> Result<Self, agreement::OfAnother> {
-        event.of_agreement().ok_or(agreement::OfAnother)
+    fn try_from(event: Event) -> Result<Self, agreement::WrongService> {
+        event.of_agreement().ok_or(agreement::WrongService)
     }
 }

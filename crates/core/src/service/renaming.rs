@@ -1,29 +1,29 @@
-//! Small names for those who have large ones.
+//! Renaming: small names for processes with large ones.
 
 use core::fmt;
 
-use super::agreement::{Client, Seat, Standing};
+use super::agreement::{ServiceUser, UserConfig, UserState};
 
-/// The largest name that is given in a group of `size` of which fewer than half crash: N + t.
+/// Returns the largest name in a group of `size` of which fewer than half crash: N + t.
 pub const fn largest_name(size: u32) -> u32 {
     size + size.saturating_sub(1) / 2
 }
 
-/// What the local user may ask.
+/// Command of the local user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
-    /// Give me a small name. Allowed once.
+    /// Request a small name. Allowed once.
     Rename,
 }
 
-/// What the local user is told.
+/// Event for the local user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Event {
-    /// This is yours for ever, and nobody else's.
+    /// The process received a unique name for good.
     Named {
-        /// The name, from 1.
+        /// New name, from 1.
         name: u32,
     },
 }
@@ -41,42 +41,42 @@ impl fmt::Display for Event {
     }
 }
 
-/// A user who wants a name, once. That of the last of three or more wants none: its process only
-/// helps the others to theirs.
+/// A user that requests one name. In a group of three or more, the user of the last process
+/// requests none, and its process only helps the others.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct User {
     wants: bool,
-    waits: bool,
+    is_waiting: bool,
 }
 
-impl Client for User {
+impl ServiceUser for User {
     type Command = Command;
     type Event = Event;
 
-    const TOGETHER: bool = true;
+    const IS_COLLECTIVE: bool = true;
 
-    fn new(seat: &Seat) -> Self {
-        let helps = seat.size > 2 && seat.at.number() == seat.size;
-        User { wants: seat.times > 0 && !helps, waits: false }
+    fn new(config: &UserConfig) -> Self {
+        let helps = config.size > 2 && config.at.number() == config.size;
+        User { wants: config.times > 0 && !helps, is_waiting: false }
     }
 
-    fn next(&self) -> Option<Command> {
+    fn next_command(&self) -> Option<Command> {
         self.wants.then_some(Command::Rename)
     }
 
-    fn asked(&mut self, _command: &Command) {
-        (self.wants, self.waits) = (false, true);
+    fn on_command(&mut self, _command: &Command) {
+        (self.wants, self.is_waiting) = (false, true);
     }
 
-    fn told(&mut self, _event: &Event) {
-        self.waits = false;
+    fn on_event(&mut self, _event: &Event) {
+        self.is_waiting = false;
     }
 
-    fn crashed(&mut self) {
-        (self.wants, self.waits) = (false, false);
+    fn on_crash(&mut self) {
+        (self.wants, self.is_waiting) = (false, false);
     }
 
-    fn standing(&self) -> Standing {
-        if self.waits { Standing::Waiting } else { Standing::Content }
+    fn state(&self) -> UserState {
+        if self.is_waiting { UserState::Waiting } else { UserState::Idle }
     }
 }

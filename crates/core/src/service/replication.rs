@@ -1,44 +1,44 @@
-//! A list of writes that several processes keep.
+//! A list of writes, replicated by a primary.
 
 use alloc::vec::Vec;
 
 use crate::process::ProcessId;
 use crate::service::Term;
 
-/// What the local user may ask.
+/// Command of the local user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
     /// Append a value.
     Write {
-        /// The value.
+        /// Value of the new write.
         value: u64,
     },
 }
 
-/// What the local user is told.
+/// Event for the local user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Event {
-    /// This process is the primary and takes writes from now on.
+    /// This process is the primary and accepts writes from now on.
     Serving {
-        /// Its term.
+        /// Term of the primary.
         term: Term,
-        /// Everything written so far, the first write first.
+        /// All writes so far, oldest first.
         writes: Vec<u64>,
     },
-    /// A write will not be lost.
+    /// A write is durable.
     Acknowledged {
-        /// The term of the primary that says so.
+        /// Term of the primary that acknowledged it.
         term: Term,
-        /// Its place among the writes, from 1.
+        /// Position among the writes, from 1.
         place: u64,
-        /// What was written.
+        /// Value of the write.
         value: u64,
     },
-    /// A write was not taken, because this process does not serve.
+    /// A write was refused, because this process is not the primary.
     Refused {
-        /// Who may, as far as this process knows.
+        /// Primary that this process knows of.
         leader: Option<ProcessId>,
     },
 }

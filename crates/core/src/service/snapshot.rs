@@ -1,22 +1,22 @@
-//! Pictures of a whole group, taken while tokens pass from hand to hand in it.
+//! Consistent snapshots of a group in which tokens are passed between processes.
 
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::agreement::{Client, Seat, Standing};
+use super::agreement::{ServiceUser, UserConfig, UserState};
 use crate::process::ProcessId;
 
-/// How many tokens everybody has at the start. They are neither made nor lost: that is by what a
-/// picture is judged.
+/// Initial number of tokens of every process. Tokens are neither created nor lost, and this is the
+/// criterion for a consistent snapshot.
 pub const TOKENS: u64 = 2;
 
-/// The name of a picture: who asked for it, and which it is of theirs.
+/// Identifier of a snapshot: its initiator and the initiator's number for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Snapshot {
-    /// Who asked.
+    /// Process that took the snapshot.
     pub by: ProcessId,
-    /// Which of theirs, from 1.
+    /// Number at the initiator, from 1.
     pub number: u64,
 }
 
@@ -26,60 +26,60 @@ impl fmt::Display for Snapshot {
     }
 }
 
-/// What the local user may ask.
+/// Command of the local user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
-    /// Give tokens away, as many of these as there are.
+    /// Give tokens to another process, at most as many as there are.
     Give {
-        /// To whom.
+        /// Process that receives it.
         to: ProcessId,
-        /// How many.
+        /// Number of tokens.
         tokens: u64,
     },
-    /// Take a picture of everybody.
+    /// Take a snapshot of all processes.
     Record,
 }
 
-/// What the local user is told.
+/// Event for the local user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Event {
-    /// Tokens are on their way.
+    /// Tokens were sent.
     Given {
-        /// To whom.
+        /// Process that receives it.
         to: ProcessId,
-        /// How many.
+        /// Number of tokens.
         tokens: u64,
     },
     /// Tokens have arrived.
     Taken {
-        /// From whom.
+        /// Process that sent it.
         from: ProcessId,
-        /// How many.
+        /// Number of tokens.
         tokens: u64,
     },
-    /// This process is in the picture, as it is now.
+    /// The snapshot contains the current state of this process.
     Recorded {
-        /// Of which picture.
+        /// Snapshot that contains it.
         snapshot: Snapshot,
-        /// How many tokens it has.
+        /// Number of tokens of this process.
         tokens: u64,
     },
-    /// So are the channels that lead to this process.
+    /// The snapshot contains the channels to this process.
     Closed {
-        /// Of which picture.
+        /// Snapshot that contains them.
         snapshot: Snapshot,
-        /// From everybody else: how many tokens were under way.
+        /// Tokens in flight from each other process.
         channels: Vec<(ProcessId, u64)>,
     },
-    /// To whoever asked: the picture is complete.
+    /// The snapshot is complete. Only the initiator receives this event.
     Collected {
-        /// Which.
+        /// Snapshot that is complete.
         snapshot: Snapshot,
-        /// How many tokens the processes have in it.
+        /// Tokens held by processes in the snapshot.
         held: u64,
-        /// How many are under way in it.
+        /// Tokens in flight in the snapshot.
         under_way: u64,
     },
 }
@@ -110,31 +110,38 @@ impl fmt::Display for Event {
     }
 }
 
-/// A user of pictures: gives tokens to the next process on the ring of ids, one at a time. The
-/// first process takes a picture before each of its gifts.
+/// A user of snapshots. It gives tokens to the next process on the ring of ids, one at a time. The
+/// user of the first process takes a snapshot before each of its gifts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct User {
     at: ProcessId,
     next: ProcessId,
-    left: u32,
+    remaining: u32,
     tokens: u64,
-    /// Whether it gives next, and does not take a picture.
+    /// True if the next command gives a token, false if it takes a snapshot.
     gives: bool,
-    waits: bool,
+    is_waiting: bool,
 }
 
-impl Client for User {
+impl ServiceUser for User {
     type Command = Command;
     type Event = Event;
 
-    fn new(seat: &Seat) -> Self {
-        let next = ProcessId((seat.at.0 + 1) % seat.size);
-        let gives = seat.at != ProcessId(0);
-        User { at: seat.at, next, left: seat.times, tokens: TOKENS, gives, waits: false }
+    fn new(config: &UserConfig) -> Self {
+        let next = ProcessId((config.at.0 + 1) % config.size);
+        let gives = config.at != ProcessId(0);
+        User {
+            at: config.at,
+            next,
+            remaining: config.times,
+            tokens: TOKENS,
+            gives,
+            is_waiting: false,
+        }
     }
 
-    fn next(&self) -> Option<Command> {
-        let may = self.left > 0 && if self.gives { self.tokens > 0 } else { !self.waits };
+    fn next_command(&self) -> Option<Command> {
+        let may = self.remaining > 0 && if self.gives { self.tokens > 0 } else { !self.is_waiting };
         may.then_some(match self.gives {
             true => Command::Give { to: self.next, tokens: 1 },
             false => Command::Record,
@@ -145,36 +152,36 @@ impl Client for User {
         *command == Command::Record
     }
 
-    fn asked(&mut self, command: &Command) {
+    fn on_command(&mut self, command: &Command) {
         let is_first = self.at == ProcessId(0);
         match command {
             Command::Give { .. } => {
                 self.gives = !is_first;
-                self.left = self.left.saturating_sub(1);
+                self.remaining = self.remaining.saturating_sub(1);
             }
             Command::Record => {
-                self.waits = true;
-                // Who is alone has nobody to give to.
+                self.is_waiting = true;
+                // A single process has no other to give tokens to.
                 self.gives = self.next != self.at;
-                self.left = self.left.saturating_sub(u32::from(!self.gives));
+                self.remaining = self.remaining.saturating_sub(u32::from(!self.gives));
             }
         }
     }
 
-    fn told(&mut self, event: &Event) {
+    fn on_event(&mut self, event: &Event) {
         match event {
             Event::Given { tokens, .. } => self.tokens = self.tokens.saturating_sub(*tokens),
             Event::Taken { tokens, .. } => self.tokens = self.tokens.saturating_add(*tokens),
-            Event::Collected { .. } => self.waits = false,
+            Event::Collected { .. } => self.is_waiting = false,
             Event::Recorded { .. } | Event::Closed { .. } => {}
         }
     }
 
-    fn crashed(&mut self) {
-        (self.left, self.waits) = (0, false);
+    fn on_crash(&mut self) {
+        (self.remaining, self.is_waiting) = (0, false);
     }
 
-    fn standing(&self) -> Standing {
-        if self.waits { Standing::Waiting } else { Standing::Content }
+    fn state(&self) -> UserState {
+        if self.is_waiting { UserState::Waiting } else { UserState::Idle }
     }
 }

@@ -1,38 +1,40 @@
-//! Work that makes more work at others, and whoever gave the first wants to know when all is done.
+//! Termination detection: work creates more work at other processes, and the initiator learns when
+//! all is done.
 
 use core::fmt;
 
-use super::agreement::{Client, Seat, Standing};
+use super::agreement::{ServiceUser, UserConfig, UserState};
 use crate::process::ProcessId;
 
-/// What the local user may ask.
+/// Command of the local user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
-    /// Begin a computation here. Allowed when the one before has ended.
+    /// Begin a computation here. Allowed when the previous one has ended.
     Compute {
-        /// How often what makes work may make more: in the last generation nothing does.
+        /// Number of generations of work that create more work; work of the last generation creates
+        /// none.
         generations: u32,
     },
 }
 
-/// What the local user is told.
+/// Event for the local user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Event {
-    /// A piece of work is here.
+    /// A piece of work arrived.
     Tasked {
-        /// Who began the computation that it is of.
+        /// Initiator of the computation.
         of: ProcessId,
     },
-    /// A piece of work is done, and has made others, which are on their way.
+    /// A piece of work is done, and the work that it created was sent.
     Done {
-        /// Who began the computation that it is of.
+        /// Initiator of the computation.
         of: ProcessId,
-        /// How many others.
+        /// Number of created pieces of work.
         more: u32,
     },
-    /// To whoever began it: nobody works for it any more, nor ever will.
+    /// The computation has ended for good. Only the initiator receives this event.
     Terminated,
 }
 
@@ -54,43 +56,43 @@ impl fmt::Display for Event {
     }
 }
 
-/// A user who computes: again when it knows that the last computation has ended. The first process
-/// begins with what makes more work twice over, the others with one piece each.
+/// A user that computes, again and again when the last computation has ended. The first process
+/// begins with work of two further generations, the others with a single piece.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct User {
     generations: u32,
-    left: u32,
-    waits: bool,
+    remaining: u32,
+    is_waiting: bool,
 }
 
-impl Client for User {
+impl ServiceUser for User {
     type Command = Command;
     type Event = Event;
 
-    fn new(seat: &Seat) -> Self {
-        let generations = if seat.at == ProcessId(0) { 2 } else { 0 };
-        User { generations, left: seat.times, waits: false }
+    fn new(config: &UserConfig) -> Self {
+        let generations = if config.at == ProcessId(0) { 2 } else { 0 };
+        User { generations, remaining: config.times, is_waiting: false }
     }
 
-    fn next(&self) -> Option<Command> {
-        let computes = !self.waits && self.left > 0;
+    fn next_command(&self) -> Option<Command> {
+        let computes = !self.is_waiting && self.remaining > 0;
         computes.then_some(Command::Compute { generations: self.generations })
     }
 
-    fn asked(&mut self, _command: &Command) {
-        self.left = self.left.saturating_sub(1);
-        self.waits = true;
+    fn on_command(&mut self, _command: &Command) {
+        self.remaining = self.remaining.saturating_sub(1);
+        self.is_waiting = true;
     }
 
-    fn told(&mut self, event: &Event) {
-        self.waits &= *event != Event::Terminated;
+    fn on_event(&mut self, event: &Event) {
+        self.is_waiting &= *event != Event::Terminated;
     }
 
-    fn crashed(&mut self) {
-        (self.left, self.waits) = (0, false);
+    fn on_crash(&mut self) {
+        (self.remaining, self.is_waiting) = (0, false);
     }
 
-    fn standing(&self) -> Standing {
-        if self.waits { Standing::Waiting } else { Standing::Content }
+    fn state(&self) -> UserState {
+        if self.is_waiting { UserState::Waiting } else { UserState::Idle }
     }
 }

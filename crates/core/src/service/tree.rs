@@ -3,40 +3,40 @@
 use crate::process::ProcessId;
 use crate::service::Term;
 
-/// The name of a wave that spreads from a root: each makes a tree of its own.
+/// Identifier of a wave that spreads from a root. Each wave builds its own tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Wave {
-    /// The term of the root.
+    /// Term of the root.
     pub term: Term,
-    /// Which of that term, from 1.
+    /// Number in that term, from 1.
     pub number: u64,
 }
 
-/// What the local user may ask.
+/// Command of the local user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
-    /// Grow another tree. Only the leader does; others do nothing.
+    /// Build another tree. Only the leader does; other processes ignore it.
     Grow,
 }
 
-/// What the local user is told.
+/// Event for the local user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Event {
-    /// This process is in the tree.
+    /// This process joined the tree.
     Joined {
-        /// Which tree.
+        /// Wave of the tree.
         wave: Wave,
-        /// Through whom; nobody at the root.
+        /// Parent in the tree; `None` at the root.
         parent: Option<ProcessId>,
     },
-    /// At the root: everybody who can be reached is in the tree.
+    /// At the root: all reachable processes are in the tree.
     Completed {
-        /// Which tree.
+        /// Wave of the tree.
         wave: Wave,
-        /// How many processes it has.
+        /// Number of processes in the tree.
         size: u32,
     },
 }

@@ -1,4 +1,4 @@
-//! Files of keys: made, and read with care.
+//! Writes and reads key files.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -11,22 +11,23 @@ use tenure_runtime::transport::{GroupKeys, Keys, PrivateKey};
 use super::KeyFileError;
 use crate::config::Cluster;
 
-/// The file with the private key of a process, in a directory of keys.
+/// Returns the path of a process's private key, in a directory of keys.
 pub fn private_key_file(directory: &Path, process: ProcessId) -> PathBuf {
     directory.join(format!("p{}.key", process.number()))
 }
 
-/// The file with everybody's public key, in a directory of keys.
+/// Returns the path of the public keys, in a directory of keys.
 pub fn public_keys_file(directory: &Path) -> PathBuf {
     directory.join("public.keys")
 }
 
-/// Makes keys for a group of `size` processes in a directory, which is made if it is absent: a file
-/// with the private key of each, for its owner alone, and one with the public keys of all.
+/// Creates keys for a group of `size` processes in a directory, which is created if it is missing.
+/// It receives a file with the private key of each process, readable by its owner alone, and one
+/// with all public keys.
 ///
 /// # Errors
 ///
-/// [`KeyFileError`]; no file that was there is changed.
+/// [`KeyFileError`]. No existing file is changed.
 pub fn make_keys(directory: &Path, size: u32) -> Result<(), KeyFileError> {
     let unwritable =
         |path: &Path, source| KeyFileError::Unwritable { path: path.to_path_buf(), source };
@@ -42,16 +43,17 @@ pub fn make_keys(directory: &Path, size: u32) -> Result<(), KeyFileError> {
         let path = private_key_file(directory, process);
         let key = PrivateKey::generate().map_err(|source| unwritable(&path, source))?;
         let text = format!(
-            "# The private key of {process}: whoever has it can be {process}.\n{}\n",
+            "# The private key of {process}. Keep it secret: its owner can impersonate \
+             {process}.\n{}\n",
             key.text()
         );
         let written = write_new(&path, 0o600, &text);
         written.map_err(|source| unwritable(&path, source))?;
         of.push(vec![key.public()]);
     }
-    let group = GroupKeys::new(of).expect("keys that were just drawn differ");
+    let group = GroupKeys::new(of).expect("new keys are distinct");
     let text = format!(
-        "# Who is who: everybody's public key. Two lines for one process while it changes its \
+        "# Public keys of all processes. A process has two lines while it changes its \
          key.\n{}",
         group.text()
     );
@@ -64,26 +66,26 @@ fn write_new(path: &Path, mode: u32, text: &str) -> io::Result<()> {
     file.sync_all()
 }
 
-/// The keys that a configuration names, if it does.
+/// Reads the keys that a configuration names; none if it names none.
 pub(crate) fn keys(cluster: &Cluster, me: ProcessId) -> Result<Option<Keys>, KeyFileError> {
     let (Some(private), Some(public)) = (&cluster.private_key, &cluster.public_keys) else {
         return Ok(None);
     };
-    let wrong = |path: &Path, source| KeyFileError::Wrong { path: path.to_path_buf(), source };
+    let invalid = |path: &Path, source| KeyFileError::Invalid { path: path.to_path_buf(), source };
     let unreadable =
         |path: &Path, source| KeyFileError::Unreadable { path: path.to_path_buf(), source };
     let text = fs::read_to_string(public).map_err(|source| unreadable(public, source))?;
     let group = GroupKeys::parse(&text, cluster.addresses.len());
-    let group = group.map_err(|source| wrong(public, source))?;
+    let group = group.map_err(|source| invalid(public, source))?;
     let (text, mode) = read_private(private).map_err(|source| unreadable(private, source))?;
     if mode & 0o077 != 0 {
         return Err(KeyFileError::Exposed { path: private.clone(), mode });
     }
-    let mine = PrivateKey::parse(&text).map_err(|source| wrong(private, source))?;
-    Keys::new(me, mine, group).map(Some).map_err(|source| wrong(private, source))
+    let mine = PrivateKey::parse(&text).map_err(|source| invalid(private, source))?;
+    Keys::new(me, mine, group).map(Some).map_err(|source| invalid(private, source))
 }
 
-/// What is in the file, and who may do what with it.
+/// Returns the contents and the permissions of the file.
 fn read_private(path: &Path) -> io::Result<(String, u32)> {
     let mut file = File::open(path)?;
     let mode = file.metadata()?.permissions().mode() & 0o7777;
@@ -114,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_were_made_are_taken() {
+    fn created_keys_are_accepted() {
         let place = tempfile::tempdir().unwrap();
         let directory = place.path().join("not/yet/there");
         make_keys(&directory, 3).unwrap();
@@ -126,11 +128,11 @@ mod tests {
             assert!(error.contains(&format!("the {size} processes")) || size == 2, "{error}");
         }
         let error = keys(&cluster(&directory, 3), ProcessId(0)).unwrap_err().to_string();
-        assert!(error.contains("not one that is listed for P1"), "{error}");
+        assert!(error.contains("not listed for P1"), "{error}");
     }
 
     #[test]
-    fn a_private_key_that_others_may_read_is_not_taken() {
+    fn rejects_private_key_that_others_can_read() {
         let place = tempfile::tempdir().unwrap();
         make_keys(place.path(), 2).unwrap();
         let path = private_key_file(place.path(), P2);

@@ -1,4 +1,4 @@
-//! The files of keys: made by `tenure keys new`, read by a node when it starts and at SIGHUP.
+//! Key files: created by `tenure keys new`, read by a node at its start and at SIGHUP.
 
 use std::io;
 use std::path::PathBuf;
@@ -19,69 +19,74 @@ pub(crate) use files::keys;
 #[cfg(feature = "keys")]
 pub use files::{make_keys, private_key_file, public_keys_file};
 
-/// Why files of keys cannot be used or made. Nothing was started.
+/// Failure to use or create key files. Nothing was started.
 #[derive(Debug, Error)]
 pub enum KeyFileError {
     /// The file cannot be read.
-    #[error("{}: the keys cannot be read: {source}", path.display())]
+    #[error("cannot read the keys in {}: {source}", path.display())]
     Unreadable {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// Others than its owner may use the file of a private key.
+    /// Users other than its owner can access the private key.
     #[error(
-        "{}: others may use this private key (its mode is {mode:04o}); it is taken after \
+        "{}: other users can access this private key (mode {mode:04o}): run \
          `chmod 600 {}`", path.display(), path.display()
     )]
     Exposed {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Who may do what with it, as in `chmod`.
+        /// Permissions of the file, as in `chmod`.
         mode: u32,
     },
-    /// There is nothing in this program that could use them.
-    #[error("this program was built without keys; the feature `keys` of tenure has them")]
+    /// This build has no support for keys.
+    #[error("this build has no support for keys: enable the feature `keys` of tenure")]
     Absent,
-    /// What is in the file is not what it should be.
+    /// The contents of the file are invalid.
     #[cfg(feature = "keys")]
     #[error("{}: {source}", path.display())]
-    Wrong {
-        /// Which file.
+    Invalid {
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong.
+        /// Reason.
         source: KeysError,
     },
-    /// The file cannot be made.
-    #[error("{}: cannot be made: {source}", path.display())]
+    /// The file cannot be created.
+    #[error("cannot create {}: {source}", path.display())]
     Unwritable {
-        /// Which file or directory.
+        /// Path of the file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The file is there already.
-    #[error("{} is there already, and keys may be in use; name another directory", path.display())]
+    /// The file exists already.
+    #[error("{} exists, and its keys may be in use: choose another directory", path.display())]
     Exists {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
     },
 }
 
-/// Whom a node with this configuration takes for its peers.
+/// Returns how a node with this configuration authenticates its peers.
 #[cfg(feature = "keys")]
 pub(crate) fn trust(cluster: &Cluster, me: ProcessId) -> Result<Trust, KeyFileError> {
-    Ok(files::keys(cluster, me)?.map_or_else(|| without(cluster), |keys| Trust::Keys(keys.into())))
+    Ok(files::keys(cluster, me)?
+        .map_or_else(|| trust_without_keys(cluster), |keys| Trust::Keys(keys.into())))
 }
 
-/// The same in a program without keys, in which nobody can be told by them.
+/// Returns how a node of a build without keys treats its peers.
 #[cfg(not(feature = "keys"))]
 pub(crate) fn trust(cluster: &Cluster, _: ProcessId) -> Result<Trust, KeyFileError> {
-    if cluster.private_key.is_some() { Err(KeyFileError::Absent) } else { Ok(without(cluster)) }
+    if cluster.private_key.is_some() {
+        Err(KeyFileError::Absent)
+    } else {
+        Ok(trust_without_keys(cluster))
+    }
 }
 
-/// Whom a node without keys believes.
-fn without(cluster: &Cluster) -> Trust {
-    if cluster.insecure { Trust::Anybody } else { Trust::Machine }
+/// Returns how a node without keys treats its peers.
+fn trust_without_keys(cluster: &Cluster) -> Trust {
+    if cluster.insecure { Trust::Unauthenticated } else { Trust::LoopbackOnly }
 }

@@ -1,4 +1,4 @@
-//! A client: asks, and repeats what may be repeated.
+//! Client that retries requests where that is safe.
 
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -9,257 +9,272 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::history::{End, Operation, Saw, What};
-use super::machine::{Change, Tag};
-use super::wire::{Answer, LONGEST, Part, Question};
+use super::history::{Completion, Observation, Operation, OperationKind};
+use super::state_machine::{Change, OperationId};
+use super::wire::{MAX_LINE_BYTES, Part, Request, Response};
 
-/// How long clients wait.
+/// Timeouts of a client.
 #[derive(Clone, Copy, Debug)]
-pub struct Patience {
-    /// For a connection.
+pub struct ClientTimeouts {
+    /// Time to connect to a member.
     pub connect: Duration,
-    /// For an answer, before another member is asked.
-    pub answer: Duration,
-    /// Before it is asked again when nobody leads, at most.
-    pub pause: Duration,
+    /// Time for a response, after which the client tries another member.
+    pub response: Duration,
+    /// Upper bound on the random pause before a retry without a known leader.
+    pub max_pause: Duration,
 }
 
-impl Default for Patience {
+impl Default for ClientTimeouts {
     fn default() -> Self {
-        Patience {
+        ClientTimeouts {
             connect: Duration::from_millis(200),
-            answer: Duration::from_secs(1),
-            pause: Duration::from_millis(20),
+            response: Duration::from_secs(1),
+            max_pause: Duration::from_millis(20),
         }
     }
 }
 
-/// What clients have asked so far, and what came of it.
+/// Record of the operations of all clients.
 #[derive(Clone, Debug, Default)]
-pub struct Course(Arc<Mutex<Book>>);
+pub struct OperationLog(Arc<Mutex<OperationRecords>>);
 
 #[derive(Debug, Default)]
-struct Book {
+struct OperationRecords {
     operations: Vec<Operation>,
-    answered: u64,
-    refusals: u64,
-    repeats: u64,
+    completed: u64,
+    rejections: u64,
+    retries: u64,
 }
 
-impl Course {
-    /// Nothing that is written here can be left half written.
-    fn book(&self) -> MutexGuard<'_, Book> {
+impl OperationLog {
+    /// Ignores the poison: each record is written in one step.
+    fn records(&self) -> MutexGuard<'_, OperationRecords> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Every operation, in the order in which they were asked first.
+    /// Returns all operations, in the order of their first requests.
     pub fn operations(&self) -> Vec<Operation> {
-        self.book().operations.clone()
+        self.records().operations.clone()
     }
 
-    /// How many were answered.
-    pub fn answered(&self) -> u64 {
-        self.book().answered
+    /// Returns the number of completed operations.
+    pub fn completed(&self) -> u64 {
+        self.records().completed
     }
 
-    /// How often a member said that it does not do what it was asked for.
-    pub fn refusals(&self) -> u64 {
-        self.book().refusals
+    /// Returns the number of rejected requests.
+    pub fn rejections(&self) -> u64 {
+        self.records().rejections
     }
 
-    /// Writes down that an operation is asked for the first time.
-    fn begins(&self, operation: Operation) -> usize {
-        let mut book = self.book();
-        book.operations.push(operation);
-        book.operations.len() - 1
+    /// Records the first request of an operation, and returns its index.
+    fn record_start(&self, operation: Operation) -> usize {
+        let mut records = self.records();
+        records.operations.push(operation);
+        records.operations.len() - 1
     }
 
-    /// Writes down what has come of the operation at a place so far.
-    fn comes_to(&self, place: usize, end: End) {
-        let mut book = self.book();
-        book.operations[place].end = end;
-        book.answered += u64::from(matches!(end, End::Answered(..)));
+    /// Records the result of the operation at an index so far.
+    fn record_completion(&self, index: usize, end: Completion) {
+        let mut records = self.records();
+        records.operations[index].end = end;
+        records.completed += u64::from(matches!(end, Completion::Answered(..)));
     }
 
-    /// How often something was asked again without knowing whether it had been done.
-    pub fn repeats(&self) -> u64 {
-        self.book().repeats
+    /// Returns the number of requests that were repeated though they may have had an effect.
+    pub fn retries(&self) -> u64 {
+        self.records().retries
     }
 }
 
-/// A client of a group, one operation after the other.
+/// Client of a group, which executes one operation after another.
 ///
-/// What was refused is asked again, of whoever is said to lead. What got no answer is asked again
-/// where that does no harm: a read has no effect, and an increment is known by its tag. A write
-/// that got no answer is unknown for ever.
+/// It repeats a rejected request at the reported leader. It repeats a request without a response if
+/// that is safe: a read has no effect, and an increment is identified by its tag. A write without a
+/// response stays unknown.
 #[derive(Debug)]
 pub struct Client {
-    /// Its number, which no other client has.
+    /// Number of the client, unique in its group.
     pub number: u32,
-    /// Where the members are asked, the first process's first.
+    /// Addresses of the members, in the order of their numbers.
     pub members: Vec<SocketAddr>,
-    /// Whether it only reads.
-    pub reads: bool,
-    /// How many operations it asks for, at most.
-    pub most: Option<u64>,
-    /// When it begins no further operation.
-    pub until: Option<Instant>,
-    /// The longest pause between operations; each is drawn.
-    pub think: Duration,
-    /// What it asks, and whom first, is drawn from this.
+    /// True if the client only reads.
+    pub is_read_only: bool,
+    /// Upper bound on the number of operations.
+    pub max_operations: Option<u64>,
+    /// Time after which no operation begins.
+    pub deadline: Option<Instant>,
+    /// Upper bound on the random pause between operations.
+    pub max_think_time: Duration,
+    /// Seed of the operations and of the first member.
     pub seed: u64,
-    /// How long it waits.
-    pub patience: Patience,
+    /// Timeouts of its requests.
+    pub timeouts: ClientTimeouts,
 }
 
-/// What came of asking once.
+/// Result of one request.
 enum Attempt {
-    Answered(Answer),
-    /// It was never asked.
-    Unasked,
-    /// It was asked, and there is no answer.
-    Unanswered,
+    Answered(Response),
+    /// The request was not sent.
+    NotSent,
+    /// The request was sent, and no response was received.
+    NoResponse,
 }
 
-/// A client at work.
-struct Working<'a> {
+/// State of a running client.
+struct ClientRun<'a> {
     client: &'a Client,
     rng: fastrand::Rng,
-    /// Whom it asks, by place.
+    /// Index of the current member.
     member: usize,
     connection: Option<BufReader<TcpStream>>,
 }
 
 impl Client {
-    /// Asks one operation after the other, and writes them down with times since `begun`. What is
-    /// under way when the future is dropped stays without an answer.
-    pub fn work(self, begun: Instant, course: Course) -> Pin<Box<dyn Future<Output = ()> + Send>> {
-        Box::pin(self.ask_all(begun, course))
+    /// Executes operations and records them with times since `start`. An operation that is pending
+    /// when the future is dropped stays unknown.
+    pub fn run(
+        self,
+        start: Instant,
+        log: OperationLog,
+    ) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        Box::pin(self.run_all(start, log))
     }
 
-    async fn ask_all(self, begun: Instant, course: Course) {
+    async fn run_all(self, start: Instant, log: OperationLog) {
         let rng = fastrand::Rng::with_seed(self.seed ^ u64::from(self.number) << 32);
-        let mut working = Working { client: &self, rng, member: 0, connection: None };
-        working.member = working.rng.usize(..self.members.len());
-        for number in 1..=self.most.unwrap_or(u64::MAX) {
-            if self.until.is_some_and(|until| Instant::now() >= until) {
+        let mut run = ClientRun { client: &self, rng, member: 0, connection: None };
+        run.member = run.rng.usize(..self.members.len());
+        for number in 1..=self.max_operations.unwrap_or(u64::MAX) {
+            if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                 return;
             }
-            let tag = Tag { client: self.number, number };
-            let what = working.draw();
-            let now = || u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX).max(1);
-            let operation = Operation { tag, what, asked: now(), end: End::Unknown };
-            let place = course.begins(operation);
-            let saw = working.operate(tag, what, place, &course).await;
-            if let Some(saw) = saw {
-                course.comes_to(place, End::Answered(now(), saw));
+            let tag = OperationId { client: self.number, number };
+            let kind = run.draw_kind();
+            let now = || u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX).max(1);
+            let operation = Operation { tag, kind, asked_at: now(), end: Completion::Unknown };
+            let index = log.record_start(operation);
+            let observation = run.execute(tag, kind, index, &log).await;
+            if let Some(observation) = observation {
+                log.record_completion(index, Completion::Answered(now(), observation));
             }
-            working.rest().await;
+            run.think().await;
         }
     }
 }
 
-impl Working<'_> {
-    /// What to ask next.
-    fn draw(&mut self) -> What {
+impl ClientRun<'_> {
+    /// Returns the kind of the next operation.
+    fn draw_kind(&mut self) -> OperationKind {
         let drawn = self.rng.u32(..4);
         match drawn {
-            0 | 1 if self.client.reads => [What::GetCounter, What::GetRegister][drawn as usize],
-            0 => What::Add,
-            1 => What::Set,
-            2 => What::GetCounter,
-            _ => What::GetRegister,
+            0 | 1 if self.client.is_read_only => {
+                [OperationKind::GetCounter, OperationKind::GetRegister][drawn as usize]
+            }
+            0 => OperationKind::Add,
+            1 => OperationKind::Set,
+            2 => OperationKind::GetCounter,
+            _ => OperationKind::GetRegister,
         }
     }
 
-    async fn rest(&mut self) {
-        let most = u64::try_from(self.client.think.as_micros()).unwrap_or(u64::MAX);
-        if most > 0 {
-            sleep(Duration::from_micros(self.rng.u64(..=most))).await;
+    async fn think(&mut self) {
+        let limit = u64::try_from(self.client.max_think_time.as_micros()).unwrap_or(u64::MAX);
+        if limit > 0 {
+            sleep(Duration::from_micros(self.rng.u64(..=limit))).await;
         }
     }
 
-    /// Goes on until the operation is answered; nothing where that is never to be known.
-    async fn operate(
+    /// Executes an operation until it completes. Returns none if its result stays unknown.
+    async fn execute(
         &mut self,
-        tag: Tag,
-        what: What,
-        place: usize,
-        course: &Course,
-    ) -> Option<Saw> {
-        let question = match what {
-            What::Add => Question::Change(Change::Add(tag)),
-            What::Set => Question::Change(Change::Set(tag)),
-            What::GetCounter => Question::Get(Part::Counter),
-            What::GetRegister => Question::Get(Part::Register),
+        tag: OperationId,
+        kind: OperationKind,
+        index: usize,
+        log: &OperationLog,
+    ) -> Option<Observation> {
+        let request = match kind {
+            OperationKind::Add => Request::Change(Change::Add(tag)),
+            OperationKind::Set => Request::Change(Change::Set(tag)),
+            OperationKind::GetCounter => Request::Get(Part::Counter),
+            OperationKind::GetRegister => Request::Get(Part::Register),
         };
-        let mut may_be_done = false;
+        let mut may_have_effect = false;
         loop {
             let mut leader = None;
-            match self.ask(question).await {
-                Attempt::Answered(Answer::Counter(value)) => return Some(Saw::Counter(value)),
-                Attempt::Answered(Answer::Register(tag)) => return Some(Saw::Register(tag)),
-                Attempt::Answered(Answer::Written) => return Some(Saw::Written),
-                Attempt::Answered(Answer::Refused { leader: known }) => {
-                    course.book().refusals += 1;
+            match self.send(request).await {
+                Attempt::Answered(Response::Counter(value)) => {
+                    return Some(Observation::Counter(value));
+                }
+                Attempt::Answered(Response::Register(tag)) => {
+                    return Some(Observation::Register(tag));
+                }
+                Attempt::Answered(Response::Written) => return Some(Observation::Written),
+                Attempt::Answered(Response::Refused { leader: known }) => {
+                    log.records().rejections += 1;
                     leader = known;
                 }
-                Attempt::Answered(Answer::Unknown) | Attempt::Unanswered if what == What::Set => {
-                    self.turn_to(None).await;
+                Attempt::Answered(Response::Unknown) | Attempt::NoResponse
+                    if kind == OperationKind::Set =>
+                {
+                    self.switch_member(None).await;
                     return None;
                 }
-                Attempt::Answered(Answer::Unknown) | Attempt::Unanswered => {
-                    course.book().repeats += 1;
-                    may_be_done = true;
+                Attempt::Answered(Response::Unknown) | Attempt::NoResponse => {
+                    log.records().retries += 1;
+                    may_have_effect = true;
                 }
-                Attempt::Unasked => {}
+                Attempt::NotSent => {}
             }
-            // Whoever looks while it is asked again must take it for unknown.
-            course.comes_to(place, if may_be_done { End::Unknown } else { End::Refused });
-            self.turn_to(leader).await;
-            course.comes_to(place, End::Unknown);
+            // A reader during the retry must take the operation for unknown.
+            log.record_completion(
+                index,
+                if may_have_effect { Completion::Unknown } else { Completion::Refused },
+            );
+            self.switch_member(leader).await;
+            log.record_completion(index, Completion::Unknown);
         }
     }
 
-    /// Asks whoever is said to lead from now on, or else the next, after a pause.
-    async fn turn_to(&mut self, leader: Option<u32>) {
+    /// Switches to the reported leader, or to the next member after a pause.
+    async fn switch_member(&mut self, leader: Option<u32>) {
         let members = self.client.members.len();
-        let named = leader.and_then(|it| usize::try_from(it).ok()?.checked_sub(1));
-        if let Some(named) = named.filter(|place| *place < members) {
-            if named != self.member {
-                (self.member, self.connection) = (named, None);
+        let reported = leader.and_then(|it| usize::try_from(it).ok()?.checked_sub(1));
+        if let Some(reported) = reported.filter(|index| *index < members) {
+            if reported != self.member {
+                (self.member, self.connection) = (reported, None);
             }
             return;
         }
         self.connection = None;
         self.member = (self.member + 1) % members;
-        let most = u64::try_from(self.client.patience.pause.as_micros()).unwrap_or(u64::MAX);
-        sleep(Duration::from_micros(self.rng.u64(..=most))).await;
+        let limit = u64::try_from(self.client.timeouts.max_pause.as_micros()).unwrap_or(u64::MAX);
+        sleep(Duration::from_micros(self.rng.u64(..=limit))).await;
     }
 
-    /// Asks once.
-    async fn ask(&mut self, question: Question) -> Attempt {
-        let Patience { connect, answer, .. } = self.client.patience;
+    /// Sends a request once.
+    async fn send(&mut self, request: Request) -> Attempt {
+        let ClientTimeouts { connect, response: response_timeout, .. } = self.client.timeouts;
         if self.connection.is_none() {
             let address = self.client.members[self.member];
             let Ok(Ok(stream)) = timeout(connect, TcpStream::connect(address)).await else {
-                return Attempt::Unasked;
+                return Attempt::NotSent;
             };
             if stream.set_nodelay(true).is_err() {
-                return Attempt::Unasked;
+                return Attempt::NotSent;
             }
             self.connection = Some(BufReader::new(stream));
         }
-        let Some(connection) = &mut self.connection else { return Attempt::Unasked };
-        let asked = async {
-            connection.write_all(format!("{question}\n").as_bytes()).await.ok()?;
+        let Some(connection) = &mut self.connection else { return Attempt::NotSent };
+        let exchange = async {
+            connection.write_all(format!("{request}\n").as_bytes()).await.ok()?;
             let mut line = String::new();
-            connection.take(LONGEST as u64).read_line(&mut line).await.ok()?;
-            line.strip_suffix('\n').and_then(Answer::read)
+            connection.take(MAX_LINE_BYTES as u64).read_line(&mut line).await.ok()?;
+            line.strip_suffix('\n').and_then(Response::read)
         };
-        match timeout(answer, asked).await {
-            Ok(Some(answer)) => Attempt::Answered(answer),
-            Ok(None) | Err(_) => Attempt::Unanswered,
+        match timeout(response_timeout, exchange).await {
+            Ok(Some(response)) => Attempt::Answered(response),
+            Ok(None) | Err(_) => Attempt::NoResponse,
         }
     }
 }

@@ -1,34 +1,34 @@
-//! A node that keeps a log: a counter and a register that outlive any minority, for clients over
-//! sockets.
+//! Node that keeps a replicated log of a counter and a register. It survives the failure of a
+//! minority.
 //!
-//! What clients ask is proposed to the log, and what the log has committed is applied, by every
-//! member in the same order. A line of text each way, on loopback, so that anybody can ask:
+//! A member proposes the changes of its clients, and all members apply committed entries in the
+//! same order. Clients connect on loopback and exchange lines of text:
 //!
 //! ```text
-//! add 3.17        →  counter 42         client 3 adds one, as its 17th operation
+//! add 3.17        →  counter 42         client 3 increments, as its 17th operation
 //! set 3.18        →  written            the register holds 3.18 now
 //! get counter     →  counter 42
 //! get register    →  register 3.18
-//! set 3.19        →  refused 2          nothing was done, nor will be; P2 leads
-//! set 3.20        →  unknown            nobody can tell yet
+//! set 3.19        →  refused 2          had and will have no effect; P2 leads
+//! set 3.20        →  unknown            may yet take effect
 //! ```
 //!
-//! An increment may be repeated until it is answered: it is counted once, by its client and its
-//! number. A write that was answered by `unknown`, or not at all, must not be repeated. Who is
-//! refused while nobody leads is answered when somebody does, after 100 ms at most.
+//! A client may repeat an increment until it receives a response: its tag makes it count once. It
+//! must not repeat a write after `unknown` or without a response. A rejection without a known
+//! leader is delayed until there is one, by at most 100 ms.
 //!
-//! [`history`] judges what clients saw, and [`ledger`] what members were told of.
+//! [`history`] checks the responses to clients, and [`committed_log`] the committed log.
 
+mod application;
 mod client;
-mod desk;
+pub mod committed_log;
 pub mod history;
-pub mod ledger;
-mod machine;
 mod node;
 mod server;
+mod state_machine;
 mod wire;
 
-pub use client::{Client, Course, Patience};
-pub use machine::{Change, Machine, Outcome, Tag};
+pub use client::{Client, ClientTimeouts, OperationLog};
 pub(crate) use node::run;
-pub use wire::{Answer, Part, Question};
+pub use state_machine::{Change, OperationId, Outcome, StateMachine};
+pub use wire::{Part, Request, Response};

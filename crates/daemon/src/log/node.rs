@@ -1,4 +1,4 @@
-//! A node that keeps a log, as a process.
+//! Runs a node that keeps a log.
 
 use std::num::NonZeroU64;
 use std::time::Duration;
@@ -6,31 +6,31 @@ use std::time::Duration;
 use tenure_algorithms::agreement::raft_log::{self, RaftLog};
 use tenure_algorithms::catalogue::{Configured, Parameters};
 use tenure_core::{Algorithm, Delay, TICKS_PER_UNIT, Term};
-use tenure_runtime::{Parts, Present, Running, start};
+use tenure_runtime::{LivePeers, Parts, RunningNode, start};
 use tokio::net::TcpListener;
 use tokio::sync::watch::Receiver;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::desk::{Ask, Desk, SHOWN, Standing};
+use super::application::{LogApplication, LogProgress, MemberRequest, SHOWN_ENTRIES};
 use super::server::serve;
-use crate::boot::{Ground, NodeError, outcome, recorder};
+use crate::boot::{NodeError, NodeResources, recorder, task_result};
 use crate::config::{Config, Log};
 use crate::node::{Reports, Stop};
+use crate::progress::peer_changes;
 use crate::report::Report;
-use crate::watching::changes;
 
-/// After how many entries a snapshot stands for them, where nobody says after how many.
-const SNAPSHOT_AFTER: NonZeroU64 = NonZeroU64::new(1_000).expect("it is not 0");
+/// Default number of entries after which a snapshot replaces them.
+const DEFAULT_SNAPSHOT_INTERVAL: NonZeroU64 = NonZeroU64::new(1_000).expect("not 0");
 
-/// How often a node tells how far its log has come, if it has come any farther.
-const PROGRESS: Duration = Duration::from_millis(100);
+/// Shortest time between two progress reports.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Keeps a log until `stop` is done, telling `report` how it goes.
+/// Keeps a log until `stop` resolves, and passes reports to `report`.
 ///
 /// # Errors
 ///
-/// [`NodeError`]; what was saved is safe, and nothing is left running.
+/// [`NodeError`]. Saved state is safe, and nothing is left running.
 pub(crate) async fn run(
     config: Config,
     log: Log,
@@ -39,79 +39,82 @@ pub(crate) async fn run(
 ) -> Result<(), NodeError> {
     let protocol = protocol(&config, &log)?;
     let card = RaftLog::card(&protocol, config.size());
-    let Ground { transport, store, session, injection, .. } = Ground::of(&config, &card.name)?;
+    let NodeResources { transport, store, session, injection, .. } =
+        NodeResources::open(&config, &card.name)?;
     let recorder = recorder(&config, &card)?;
     let listener = TcpListener::bind(log.clients).await.map_err(|error| NodeError::Address {
         address: log.clients.to_string(),
-        says: error.to_string(),
+        reason: error.to_string(),
     })?;
-    let desk = Desk::new(config.me());
-    let (leadership, standing) = (desk.leadership(), desk.standing());
-    let (ask, asks) = mpsc::unbounded_channel();
-    let running = start::<RaftLog, Desk>(Parts {
+    let application = LogApplication::new(config.me());
+    let (leadership, progress) = (application.watch_leader(), application.watch_progress());
+    let (sender, receiver) = mpsc::unbounded_channel();
+    let running = start::<RaftLog, LogApplication>(Parts {
         config: protocol,
         transport,
         store,
-        local: desk,
-        asks,
+        application: application,
+        requests: receiver,
         recorder,
         injection,
         suspected: None,
     })?;
-    let Running { address, present, mut task, .. } = running;
+    let RunningNode { address, live_peers, mut task, .. } = running;
     report(Report::Ready { process: config.me().number(), address, session });
-    let watching = Watching { leadership: leadership.clone(), standing, present };
-    let serving = serve(listener, ask.clone(), leadership);
+    let watching = ProgressReporter { leadership: leadership.clone(), progress, live_peers };
+    let serving = serve(listener, sender.clone(), leadership);
     tokio::pin!(serving);
     tokio::select! {
         () = stop => {}
         () = &mut serving => {}
         () = watching.watch(report) => {}
-        stopped = &mut task => return Ok(outcome(stopped)?),
+        stopped = &mut task => return Ok(task_result(stopped)?),
     }
-    tracing::info!("{} leaves", config.me());
-    // It hands over what it leads, and says goodbye.
-    let _ = ask.send(Ask::End);
-    // Meanwhile clients get the answers that are still to come, and hear whom to ask then.
+    tracing::info!(process = %config.me(), "shutting down");
+    // The log hands over leadership before it stops.
+    let _ = sender.send(MemberRequest::Shutdown);
+    // Meanwhile clients receive pending responses, and learn of the next leader.
     tokio::select! {
-        stopped = &mut task => Ok(outcome(stopped)?),
-        () = serving => Ok(outcome(task.await)?),
+        stopped = &mut task => Ok(task_result(stopped)?),
+        () = serving => Ok(task_result(task.await)?),
     }
 }
 
-/// The log as it is configured.
+/// Returns the configuration of the log.
 fn protocol(config: &Config, log: &Log) -> Result<raft_log::Config, NodeError> {
     let delay = config.detector.message_ms * TICKS_PER_UNIT;
     let variants = log.variants.clone();
     let parameters = Parameters { delay, variants, ..Parameters::plain(config.size()) };
     let plain = raft_log::Config::configured(&parameters)?;
-    let after = log.snapshot_after.unwrap_or(SNAPSHOT_AFTER);
-    let config = match plain.snapshot_after {
+    let after = log.snapshot_after.unwrap_or(DEFAULT_SNAPSHOT_INTERVAL);
+    let config = match plain.snapshot_interval {
         Some(_) => plain,
-        // Whoever was away for a moment need not be sent all.
-        None => {
-            raft_log::Config { snapshot_after: Some(after), trailing: after.get() / 10, ..plain }
-        }
+        // Keeps some entries before the snapshot, for members that lag a little.
+        None => raft_log::Config {
+            snapshot_interval: Some(after),
+            trailing_entries: after.get() / 10,
+            ..plain
+        },
     };
     let Some((least, most)) = log.election_ms else { return Ok(config) };
     let election = Delay::between_units(least, most);
-    // A leader is not missed for one or two messages that are late.
+    // One or two late heartbeats must not cause an election.
     Ok(raft_log::Config { election, heartbeat: Delay::ticks(election.min / 4), ..config })
 }
 
-/// Where a node learns what changes.
-struct Watching {
+/// Sources of the changes at a node.
+struct ProgressReporter {
     leadership: Receiver<Option<Term>>,
-    standing: Receiver<Standing>,
-    present: watch::Receiver<Present>,
+    progress: Receiver<LogProgress>,
+    live_peers: watch::Receiver<LivePeers>,
 }
 
-impl Watching {
-    /// Reports what changes; returns when the node has ended.
+impl ProgressReporter {
+    /// Reports changes until the node ends.
     async fn watch(mut self, report: Reports<'_>) {
-        let mut ticks = interval(PROGRESS);
+        let mut ticks = interval(PROGRESS_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let (mut term, mut there) = (0, Present::new());
+        let (mut term, mut peers) = (0, LivePeers::new());
         loop {
             tokio::select! {
                 changed = self.leadership.changed() => {
@@ -121,23 +124,23 @@ impl Watching {
                     report(match *self.leadership.borrow_and_update() {
                         Some(now) => {
                             term = now.number;
-                            tracing::info!("{} leads in term {term}", now.leader);
+                            tracing::info!(leader = %now.leader, term, "leader elected");
                             Report::Elected { leader: now.leader.number(), term }
                         }
                         None => {
-                            tracing::info!("nobody leads any more; term {term} is over");
+                            tracing::info!(term, "leader lost");
                             Report::Deposed { term }
                         }
                     });
                 }
-                Ok(()) = self.present.changed() => {
-                    let now = self.present.borrow_and_update().clone();
-                    changes(&there, &now).into_iter().for_each(&mut *report);
-                    there = now;
+                Ok(()) = self.live_peers.changed() => {
+                    let now = self.live_peers.borrow_and_update().clone();
+                    peer_changes(&peers, &now).into_iter().for_each(&mut *report);
+                    peers = now;
                 }
                 _ = ticks.tick() => {
-                    if self.standing.has_changed().unwrap_or(false) {
-                        report(told(&self.standing.borrow_and_update()));
+                    if self.progress.has_changed().unwrap_or(false) {
+                        report(log_report(&self.progress.borrow_and_update()));
                     }
                 }
             }
@@ -145,10 +148,10 @@ impl Watching {
     }
 }
 
-fn told(standing: &Standing) -> Report {
+fn log_report(progress: &LogProgress) -> Report {
     Report::Log {
-        stored: standing.stored(),
-        committed: standing.committed,
-        last_terms: standing.last_terms(SHOWN),
+        stored: progress.stored(),
+        committed: progress.committed,
+        last_terms: progress.last_terms(SHOWN_ENTRIES),
     }
 }

@@ -1,4 +1,4 @@
-//! Where clients of a member ask.
+//! Server for the clients of a member.
 
 use std::io;
 use std::time::Duration;
@@ -12,80 +12,80 @@ use tokio::sync::watch::Receiver;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use super::desk::Ask;
-use super::wire::{Answer, LONGEST, Question};
+use super::application::MemberRequest;
+use super::wire::{MAX_LINE_BYTES, Request, Response};
 
-/// How long to wait when the system has no resources for another connection.
-const EXHAUSTED: Duration = Duration::from_millis(100);
+/// Pause after a failure to accept a connection.
+const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How long a client that is refused waits at most to be told who leads next. It would be asking
-/// about meanwhile, and learn it later.
-const SOON: Duration = Duration::from_millis(100);
+/// Longest delay of a rejection without a known leader, so that it can name the next leader. A
+/// client that retried meanwhile would learn of it later.
+const NEXT_LEADER_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// How many clients are served at a time; others wait until one has gone.
-const CLIENTS: usize = 1024;
+/// Upper bound on concurrent clients. Others wait for a free slot.
+const MAX_CLIENTS: usize = 1024;
 
-/// Answers clients until the future is dropped, and their connections with it.
+/// Serves clients until the future is dropped, which closes their connections.
 pub(super) async fn serve(
     listener: TcpListener,
-    asks: UnboundedSender<Ask>,
+    requests: UnboundedSender<MemberRequest>,
     leadership: Receiver<Option<Term>>,
 ) {
     let mut connections = JoinSet::new();
     loop {
         while connections.try_join_next().is_some() {}
-        if connections.len() >= CLIENTS {
+        if connections.len() >= MAX_CLIENTS {
             connections.join_next().await;
             continue;
         }
         match listener.accept().await {
             Ok((stream, _)) => {
-                connections.spawn(answer(stream, asks.clone(), leadership.clone()));
+                connections.spawn(serve_client(stream, requests.clone(), leadership.clone()));
             }
             Err(error) => {
-                tracing::warn!(%error, "a client cannot be accepted");
-                sleep(EXHAUSTED).await;
+                tracing::warn!(%error, "cannot accept a client");
+                sleep(ACCEPT_RETRY_INTERVAL).await;
             }
         }
     }
 }
 
-/// Answers one client until it goes, says what is no question, or this node cannot answer.
-async fn answer(
+/// Serves one client until it disconnects or sends an invalid line, or until the node stops.
+async fn serve_client(
     stream: TcpStream,
-    asks: UnboundedSender<Ask>,
+    requests: UnboundedSender<MemberRequest>,
     mut leadership: Receiver<Option<Term>>,
 ) {
-    let talked = async {
+    let served = async {
         stream.set_nodelay(true)?;
         let (from, mut to) = stream.into_split();
         let mut from = BufReader::new(from);
         loop {
             let mut line = String::new();
-            (&mut from).take(LONGEST as u64).read_line(&mut line).await?;
-            let Some(question) = line.strip_suffix('\n').and_then(Question::read) else {
+            (&mut from).take(MAX_LINE_BYTES as u64).read_line(&mut line).await?;
+            let Some(request) = line.strip_suffix('\n').and_then(Request::read) else {
                 return io::Result::Ok(());
             };
             let known = *leadership.borrow();
-            let (user, told) = oneshot::channel();
-            if asks.send(Ask::Client(question, user)).is_err() {
+            let (sender, receiver) = oneshot::channel();
+            if requests.send(MemberRequest::Client(request, sender)).is_err() {
                 return Ok(());
             }
-            // Without an answer the end of the connection says that there is none.
-            let Ok(mut answer) = told.await else { return Ok(()) };
-            if answer == (Answer::Refused { leader: None }) {
-                answer = Answer::Refused { leader: next(&mut leadership, known).await };
+            // Closing the connection tells the client that there is no response.
+            let Ok(mut response) = receiver.await else { return Ok(()) };
+            if response == (Response::Refused { leader: None }) {
+                response = Response::Refused { leader: next_leader(&mut leadership, known).await };
             }
-            to.write_all(format!("{answer}\n").as_bytes()).await?;
+            to.write_all(format!("{response}\n").as_bytes()).await?;
         }
     };
-    // A client that goes is nothing to speak of.
-    let _ = talked.await;
+    // A client that disconnects is no error.
+    let _ = served.await;
 }
 
-/// The number of whoever leads in another term than was known, as soon as anybody does.
-async fn next(leadership: &mut Receiver<Option<Term>>, known: Option<Term>) -> Option<u32> {
+/// Returns the number of the next leader, once it is known.
+async fn next_leader(leadership: &mut Receiver<Option<Term>>, known: Option<Term>) -> Option<u32> {
     let is_next = |now: &Option<Term>| now.is_some() && *now != known;
-    let next = timeout(SOON, leadership.wait_for(is_next)).await.ok()?.ok()?;
+    let next = timeout(NEXT_LEADER_TIMEOUT, leadership.wait_for(is_next)).await.ok()?.ok()?;
     next.map(|term| term.leader.number())
 }

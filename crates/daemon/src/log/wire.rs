@@ -1,100 +1,100 @@
-//! What clients and members say to each other: a line each.
+//! Wire format of clients and members: one line per message.
 
 use std::fmt;
 
-use super::machine::{Change, Tag};
+use super::state_machine::{Change, OperationId};
 
-/// The longest line that anybody says, its end included.
-pub(super) const LONGEST: usize = 64;
+/// Upper bound on the length of a line, including its end.
+pub(super) const MAX_LINE_BYTES: usize = 64;
 
-/// What a client asks.
+/// Request of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Question {
-    /// To change something.
+pub enum Request {
+    /// Apply a change.
     Change(Change),
-    /// What there is.
+    /// Read a part of the state.
     Get(Part),
 }
 
-/// A part of the state.
+/// Part of the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Part {
-    /// The counter.
+    /// Counter.
     Counter,
-    /// The register.
+    /// Register.
     Register,
 }
 
-/// What a member answers.
+/// Response of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Answer {
-    /// What the counter holds, or what an increment made of it.
+pub enum Response {
+    /// Value of the counter; after an increment, the new value.
     Counter(u64),
-    /// What the register holds, if anybody wrote it.
-    Register(Option<Tag>),
+    /// Value of the register; none before the first write.
+    Register(Option<OperationId>),
     /// The register was written.
     Written,
-    /// Nothing was done, nor will be.
+    /// The request had no effect and will have none.
     Refused {
-        /// The number of the process that leads, as far as the member knows.
+        /// Number of the leader's process, if the member knows it.
         leader: Option<u32>,
     },
-    /// Nobody can tell yet whether it will be done.
+    /// The request may yet take effect.
     Unknown,
 }
 
-impl Question {
-    /// The question of a line; nothing where it is none.
-    pub fn read(line: &str) -> Option<Question> {
+impl Request {
+    /// Parses a request; none if the line is invalid.
+    pub fn read(line: &str) -> Option<Request> {
         let (what, rest) = line.split_once(' ')?;
         match (what, rest) {
-            ("get", "counter") => Some(Question::Get(Part::Counter)),
-            ("get", "register") => Some(Question::Get(Part::Register)),
-            ("add", tag) => Some(Question::Change(Change::Add(tag.parse().ok()?))),
-            ("set", tag) => Some(Question::Change(Change::Set(tag.parse().ok()?))),
+            ("get", "counter") => Some(Request::Get(Part::Counter)),
+            ("get", "register") => Some(Request::Get(Part::Register)),
+            ("add", tag) => Some(Request::Change(Change::Add(tag.parse().ok()?))),
+            ("set", tag) => Some(Request::Change(Change::Set(tag.parse().ok()?))),
             _ => None,
         }
     }
 }
 
-impl Answer {
-    /// The answer of a line; nothing where it is none.
-    pub fn read(line: &str) -> Option<Answer> {
+impl Response {
+    /// Parses a response; none if the line is invalid.
+    pub fn read(line: &str) -> Option<Response> {
         let (what, rest) = line.split_once(' ').unwrap_or((line, ""));
         match (what, rest) {
-            ("counter", value) => Some(Answer::Counter(value.parse().ok()?)),
-            ("register", "none") => Some(Answer::Register(None)),
-            ("register", tag) => Some(Answer::Register(Some(tag.parse().ok()?))),
-            ("written", "") => Some(Answer::Written),
-            ("refused", "") => Some(Answer::Refused { leader: None }),
-            ("refused", leader) => Some(Answer::Refused { leader: Some(leader.parse().ok()?) }),
-            ("unknown", "") => Some(Answer::Unknown),
+            ("counter", value) => Some(Response::Counter(value.parse().ok()?)),
+            ("register", "none") => Some(Response::Register(None)),
+            ("register", tag) => Some(Response::Register(Some(tag.parse().ok()?))),
+            ("written", "") => Some(Response::Written),
+            ("refused", "") => Some(Response::Refused { leader: None }),
+            ("refused", leader) => Some(Response::Refused { leader: Some(leader.parse().ok()?) }),
+            ("unknown", "") => Some(Response::Unknown),
             _ => None,
         }
     }
 }
 
-impl fmt::Display for Question {
+impl fmt::Display for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Question::Change(Change::Add(tag)) => write!(f, "add {tag}"),
-            Question::Change(Change::Set(tag)) => write!(f, "set {tag}"),
-            Question::Get(Part::Counter) => f.write_str("get counter"),
-            Question::Get(Part::Register) => f.write_str("get register"),
+            Request::Change(Change::Add(tag)) => write!(f, "add {tag}"),
+            Request::Change(Change::Set(tag)) => write!(f, "set {tag}"),
+            Request::Get(Part::Counter) => f.write_str("get counter"),
+            Request::Get(Part::Register) => f.write_str("get register"),
         }
     }
 }
 
-impl fmt::Display for Answer {
+impl fmt::Display for Response {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Answer::Counter(value) => write!(f, "counter {value}"),
-            Answer::Register(Some(tag)) => write!(f, "register {tag}"),
-            Answer::Register(None) => f.write_str("register none"),
-            Answer::Written => f.write_str("written"),
-            Answer::Refused { leader: Some(leader) } => write!(f, "refused {leader}"),
-            Answer::Refused { leader: None } => f.write_str("refused"),
-            Answer::Unknown => f.write_str("unknown"),
+            Response::Counter(value) => write!(f, "counter {value}"),
+            Response::Register(Some(tag)) => write!(f, "register {tag}"),
+            Response::Register(None) => f.write_str("register none"),
+            Response::Written => f.write_str("written"),
+            Response::Refused { leader: Some(leader) } => write!(f, "refused {leader}"),
+            Response::Refused { leader: None } => f.write_str("refused"),
+            Response::Unknown => f.write_str("unknown"),
         }
     }
 }
@@ -103,42 +103,42 @@ impl fmt::Display for Answer {
 mod tests {
     use super::*;
 
-    const TAG: Tag = Tag { client: u32::MAX, number: u64::MAX };
+    const TAG: OperationId = OperationId { client: u32::MAX, number: u64::MAX };
 
     #[test]
-    fn questions_and_answers_survive_the_wire() {
-        for question in [
-            Question::Change(Change::Add(TAG)),
-            Question::Change(Change::Set(TAG)),
-            Question::Get(Part::Counter),
-            Question::Get(Part::Register),
+    fn requests_and_responses_round_trip() {
+        for request in [
+            Request::Change(Change::Add(TAG)),
+            Request::Change(Change::Set(TAG)),
+            Request::Get(Part::Counter),
+            Request::Get(Part::Register),
         ] {
-            let line = question.to_string();
-            assert!(line.len() < LONGEST, "{line}");
-            assert_eq!(Question::read(&line), Some(question), "{line}");
+            let line = request.to_string();
+            assert!(line.len() < MAX_LINE_BYTES, "{line}");
+            assert_eq!(Request::read(&line), Some(request), "{line}");
         }
-        for answer in [
-            Answer::Counter(u64::MAX),
-            Answer::Register(Some(TAG)),
-            Answer::Register(None),
-            Answer::Written,
-            Answer::Refused { leader: Some(u32::MAX) },
-            Answer::Refused { leader: None },
-            Answer::Unknown,
+        for response in [
+            Response::Counter(u64::MAX),
+            Response::Register(Some(TAG)),
+            Response::Register(None),
+            Response::Written,
+            Response::Refused { leader: Some(u32::MAX) },
+            Response::Refused { leader: None },
+            Response::Unknown,
         ] {
-            let line = answer.to_string();
-            assert!(line.len() < LONGEST, "{line}");
-            assert_eq!(Answer::read(&line), Some(answer), "{line}");
+            let line = response.to_string();
+            assert!(line.len() < MAX_LINE_BYTES, "{line}");
+            assert_eq!(Response::read(&line), Some(response), "{line}");
         }
     }
 
     #[test]
-    fn other_lines_are_no_question_and_no_answer() {
+    fn rejects_invalid_lines() {
         for line in ["", "get", "get all", "add", "add 1", "add 1.x", "set 1.2 ", "put 1.2"] {
-            assert_eq!(Question::read(line), None, "{line}");
+            assert_eq!(Request::read(line), None, "{line}");
         }
         for line in ["", "counter", "counter -1", "register", "written 1", "refused x", "no"] {
-            assert_eq!(Answer::read(line), None, "{line}");
+            assert_eq!(Response::read(line), None, "{line}");
         }
     }
 }

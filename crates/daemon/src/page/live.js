@@ -1,30 +1,30 @@
 "use strict";
-// What the page does when it is told something, or is told no more.
+// Updates the live page from server-sent events.
 
 const SIGNS = { holds: "✓", violated: "✗", incomplete: "…" };
 
 const name = (process) => `P${process}`;
 const count = (number) => Math.round(number).toLocaleString("en");
 const seconds = (ms) => `${(ms / 1000).toFixed(2)} s`;
-/** A fencing token, which may be broken behind the dot of TERM.COUNT and nowhere else. */
+/** Fencing token that may wrap only behind the dot of TERM.COUNT. */
 const token = (fence) => fence.split(".").flatMap((part, place) =>
   (place === 0 ? [part] : [".", element("wbr", {}), part]));
-const lasting = (ms) => (ms < 1000 ? `${Math.round(ms)} ms` : seconds(ms));
+const duration = (ms) => (ms < 1000 ? `${Math.round(ms)} ms` : seconds(ms));
 
 class Live {
   constructor() {
     this.strip = new Strip(byId("strip"));
     this.known = 0;
     this.ended = false;
-    this.told = null;
+    this.lastUpdate = null;
     this.connect();
   }
 
-  /** The browser connects again by itself; all that is needed to go on comes at once. */
+  /** Opens the event stream. The browser reconnects by itself, and the first event is complete. */
   connect() {
     this.source = new EventSource(`/api/live${location.search}`);
     this.source.onmessage = (event) => {
-      if (event.data !== "") this.tell(JSON.parse(event.data));
+      if (event.data !== "") this.update(JSON.parse(event.data));
     };
     this.source.onerror = () => this.lost();
   }
@@ -32,7 +32,7 @@ class Live {
   lost() {
     if (this.ended) return;
     const closed = this.source.readyState === EventSource.CLOSED;
-    this.status("lost", "the connection is lost; what is shown is old. Trying again …");
+    this.status("lost", "connection lost; the page shows old data. Reconnecting …");
     if (!closed) return;
     window.setTimeout(() => this.connect(), 2000);
     this.source.close();
@@ -44,9 +44,9 @@ class Live {
     status.className = look;
   }
 
-  tell({ about, view, verdicts, last }) {
-    this.told = { about, view, verdicts, last };
-    // Another run, or another boot of the node: its news are counted anew.
+  update({ about, view, verdicts, last }) {
+    this.lastUpdate = { about, view, verdicts, last };
+    // Another run, or a restart of the node: its events are numbered from the start.
     const newest = view.news.at(-1)?.number ?? 0;
     if (newest < this.known) {
       this.known = 0;
@@ -55,8 +55,8 @@ class Live {
     this.ended = last;
     if (last) {
       this.source.close();
-      this.status("over", about.own ? "the node has ended" : "the run is over");
-    } else if (view.over) this.status("over", "the run is over; its traces are being judged");
+      this.status("over", about.own ? "the node has stopped" : "the run is over");
+    } else if (view.over) this.status("over", "the run is over; checking its traces");
     else this.status("live", "live");
     this.head(about);
     this.tiles(view);
@@ -71,26 +71,27 @@ class Live {
     document.title = `${what}, live`;
     byId("title").textContent = what;
     const elected = mutex === `coordinated:${election}` ? "" : `, election ${election}`;
-    const whose = own ? ` This page shows what ${name(own)} knows.` : "";
+    const whose = own ? ` This page shows the view of ${name(own)}.` : "";
     byId("about").textContent = `${size} nodes${elected}.${whose}`;
   }
 
   tiles(view) {
     const fill = (id, says, ...more) => byId(id).replaceChildren(
-      ...[says].flat(), ...(more.some((each) => each !== "") ? [element("small", {}, ...more)] : []));
-    fill("leader", view.leader ? name(view.leader[0]) : "nobody",
-      view.leader ? `term ${view.leader[1]}` : "no live leader is known");
+      ...[says].flat(),
+      ...(more.some((each) => each !== "") ? [element("small", {}, ...more)] : []));
+    fill("leader", view.leader ? name(view.leader[0]) : "none",
+      view.leader ? `term ${view.leader[1]}` : "no live leader");
     const up = view.processes.filter(({ life }) => life === "up" || life === "stopped");
     const inside = up.filter(({ lock }) => lock === "inside");
-    fill("inside", inside.map((each) => name(each.process)).join(", ") || "nobody",
+    fill("inside", inside.map((each) => name(each.process)).join(", ") || "none",
       ...inside.flatMap((each, place) => [
-        place === 0 ? "fence " : "; fence ", ...token(each.fence), `, ${lasting(each.for_ms)}`]));
+        place === 0 ? "fence " : "; fence ", ...token(each.fence), `, ${duration(each.for_ms)}`]));
     const waiting = up.filter(({ lock }) => lock === "waiting");
     waiting.sort((a, b) => b.for_ms - a.for_ms);
-    fill("waiting", waiting.map((each) => name(each.process)).join(", ") || "nobody",
-      waiting.length > 0 ? `the longest ${lasting(waiting[0].for_ms)}` : "");
-    const rate = (id, each, all) => (view.over || this.ended ? fill(id, count(all), "in all")
-      : fill(id, `${count(each)}/s`, `${count(all)} in all`));
+    fill("waiting", waiting.map((each) => name(each.process)).join(", ") || "none",
+      waiting.length > 0 ? `longest ${duration(waiting[0].for_ms)}` : "");
+    const rate = (id, each, all) => (view.over || this.ended ? fill(id, count(all), "total")
+      : fill(id, `${count(each)}/s`, `${count(all)} total`));
     rate("entries", view.entries_per_second, view.entries);
     rate("messages", view.messages_per_second, view.messages);
     fill("fence", view.fence ? token(view.fence[0]) : "none",
@@ -104,18 +105,18 @@ class Live {
       const cell = (called, says, more = {}) =>
         element("td", { "data-name": called, ...more }, says);
       const held = { inside: "inside-now", waiting: "waits-now" }[each.lock] ?? "";
-      const since = each.for_ms === null || each.life !== "up" ? "" : ` ${lasting(each.for_ms)}`;
+      const since = each.for_ms === null || each.life !== "up" ? "" : ` ${duration(each.for_ms)}`;
       const lock = each.life === "down" || each.life === "unknown" ? "–" : each.lock + since;
-      const leader = each.leader ? `${name(each.leader[0])}, term ${each.leader[1]}` : "nobody";
+      const leader = each.leader ? `${name(each.leader[0])}, term ${each.leader[1]}` : "none";
       const rate = (called, number, all) => element("td",
         { class: "number", "data-name": called }, `${count(number)} `,
         element("small", {}, `of ${count(all)}`));
       const gone = each.life === "down" || each.life === "unknown";
       return element("tr", { class: each.life },
         element("th", { scope: "row" }, name(each.process)),
-        cell("is", each.life), cell("lock", lock, { class: held }),
+        cell("state", each.life), cell("lock", lock, { class: held }),
         cell("leader", gone ? "–" : leader),
-        cell("suspects", gone ? "–" : each.suspects.map(name).join(" ") || "nobody"),
+        cell("suspects", gone ? "–" : each.suspects.map(name).join(" ") || "none"),
         rate("entries/s", each.entries_per_second, each.entries),
         rate("messages/s", each.messages_per_second, each.messages));
     });
@@ -123,8 +124,8 @@ class Live {
   }
 
   /**
-   * The newest on top, though nodes tell of it one after the other. What is there already stays,
-   * so that it is not read out again.
+   * Inserts new events, latest on top. Nodes report them out of order. Existing entries stay in
+   * place, so that screen readers do not repeat them.
    */
   news(view) {
     const list = byId("news");
@@ -152,10 +153,10 @@ class Live {
         : element("li", { class: "soft" }, `${says} (not promised)`);
     });
     const lines = [
-      held ? "Everything that is promised held." : "Something that is promised did not hold.",
+      held ? "All promised properties hold." : "A promised property is violated.",
       `${count(summary.entries)} entries in ${summary.seconds} s, `
-        + `${count(summary.entries_per_second)}/s. The counter is ${count(counter.found)} of `
-        + `${count(counter.expected)}: ${counter.lost} updates lost.`,
+        + `${count(summary.entries_per_second)}/s. Counter ${count(counter.found)}, expected `
+        + `${count(counter.expected)}: ${counter.lost} lost updates.`,
       ...violated.map((each) => `✗ ${each.property}: ${each.says}`),
       ...summary.notes,
     ];
@@ -165,5 +166,5 @@ class Live {
   }
 }
 
-/** What tests may use. */
+/** Accessible to tests. */
 window.live = new Live();

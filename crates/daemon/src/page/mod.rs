@@ -1,8 +1,8 @@
-//! What a cluster or a node does, on a page, while it does it.
+//! Live page of a cluster or a node.
 //!
-//! A thread of its own reads the traces as they are written and serves the page, so that nobody
-//! who does the work waits for those who look. Each message to a page tells everything that it
-//! shows: one that misses some of them, or comes back, has missed nothing.
+//! A separate thread reads traces as they are written and serves the page, so that viewers do not
+//! slow down the workload. Each message to a page contains everything that the page shows. So a
+//! viewer who misses messages, or reconnects, loses nothing.
 
 #[cfg(feature = "page")]
 mod server;
@@ -21,44 +21,44 @@ use tokio::sync::oneshot;
 
 use crate::status::Observer;
 
-/// What a page says of the run that it shows.
+/// Description of the run that a page shows.
 #[derive(Clone, Debug, Serialize)]
-pub struct About {
-    /// What runs.
+pub struct PageInfo {
+    /// Title of the page.
     pub title: String,
-    /// The lock.
+    /// Mutual exclusion algorithm.
     pub mutex: String,
-    /// The election.
+    /// Election algorithm.
     pub election: String,
-    /// How many nodes there are.
+    /// Number of nodes.
     pub size: u32,
-    /// Of a page that shows what one node knows: its number, from 1.
+    /// Number of the node whose view the page shows, from 1; none for a whole cluster.
     pub own: Option<u32>,
 }
 
-/// Where a page knows from what happens.
+/// Source of the events that a page shows.
 #[derive(Debug)]
 pub enum Source {
-    /// The traces of a cluster, as they are written.
+    /// Traces of a cluster, as they are written.
     Files(Vec<Tail>),
-    /// A node of this program.
+    /// Records of a node in this process.
     Node(Box<Observer>),
 }
 
 impl Source {
-    /// The traces at these paths, which need not be there yet.
+    /// Returns the traces at these paths, which need not exist yet.
     pub fn files(paths: Vec<PathBuf>) -> Self {
         Source::Files(paths.into_iter().map(Tail::new).collect())
     }
 
-    /// Takes note of what has happened since the last time.
+    /// Passes new events to the view.
     #[cfg(feature = "page")]
     fn read(&mut self, view: &mut tenure_trace::live::View) {
         match self {
             Source::Files(tails) => {
                 for tail in tails {
                     if let Err(error) = tail.read(view) {
-                        tracing::warn!("cannot read {}: {error}", tail.path().display());
+                        tracing::warn!(path = %tail.path().display(), %error, "cannot read trace");
                     }
                 }
             }
@@ -66,7 +66,7 @@ impl Source {
         }
     }
 
-    /// How the node is, where it is one.
+    /// Returns the status of the node, if the source is one.
     #[cfg(feature = "page")]
     fn status(&self) -> Option<crate::status::NodeStatus> {
         match self {
@@ -76,22 +76,22 @@ impl Source {
     }
 }
 
-/// A page cannot be served; nothing was started.
+/// Failure to serve a page. Nothing was started.
 #[derive(Debug, Error)]
 pub enum PageError {
-    /// The server did not start.
+    /// The web server did not start.
     #[cfg(feature = "page")]
     #[error(transparent)]
     Server(#[from] tenure_web::WebError),
-    /// There is no server in this program.
-    #[error("this program was built without pages; the feature `page` of tenure has them")]
+    /// This build has no support for pages.
+    #[error("this build has no support for pages: enable the feature `page` of tenure")]
     Absent,
-    /// The system gave no thread or no runtime.
-    #[error("the page cannot be served: {0}")]
+    /// The thread or its runtime could not be started.
+    #[error("cannot serve the page: {0}")]
     System(#[from] std::io::Error),
 }
 
-/// A page that is served. Dropping it stops it without a last word.
+/// Running page. Dropping it stops the page without a final message.
 #[derive(Debug)]
 pub struct LivePage {
     url: String,
@@ -100,8 +100,10 @@ pub struct LivePage {
 }
 
 impl LivePage {
-    /// Serves a page about what `source` tells. Beyond this machine it demands a token: the one in
-    /// the file `token`, which is made where it is missing, or a new one.
+    /// Serves a page with the events of `source`.
+    ///
+    /// Beyond this machine, viewers need a token. It is read from the file `token`, which is
+    /// created if it is missing. Without a file the token is new.
     ///
     /// # Errors
     ///
@@ -110,7 +112,7 @@ impl LivePage {
     pub fn open(
         listen: SocketAddr,
         token: Option<PathBuf>,
-        about: About,
+        about: PageInfo,
         source: Source,
     ) -> Result<Self, PageError> {
         use std::sync::mpsc::sync_channel;
@@ -125,25 +127,30 @@ impl LivePage {
         Ok(LivePage { url: bound?, finish, thread })
     }
 
-    /// Refuses: this program was built without pages.
+    /// Fails, because this build has no support for pages.
     ///
     /// # Errors
     ///
     /// [`PageError::Absent`], always.
     #[cfg(not(feature = "page"))]
-    pub fn open(_: SocketAddr, _: Option<PathBuf>, _: About, _: Source) -> Result<Self, PageError> {
+    pub fn open(
+        _: SocketAddr,
+        _: Option<PathBuf>,
+        _: PageInfo,
+        _: Source,
+    ) -> Result<Self, PageError> {
         Err(PageError::Absent)
     }
 
-    /// What to open in a browser.
+    /// Returns the URL of the page.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Tells everybody who looks how it ended, and stops when they know: `verdicts` is null, or
-    /// `{"held": …, "summary": …}`, or `{"held": false, "failed": …}`.
+    /// Sends the final result to all viewers, and stops the page. `verdicts` is null, or `{"held":
+    /// …, "summary": …}`, or `{"held": false, "failed": …}`.
     pub fn finish(self, verdicts: &Value) {
-        // A page that has stopped by itself needs no last word.
+        // The page may have stopped already.
         let _ = self.finish.send(verdicts.clone());
         let _ = self.thread.join();
     }

@@ -1,4 +1,4 @@
-//! The thread that serves a page.
+//! Thread that serves a page.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -20,15 +20,15 @@ use tenure_web::{Asset, Server, WebError};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::status::{self, Question};
-use super::{About, Source};
+use super::status::{self, StatusRequest};
+use super::{PageInfo, Source};
 
-/// How often a page is told what has changed: often enough for eyes, seldom enough for a cluster
-/// that wants the processors for itself.
-const EVERY: Duration = Duration::from_millis(250);
+/// Time between updates of a page: short enough for viewers, and long enough to leave the
+/// processors to the cluster.
+const UPDATE_INTERVAL: Duration = Duration::from_millis(250);
 
-/// How many may ask at a time how the node is; others wait.
-const QUESTIONS: usize = 8;
+/// Upper bound on queued status requests.
+const MAX_STATUS_REQUESTS: usize = 8;
 
 const ASSETS: [Asset; 6] = [
     Asset::html("/", include_str!("live.html")),
@@ -39,74 +39,74 @@ const ASSETS: [Asset; 6] = [
     Asset::script("/live.js", include_str!("live.js")),
 ];
 
-/// All that a page is told, each time.
+/// Update of a page.
 #[derive(Serialize)]
-struct Told<'a> {
-    about: &'a About,
+struct PageUpdate<'a> {
+    about: &'a PageInfo,
     view: Snapshot,
-    /// Null until it is over.
+    /// Null until the run is over.
     verdicts: &'a Value,
-    /// Nothing more will come.
+    /// True if this is the final update.
     last: bool,
 }
 
-/// Serves until it is finished, and tells first whether it can.
+/// Serves a page until `finished` resolves. Sends the URL or the error to `ready` first.
 pub(super) async fn serve(
     listen: SocketAddr,
     token: Option<PathBuf>,
-    about: About,
+    about: PageInfo,
     source: Source,
     ready: SyncSender<Result<String, WebError>>,
     finished: oneshot::Receiver<Value>,
 ) {
     let bound = match token {
-        Some(file) => Server::bind_keeping(listen.ip(), listen.port(), &file).await,
+        Some(file) => Server::bind_with_token_file(listen.ip(), listen.port(), &file).await,
         None => Server::bind(listen.ip(), listen.port()).await,
     };
     let server = match bound {
         Ok(server) => server,
         Err(error) => {
-            // Whoever asked for the page waits for this answer.
+            // The caller waits for this result.
             let _ = ready.send(Err(error));
             return;
         }
     };
     let _ = ready.send(Ok(server.url()));
-    let (tell, told) = watch::channel(Arc::<str>::from(""));
-    let mut routes = Router::new().route("/api/live", get(async move || stream(told)));
-    let (ask, asked) = mpsc::channel(QUESTIONS);
+    let (updates, receiver) = watch::channel(Arc::<str>::from(""));
+    let mut routes = Router::new().route("/api/live", get(async move || stream(receiver)));
+    let (sender, requests) = mpsc::channel(MAX_STATUS_REQUESTS);
     if matches!(source, Source::Node(_)) {
-        routes = routes.merge(status::routes(&ask));
+        routes = routes.merge(status::routes(&sender));
     }
     let (stop, stopped) = oneshot::channel::<()>();
-    let telling = async move {
-        follow(about, source, tell, asked, finished).await;
+    let updating = async move {
+        follow(about, source, updates, requests, finished).await;
         drop(stop);
     };
     let stopped = async move {
         let _ = stopped.await;
     };
     let serving = server.serve(&ASSETS, routes, stopped);
-    tokio::join!(telling, serving);
+    tokio::join!(updating, serving);
 }
 
-/// Tells whoever looks, again and again, and a last time in the end; answers whoever asks.
+/// Sends updates to all viewers until the final one, and responds to status requests.
 async fn follow(
-    about: About,
+    about: PageInfo,
     mut source: Source,
-    tell: watch::Sender<Arc<str>>,
-    mut asked: mpsc::Receiver<Question>,
+    updates: watch::Sender<Arc<str>>,
+    mut requests: mpsc::Receiver<StatusRequest>,
     mut finished: oneshot::Receiver<Value>,
 ) {
     let mut view = View::new(about.size);
-    let mut ticks = interval(EVERY);
+    let mut ticks = interval(UPDATE_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         let verdicts = tokio::select! {
-            Some(question) = asked.recv() => {
+            Some(request) = requests.recv() => {
                 source.read(&mut view);
-                // Whoever asked may have gone.
-                let _ = question.send(source.status());
+                // The client may be gone.
+                let _ = request.send(source.status());
                 continue;
             }
             _ = ticks.tick() => None,
@@ -114,32 +114,32 @@ async fn follow(
         };
         source.read(&mut view);
         let last = verdicts.is_some();
-        let told = Told {
+        let update = PageUpdate {
             about: &about,
             view: view.snapshot(now()),
             verdicts: verdicts.as_ref().unwrap_or(&Value::Null),
             last,
         };
-        let text = serde_json::to_string(&told).expect("a snapshot can be written as JSON");
-        tell.send_replace(text.into());
+        let text = serde_json::to_string(&update).expect("a snapshot has a text in JSON");
+        updates.send_replace(text.into());
         if last {
             return;
         }
     }
 }
 
-/// Everything that is told from now on, beginning with what was told last.
+/// Streams updates, from the latest one on.
 fn stream(
-    told: watch::Receiver<Arc<str>>,
+    updates: watch::Receiver<Arc<str>>,
 ) -> Sse<impl futures_util::Stream<Item = Result<Event, Infallible>>> {
-    let events = unfold((told, true), async |(mut told, first)| {
+    let events = unfold((updates, true), async |(mut updates, first)| {
         if first {
-            told.mark_unchanged();
+            updates.mark_unchanged();
         } else {
-            told.changed().await.ok()?;
+            updates.changed().await.ok()?;
         }
-        let text = told.borrow_and_update().clone();
-        Some((Ok(Event::default().data(text)), (told, false)))
+        let text = updates.borrow_and_update().clone();
+        Some((Ok(Event::default().data(text)), (updates, false)))
     });
     Sse::new(events).keep_alive(KeepAlive::default())
 }

@@ -1,4 +1,4 @@
-//! What is served for operators beside the page: `/health`, `/metrics` and `/status`.
+//! Routes for operators: `/health`, `/metrics` and `/status`.
 
 use serde::Serialize;
 use tenure_web::axum::Router;
@@ -10,52 +10,55 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::status::{NodeStatus, metrics};
 
-/// Who asks how the node is; nothing is the answer as long as it does not run yet.
-pub(super) type Question = oneshot::Sender<Option<NodeStatus>>;
+/// Status request; the response is none while the node is starting.
+pub(super) type StatusRequest = oneshot::Sender<Option<NodeStatus>>;
 
-/// What Prometheus calls its text format.
-const EXPOSITION: &str = "text/plain; version=0.0.4; charset=utf-8";
+/// Content type of the text format of Prometheus.
+const PROMETHEUS_TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// The routes; whoever holds the other end of `ask` answers.
-pub(super) fn routes(ask: &mpsc::Sender<Question>) -> Router {
-    let by = |ask: &mpsc::Sender<Question>, show: fn(&NodeStatus) -> Response| {
-        let ask = ask.clone();
-        get(async move || answer(&ask, show).await)
+/// Returns the routes. The receiver of `requests` sends the responses.
+pub(super) fn routes(requests: &mpsc::Sender<StatusRequest>) -> Router {
+    let route = |requests: &mpsc::Sender<StatusRequest>, show: fn(&NodeStatus) -> Response| {
+        let requests = requests.clone();
+        get(async move || respond(&requests, show).await)
     };
     Router::new()
-        .route("/health", by(ask, health))
-        .route("/metrics", by(ask, exposition))
-        .route("/status", by(ask, |status| json(StatusCode::OK, status)))
+        .route("/health", route(requests, health))
+        .route("/metrics", route(requests, exposition))
+        .route("/status", route(requests, |status| json(StatusCode::OK, status)))
 }
 
-async fn answer(ask: &mpsc::Sender<Question>, show: fn(&NodeStatus) -> Response) -> Response {
-    let (sender, told) = oneshot::channel();
-    // Nobody answers any more when the node has ended.
-    let asked = ask.send(sender).await.is_ok();
-    match told.await {
-        Ok(Some(status)) if asked => show(&status),
+async fn respond(
+    requests: &mpsc::Sender<StatusRequest>,
+    show: fn(&NodeStatus) -> Response,
+) -> Response {
+    let (sender, response) = oneshot::channel();
+    // The page may have stopped.
+    let was_sent = requests.send(sender).await.is_ok();
+    match response.await {
+        Ok(Some(status)) if was_sent => show(&status),
         _ => {
-            let says = serde_json::json!({ "healthy": false, "says": "the node does not run" });
-            json(StatusCode::SERVICE_UNAVAILABLE, &says)
+            let body = serde_json::json!({ "healthy": false, "says": "the node is not running" });
+            json(StatusCode::SERVICE_UNAVAILABLE, &body)
         }
     }
 }
 
 fn health(status: &NodeStatus) -> Response {
-    match status.ailment() {
+    match status.problem() {
         None => json(StatusCode::OK, &serde_json::json!({ "healthy": true })),
-        Some(says) => {
-            let says = serde_json::json!({ "healthy": false, "says": says });
-            json(StatusCode::SERVICE_UNAVAILABLE, &says)
+        Some(reason) => {
+            let body = serde_json::json!({ "healthy": false, "says": reason });
+            json(StatusCode::SERVICE_UNAVAILABLE, &body)
         }
     }
 }
 
 fn exposition(status: &NodeStatus) -> Response {
-    ([(CONTENT_TYPE, EXPOSITION)], metrics(status)).into_response()
+    ([(CONTENT_TYPE, PROMETHEUS_TEXT)], metrics(status)).into_response()
 }
 
 fn json(status: StatusCode, value: &impl Serialize) -> Response {
-    let text = serde_json::to_string(value).expect("what a node tells can be written as JSON");
+    let text = serde_json::to_string(value).expect("a status has a text in JSON");
     (status, [(CONTENT_TYPE, "application/json")], text + "\n").into_response()
 }

@@ -1,31 +1,31 @@
 "use strict";
-// The last seconds as a space–time diagram.
+// Draws the last seconds as a space–time diagram.
 
-const SHOWN = 8000;
-const ROW = 44;
-const GUTTER = 42;
-/** Narrower pictures have the messages of elections alone. */
-const NARROW = 600;
+const SHOWN_MS = 8000;
+const ROW_HEIGHT = 44;
+const GUTTER_WIDTH = 42;
+/** Narrower diagrams show only election messages. */
+const NARROW_WIDTH = 600;
 
 class Strip {
   constructor(canvas) {
     this.canvas = canvas;
-    this.told = null;
-    const again = () => this.redraw();
-    window.addEventListener("resize", again);
-    window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
+    this.view = null;
+    const redraw = () => this.redraw();
+    window.addEventListener("resize", redraw);
+    window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   }
 
   show(view) {
-    this.told = view;
+    this.view = view;
     this.redraw();
   }
 
   redraw() {
-    if (!this.told) return;
-    const { canvas, told } = this;
+    if (!this.view) return;
+    const { canvas, view } = this;
     const sharp = window.devicePixelRatio || 1;
-    const [wide, high] = [canvas.clientWidth, told.processes.length * ROW + 22];
+    const [wide, high] = [canvas.clientWidth, view.processes.length * ROW_HEIGHT + 22];
     canvas.style.height = `${high}px`;
     canvas.width = Math.round(wide * sharp);
     canvas.height = Math.round(high * sharp);
@@ -34,23 +34,23 @@ class Strip {
     const style = getComputedStyle(document.documentElement);
     this.colour = (name) => style.getPropertyValue(`--${name}`).trim();
     this.wide = wide;
-    this.begin = Math.max(told.now - SHOWN, 0);
+    this.begin = Math.max(view.now - SHOWN_MS, 0);
     this.axis(high);
     this.rows();
-    for (const letter of told.strip.letters) this.letter(letter);
+    for (const message of view.strip.letters) this.message(message);
     const order = ["leading", "stopped", "down", "waiting", "inside"];
-    const held = [...told.strip.held];
+    const held = [...view.strip.held];
     held.sort((a, b) => order.indexOf(a.what) - order.indexOf(b.what));
     for (const span of held) this.held(span);
     canvas.setAttribute("aria-label", this.words());
   }
 
   x(time) {
-    return GUTTER + ((time - this.begin) / SHOWN) * (this.wide - GUTTER - 6);
+    return GUTTER_WIDTH + ((time - this.begin) / SHOWN_MS) * (this.wide - GUTTER_WIDTH - 6);
   }
 
   y(process) {
-    return (process - 1) * ROW + ROW / 2;
+    return (process - 1) * ROW_HEIGHT + ROW_HEIGHT / 2;
   }
 
   axis(high) {
@@ -59,12 +59,13 @@ class Strip {
     pen.textAlign = "center";
     const apart = this.wide < 600 ? 2000 : 1000;
     const first = Math.ceil(this.begin / apart) * apart;
-    for (let time = first; time <= this.begin + SHOWN; time += apart) {
+    for (let time = first; time <= this.begin + SHOWN_MS; time += apart) {
       const x = this.x(time);
       pen.strokeStyle = this.colour("faint");
       this.line([[x, 0], [x, high - 18]], 1);
       pen.fillStyle = this.colour("soft");
-      if (x > GUTTER + 10 && x < this.wide - 14) pen.fillText(`${time / 1000} s`, x, high - 5);
+      const isClear = x > GUTTER_WIDTH + 10 && x < this.wide - 14;
+      if (isClear) pen.fillText(`${time / 1000} s`, x, high - 5);
     }
   }
 
@@ -72,21 +73,21 @@ class Strip {
     const { pen } = this;
     pen.textAlign = "left";
     pen.font = "bold 13px system-ui, sans-serif";
-    for (const { process, life } of this.told.processes) {
+    for (const { process, life } of this.view.processes) {
       const y = this.y(process);
       pen.fillStyle = this.colour(life === "up" ? "ink" : "soft");
       pen.fillText(`P${process}`, 8, y + 5);
       pen.strokeStyle = this.colour("soft");
-      this.line([[this.x(this.begin), y], [this.x(this.told.now), y]], 1);
+      this.line([[this.x(this.begin), y], [this.x(this.view.now), y]], 1);
     }
   }
 
-  letter({ from, to, layer, sent, arrived }) {
+  message({ from, to, layer, sent, arrived }) {
     const { pen } = this;
     if ((arrived ?? sent) < this.begin) return;
     const election = layer === "election";
-    // Where there is no room, thousands of them would hide everything else.
-    if (!election && this.wide < NARROW) return;
+    // In a narrow diagram thousands of messages would hide everything else.
+    if (!election && this.wide < NARROW_WIDTH) return;
     const [start, y] = [this.x(sent), this.y(from)];
     pen.globalAlpha = election ? 1 : 0.55;
     pen.strokeStyle = this.colour(election ? "leads" : "soft");
@@ -105,7 +106,7 @@ class Strip {
 
   held({ process, what, from, until }) {
     const { pen } = this;
-    const end = until ?? this.told.now;
+    const end = until ?? this.view.now;
     if (end < this.begin) return;
     const left = this.x(Math.max(from, this.begin));
     const width = Math.max(this.x(end) - left, 1.5);
@@ -136,7 +137,7 @@ class Strip {
     pen.restore();
   }
 
-  /** Down: nothing but dashes after a cross. Stopped: two rails. */
+  /** Draws a crashed process as a cross and dashes, and a suspended one as two rails. */
   away(what, left, width, y) {
     const { pen } = this;
     pen.fillStyle = this.colour("paper");
@@ -163,10 +164,10 @@ class Strip {
     pen.stroke();
   }
 
-  /** The picture for those who do not see it. */
+  /** Text alternative of the diagram. */
   words() {
-    const what = this.told.processes.map(({ process, life, lock }) =>
+    const what = this.view.processes.map(({ process, life, lock }) =>
       `P${process} ${life === "up" ? `is ${lock}` : life}`);
-    return `Space–time diagram of the last ${SHOWN / 1000} seconds. Now ${what.join(", ")}.`;
+    return `Space–time diagram of the last ${SHOWN_MS / 1000} seconds. Now ${what.join(", ")}.`;
   }
 }

@@ -1,4 +1,4 @@
-//! The side of a node.
+//! Client of the counter.
 
 use std::io;
 use std::net::SocketAddr;
@@ -9,22 +9,22 @@ use thiserror::Error;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::wire::{ANSWER_BYTES, Answer, Question};
+use super::wire::{RESPONSE_BYTES, Request, Response};
 
-/// A connection to the counter's server.
+/// Connection to the server of the counter.
 ///
-/// A call that is dropped before it returns leaves its answer under way; connect anew then.
+/// Not cancel-safe: after a call is dropped, connect again, because its response is still to come.
 #[derive(Debug)]
 pub struct Client {
     stream: TcpStream,
     process: ProcessId,
 }
 
-/// Somebody with a higher fence was there before: the lock was lost without our knowing.
+/// Error: the resource has seen a higher fencing token, so the lock was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("refused: the resource has seen the fence {highest}")]
-pub struct Refused {
-    /// The highest fence that the resource has seen.
+#[error("rejected: the resource has seen fencing token {highest}")]
+pub struct FenceRejected {
+    /// Highest fencing token that the resource has seen.
     pub highest: Fence,
 }
 
@@ -33,7 +33,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// What the system says.
+    /// The error of the operating system.
     pub async fn connect(address: SocketAddr, process: ProcessId) -> io::Result<Client> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
@@ -44,37 +44,37 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// The outer one: the connection broke, and this client is of no use any more. The inner
-    /// one: [`Refused`], and the counter was not read.
-    pub async fn get(&mut self, fence: Option<Fence>) -> io::Result<Result<u64, Refused>> {
-        self.ask(Operation::Get, fence, 0).await
+    /// The outer error means that the connection failed. The inner [`FenceRejected`] means that the
+    /// counter was not read.
+    pub async fn get(&mut self, fence: Option<Fence>) -> io::Result<Result<u64, FenceRejected>> {
+        self.send(Operation::Get, fence, 0).await
     }
 
     /// Writes the counter.
     ///
     /// # Errors
     ///
-    /// The outer one: the connection broke; whether the value was written is unknown. The inner
-    /// one: [`Refused`], and the counter was not written.
+    /// The outer error means that the connection failed, and that the value may have been written.
+    /// The inner [`FenceRejected`] means that the counter was not written.
     pub async fn put(
         &mut self,
         fence: Option<Fence>,
         value: u64,
-    ) -> io::Result<Result<(), Refused>> {
-        Ok(self.ask(Operation::Put, fence, value).await?.map(drop))
+    ) -> io::Result<Result<(), FenceRejected>> {
+        Ok(self.send(Operation::Put, fence, value).await?.map(drop))
     }
 
-    async fn ask(
+    async fn send(
         &mut self,
         operation: Operation,
         fence: Option<Fence>,
         value: u64,
-    ) -> io::Result<Result<u64, Refused>> {
-        let question = Question { by: self.process, operation, fence, value };
-        self.stream.write_all(&question.encode()).await?;
-        let mut frame = [0; ANSWER_BYTES];
+    ) -> io::Result<Result<u64, FenceRejected>> {
+        let request = Request { by: self.process, operation, fence, value };
+        self.stream.write_all(&request.encode()).await?;
+        let mut frame = [0; RESPONSE_BYTES];
         self.stream.read_exact(&mut frame).await?;
-        let Answer { accepted, value, highest } = Answer::decode(&frame);
-        Ok(if accepted { Ok(value) } else { Err(Refused { highest }) })
+        let Response { accepted, value, highest } = Response::decode(&frame);
+        Ok(if accepted { Ok(value) } else { Err(FenceRejected { highest }) })
     }
 }

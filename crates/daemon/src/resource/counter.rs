@@ -1,29 +1,29 @@
-//! The counter and its rule, without any network.
+//! Counter that verifies fencing tokens, without a network.
 
 use tenure_core::{Fence, ProcessId};
 use tenure_trace::{Access, Operation};
 
-/// How often the counter was accessed, and what it holds.
+/// Value of the counter, and numbers of its accesses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// The value now.
+pub struct CounterStats {
+    /// Current value.
     pub value: u64,
-    /// How many puts were accepted: the value, if no update got lost.
+    /// Number of accepted writes: equal to the value if no update was lost.
     pub puts: u64,
-    /// How many accesses were refused.
-    pub refused: u64,
+    /// Number of rejected accesses.
+    pub rejected: u64,
 }
 
-/// A counter that refuses whoever is late.
+/// Counter that rejects outdated fencing tokens.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counter {
     highest: Option<Fence>,
-    tally: Tally,
+    stats: CounterStats,
 }
 
 impl Counter {
-    /// Reads, or writes `value`, unless a higher fence was seen before. An equal one is of the
-    /// same entry. Without a fence there is nothing to refuse by.
+    /// Reads the counter, or writes `value`, unless a higher fencing token was seen. An equal one
+    /// belongs to the same entry. An access without a token is always accepted.
     pub(super) fn access(
         &mut self,
         by: ProcessId,
@@ -35,21 +35,21 @@ impl Counter {
         if accepted {
             self.highest = fence.or(self.highest);
         } else {
-            self.tally.refused += 1;
+            self.stats.rejected += 1;
         }
         let value = match operation {
-            Operation::Get => self.tally.value,
+            Operation::Get => self.stats.value,
             Operation::Put => value,
         };
         if accepted && operation == Operation::Put {
-            self.tally.value = value;
-            self.tally.puts += 1;
+            self.stats.value = value;
+            self.stats.puts += 1;
         }
         Access { by, operation, fence, value, accepted, highest: self.highest }
     }
 
-    pub(super) fn tally(&self) -> Tally {
-        self.tally
+    pub(super) fn stats(&self) -> CounterStats {
+        self.stats
     }
 }
 
@@ -66,16 +66,16 @@ mod tests {
     }
 
     #[test]
-    fn the_fence_of_one_entry_serves_both_of_its_accesses() {
+    fn accepts_both_accesses_of_one_entry() {
         let mut counter = Counter::default();
         assert!(counter.access(P1, Get, fence(1), 0).accepted);
         assert!(counter.access(P1, Put, fence(1), 7).accepted);
         assert_eq!(counter.access(P2, Get, fence(2), 0).value, 7);
-        assert_eq!(counter.tally(), Tally { value: 7, puts: 1, refused: 0 });
+        assert_eq!(counter.stats(), CounterStats { value: 7, puts: 1, rejected: 0 });
     }
 
     #[test]
-    fn a_get_raises_the_fence_so_that_a_late_put_is_refused() {
+    fn rejects_late_write_after_newer_read() {
         let mut counter = Counter::default();
         counter.access(P1, Get, fence(1), 0);
         counter.access(P2, Get, fence(2), 0);
@@ -83,11 +83,11 @@ mod tests {
         assert!(!late.accepted);
         assert_eq!(late.highest, fence(2));
         assert!(counter.access(P2, Put, fence(2), 1).accepted);
-        assert_eq!(counter.tally(), Tally { value: 1, puts: 1, refused: 1 });
+        assert_eq!(counter.stats(), CounterStats { value: 1, puts: 1, rejected: 1 });
     }
 
     #[test]
-    fn a_put_raises_the_fence_so_that_a_late_get_is_refused() {
+    fn rejects_late_read_after_newer_write() {
         let mut counter = Counter::default();
         counter.access(P2, Put, fence(2), 5);
         assert!(!counter.access(P1, Get, fence(1), 0).accepted);
@@ -96,12 +96,12 @@ mod tests {
     }
 
     #[test]
-    fn without_fences_everything_is_accepted_and_updates_get_lost() {
+    fn updates_are_lost_without_fencing_tokens() {
         let mut counter = Counter::default();
         let first = counter.access(P1, Get, None, 0).value;
         let second = counter.access(P2, Get, None, 0).value;
         assert!(counter.access(P1, Put, None, first + 1).accepted);
         assert!(counter.access(P2, Put, None, second + 1).accepted);
-        assert_eq!(counter.tally(), Tally { value: 1, puts: 2, refused: 0 });
+        assert_eq!(counter.stats(), CounterStats { value: 1, puts: 2, rejected: 0 });
     }
 }

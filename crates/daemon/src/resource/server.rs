@@ -1,4 +1,4 @@
-//! The server: one task for each connection, one counter for all.
+//! Server of the counter: one task per connection, one counter for all.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tenure_core::ProcessId;
 use tenure_trace::{
-    Access, CreateError, Kind, Operation, Record, Segments, Who, WriteError, Writer, now,
+    Access, CreateError, Kind, Operation, Record, Segments, Subject, WriteError, Writer, now,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -15,131 +15,140 @@ use tokio::sync::{Notify, oneshot};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::sleep;
 
-use super::counter::{Counter, Tally};
-use super::wire::{Answer, QUESTION_BYTES, Question};
+use super::counter::{Counter, CounterStats};
+use super::wire::{REQUEST_BYTES, Request, Response};
 
-/// How long to wait when the system has no resources for another connection.
-const EXHAUSTED: Duration = Duration::from_millis(100);
+/// Pause after a failure to accept a connection.
+const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
-/// A counter on loopback, which writes down every access. Dropping it ends it.
+/// Server of a counter on loopback, which traces every access. Stops when it is dropped.
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
-    desk: Arc<Desk>,
+    state: Arc<ServerState>,
     accepting: AbortHandle,
 }
 
-/// A process that is inside and waits for the answer to its read of the counter, until this is
-/// dropped. Whatever is done to the process meanwhile is done to it inside.
+/// Process in the critical section, whose read of the counter is delayed until this is dropped.
+/// Faults that are injected meanwhile hit it in the critical section.
 #[derive(Debug)]
 pub struct Holder {
-    /// The process.
+    /// Process that holds the lock.
     pub process: ProcessId,
     _released: oneshot::Sender<()>,
 }
 
-/// What all connections share.
+/// State that all connections share.
 #[derive(Debug)]
-struct Desk {
-    /// How many processes there are.
+struct ServerState {
+    /// Number of processes.
     size: u32,
-    book: Mutex<Book>,
-    /// Told when the trace could not be written.
-    failing: Notify,
-    /// Where to send the next process that reads the counter.
-    catching: Mutex<Option<oneshot::Sender<Holder>>>,
+    traced: Mutex<TracedCounter>,
+    /// Notified when the trace could not be written.
+    trace_failed: Notify,
+    /// Sender for the next process that reads the counter.
+    holder_request: Mutex<Option<oneshot::Sender<Holder>>>,
 }
 
-/// The counter and the record of its accesses, which must have the same order.
+/// Counter and trace of its accesses, which must have the same order.
 #[derive(Debug)]
-struct Book {
+struct TracedCounter {
     counter: Counter,
     trace: Option<Writer>,
-    /// Where the trace goes on when a file is long enough.
+    /// Further files of the trace.
     segments: Option<Segments>,
     failure: Option<WriteError>,
 }
 
-impl Book {
+impl TracedCounter {
     fn write(&mut self, access: Access) -> Result<(), WriteError> {
         let Some(trace) = &mut self.trace else { return Ok(()) };
-        trace.write(Record::new(now(), Who::Resource, Kind::Access(access)))?;
-        let turned = self.segments.as_mut().map_or(Ok(()), |segments| segments.turn(trace));
-        turned.map_err(|CreateError { error, .. }| WriteError(error))
+        trace.write(Record::new(now(), Subject::Resource, Kind::Access(access)))?;
+        let continued = self.segments.as_mut().map_or(Ok(()), |segments| segments.turn(trace));
+        continued.map_err(|CreateError { error, .. }| WriteError(error))
     }
 }
 
 impl Server {
-    /// Listens on a port that the system chooses, for a group of `size` processes. Every access
-    /// goes to `trace`, if there is one.
+    /// Starts a server on a free port of loopback, for a group of `size` processes. Writes every
+    /// access to `trace`, if there is one.
     ///
     /// # Errors
     ///
-    /// When the system refuses to listen; nothing was started.
+    /// The error of the operating system. Nothing was started.
     pub async fn start(size: u32, trace: Option<Writer>) -> io::Result<Server> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
-        let book = Book { counter: Counter::default(), trace, segments: None, failure: None };
-        let book = Mutex::new(book);
-        let desk =
-            Arc::new(Desk { size, book, failing: Notify::new(), catching: Mutex::default() });
-        Ok(Server::on(listener, address, desk))
+        let traced =
+            TracedCounter { counter: Counter::default(), trace, segments: None, failure: None };
+        let traced = Mutex::new(traced);
+        let state = Arc::new(ServerState {
+            size,
+            traced,
+            trace_failed: Notify::new(),
+            holder_request: Mutex::default(),
+        });
+        Ok(Server::with_listener(listener, address, state))
     }
 
-    fn on(listener: TcpListener, address: SocketAddr, desk: Arc<Desk>) -> Server {
-        let accepting = tokio::spawn(accept(listener, desk.clone())).abort_handle();
-        Server { address, desk, accepting }
+    fn with_listener(
+        listener: TcpListener,
+        address: SocketAddr,
+        state: Arc<ServerState>,
+    ) -> Server {
+        let accepting = tokio::spawn(accept(listener, state.clone())).abort_handle();
+        Server { address, state, accepting }
     }
 
-    /// Lets the trace go on in another file whenever one is long enough.
-    pub fn write_in(&self, segments: Segments) {
-        self.desk.book().segments = Some(segments);
+    /// Continues the trace in another file whenever one is full.
+    pub fn set_segments(&self, segments: Segments) {
+        self.state.traced().segments = Some(segments);
     }
 
-    /// Where it listens.
+    /// Returns the address of the server.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// How often it was accessed so far.
-    pub fn tally(&self) -> Tally {
-        self.desk.book().counter.tally()
+    /// Returns the counter's statistics so far.
+    pub fn stats(&self) -> CounterStats {
+        self.state.traced().counter.stats()
     }
 
-    /// Catches the next process that has entered: the answer to its read of the counter waits until
-    /// the [`Holder`] is dropped. A later call takes the place of one that caught nobody yet.
-    pub fn catch_holder(&self) -> oneshot::Receiver<Holder> {
-        let (caught, holder) = oneshot::channel();
-        *self.desk.catching() = Some(caught);
+    /// Delays the next read of the counter until the returned [`Holder`] is dropped. Replaces an
+    /// earlier request that has caught no process yet.
+    pub fn await_holder(&self) -> oneshot::Receiver<Holder> {
+        let (request, holder) = oneshot::channel();
+        *self.state.holder_request() = Some(request);
         holder
     }
 
-    /// Returns when an access could not be written down, which ends the service: whatever is
-    /// not in the trace must not happen.
+    /// Resolves when an access could not be traced. The service has ended then, because an untraced
+    /// access must not happen.
     pub async fn failed(&self) -> WriteError {
         loop {
-            let failing = self.desk.failing.notified();
-            if let Some(failure) = self.desk.book().failure.take() {
+            let trace_failed = self.state.trace_failed.notified();
+            if let Some(failure) = self.state.traced().failure.take() {
                 return failure;
             }
-            failing.await;
+            trace_failed.await;
         }
     }
 
-    /// Ends the service and writes what is left of the trace.
+    /// Stops the service and flushes the trace.
     ///
     /// # Errors
     ///
-    /// [`WriteError`]; the trace lacks its last accesses then.
-    pub fn stop(self) -> Result<Tally, WriteError> {
+    /// [`WriteError`]. The trace then lacks its last accesses.
+    pub fn stop(self) -> Result<CounterStats, WriteError> {
         self.accepting.abort();
-        let mut book = self.desk.book();
-        if let Some(mut trace) = book.trace.take() {
+        let mut traced = self.state.traced();
+        if let Some(mut trace) = traced.trace.take() {
             trace.flush()?;
         }
-        match book.failure.take() {
+        match traced.failure.take() {
             Some(failure) => Err(failure),
-            None => Ok(book.counter.tally()),
+            None => Ok(traced.counter.stats()),
         }
     }
 }
@@ -150,83 +159,83 @@ impl Drop for Server {
     }
 }
 
-impl Desk {
-    /// A panic while it was held would have been one of ours; the counter is whole anyway.
-    fn book(&self) -> MutexGuard<'_, Book> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+impl ServerState {
+    /// Ignores the poison: the counter is consistent after a panic.
+    fn traced(&self) -> MutexGuard<'_, TracedCounter> {
+        self.traced.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn catching(&self) -> MutexGuard<'_, Option<oneshot::Sender<Holder>>> {
-        self.catching.lock().unwrap_or_else(PoisonError::into_inner)
+    fn holder_request(&self) -> MutexGuard<'_, Option<oneshot::Sender<Holder>>> {
+        self.holder_request.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns when the process that reads may be answered: at once, unless a holder was wanted.
+    /// Delays the read of a process if a holder was requested.
     async fn hold(&self, process: ProcessId) {
-        let Some(caught) = self.catching().take() else { return };
+        let Some(request) = self.holder_request().take() else { return };
         let (released, release) = oneshot::channel();
-        if caught.send(Holder { process, _released: released }).is_ok() {
-            // It is dropped and never sends.
+        if request.send(Holder { process, _released: released }).is_ok() {
+            // The sender is dropped without a message.
             let _ = release.await;
         }
     }
 
-    /// Answers a question and writes the access down; nothing when that failed.
-    fn answer(&self, question: Question) -> Option<Answer> {
-        let Question { by, operation, fence, value } = question;
-        let mut book = self.book();
-        let book = &mut *book;
-        if book.failure.is_some() {
+    /// Executes a request and traces the access. Returns none if the trace failed.
+    fn execute(&self, request: Request) -> Option<Response> {
+        let Request { by, operation, fence, value } = request;
+        let mut traced = self.traced();
+        let traced = &mut *traced;
+        if traced.failure.is_some() {
             return None;
         }
-        let access = book.counter.access(by, operation, fence, value);
-        if let Err(failure) = book.write(access) {
-            book.failure = Some(failure);
-            self.failing.notify_one();
+        let access = traced.counter.access(by, operation, fence, value);
+        if let Err(failure) = traced.write(access) {
+            traced.failure = Some(failure);
+            self.trace_failed.notify_one();
             return None;
         }
         let highest = access.highest.unwrap_or_default();
-        Some(Answer { accepted: access.accepted, value: access.value, highest })
+        Some(Response { accepted: access.accepted, value: access.value, highest })
     }
 }
 
-/// Accepts until the task is aborted, and every connection with it.
-async fn accept(listener: TcpListener, desk: Arc<Desk>) {
+/// Accepts connections until the task is aborted, which closes them.
+async fn accept(listener: TcpListener, state: Arc<ServerState>) {
     let mut connections = JoinSet::new();
     loop {
         match listener.accept().await {
             Ok((stream, address)) => {
-                connections.spawn(serve(stream, address, desk.clone()));
+                connections.spawn(serve(stream, address, state.clone()));
             }
             Err(error) => {
-                tracing::warn!(%error, "the resource cannot accept a connection");
-                sleep(EXHAUSTED).await;
+                tracing::warn!(%error, "cannot accept a connection");
+                sleep(ACCEPT_RETRY_INTERVAL).await;
             }
         }
         while connections.try_join_next().is_some() {}
     }
 }
 
-/// Answers one connection until it ends.
-async fn serve(mut stream: TcpStream, address: SocketAddr, desk: Arc<Desk>) {
+/// Serves one connection until it closes.
+async fn serve(mut stream: TcpStream, address: SocketAddr, state: Arc<ServerState>) {
     let served = async {
         stream.set_nodelay(true)?;
-        let mut frame = [0; QUESTION_BYTES];
+        let mut frame = [0; REQUEST_BYTES];
         loop {
             stream.read_exact(&mut frame).await?;
-            let question = Question::decode(&frame).filter(|question| question.by.0 < desk.size);
-            let Some(question) = question else {
-                tracing::warn!(%address, "no question for the resource; connection closed");
+            let request = Request::decode(&frame).filter(|request| request.by.0 < state.size);
+            let Some(request) = request else {
+                tracing::warn!(%address, "no request for the resource; connection closed");
                 return Ok(());
             };
-            let (by, reads) = (question.by, question.operation == Operation::Get);
-            let Some(answer) = desk.answer(question) else { return io::Result::Ok(()) };
-            if reads && answer.accepted {
-                desk.hold(by).await;
+            let (by, reads) = (request.by, request.operation == Operation::Get);
+            let Some(response) = state.execute(request) else { return io::Result::Ok(()) };
+            if reads && response.accepted {
+                state.hold(by).await;
             }
-            stream.write_all(&answer.encode()).await?;
+            stream.write_all(&response.encode()).await?;
         }
     };
-    // A node that ends, or is killed, ends its connection: nothing to say about it.
+    // A node closes its connection when it stops or is killed, which is no error.
     let _ = served.await;
 }
 
@@ -239,25 +248,25 @@ mod tests {
     use tokio::sync::Barrier;
 
     #[tokio::test]
-    async fn processes_that_read_before_any_writes_lose_updates() {
+    async fn concurrent_read_and_write_loses_updates() {
         let server = Server::start(3, None).await.unwrap();
-        let meeting = Arc::new(Barrier::new(3));
+        let barrier = Arc::new(Barrier::new(3));
         let mut tasks = JoinSet::new();
         for process in 0..3 {
-            let (address, meeting) = (server.address(), meeting.clone());
+            let (address, barrier) = (server.address(), barrier.clone());
             tasks.spawn(async move {
                 let mut client = Client::connect(address, ProcessId(process)).await.unwrap();
                 let value = client.get(None).await.unwrap().unwrap();
-                meeting.wait().await;
+                barrier.wait().await;
                 client.put(None, value + 1).await.unwrap().unwrap();
             });
         }
         tasks.join_all().await;
-        assert_eq!(server.stop().unwrap(), Tally { value: 1, puts: 3, refused: 0 });
+        assert_eq!(server.stop().unwrap(), CounterStats { value: 1, puts: 3, rejected: 0 });
     }
 
     #[tokio::test]
-    async fn every_access_is_written_down_in_its_order() {
+    async fn trace_contains_accesses_in_order() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("resource.ndjson");
         let clock = ClockUnit::Nanosecond;
@@ -269,9 +278,9 @@ mod tests {
         assert_eq!(first.get(Some(Fence(1, 1))).await.unwrap(), Ok(0));
         assert_eq!(second.put(Some(Fence(1, 2)), 4).await.unwrap(), Ok(()));
         let highest = Fence(1, 2);
-        let refused = first.put(Some(Fence(1, 1)), 1).await.unwrap();
-        assert_eq!(refused.unwrap_err().highest, highest);
-        assert_eq!(server.stop().unwrap(), Tally { value: 4, puts: 1, refused: 1 });
+        let rejected = first.put(Some(Fence(1, 1)), 1).await.unwrap();
+        assert_eq!(rejected.unwrap_err().highest, highest);
+        assert_eq!(server.stop().unwrap(), CounterStats { value: 4, puts: 1, rejected: 1 });
 
         let records: Vec<_> = Reader::open(&path).unwrap().map(Result::unwrap).collect();
         let accesses = records.iter().map(|record| match record.kind {
@@ -282,9 +291,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_caught_holder_waits_inside_until_it_is_released() {
+    async fn caught_holder_stays_in_the_critical_section() {
         let server = Server::start(2, None).await.unwrap();
-        let caught = server.catch_holder();
+        let caught = server.await_holder();
         let mut client = Client::connect(server.address(), ProcessId(1)).await.unwrap();
         let reads = tokio::spawn(async move { client.get(None).await });
         let holder = caught.await.unwrap();
@@ -297,15 +306,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn strangers_are_turned_away_and_disturb_nobody() {
+    async fn invalid_requests_close_only_their_connection() {
         let server = Server::start(2, None).await.unwrap();
-        let mut stranger = Client::connect(server.address(), ProcessId(2)).await.unwrap();
+        let mut invalid = Client::connect(server.address(), ProcessId(2)).await.unwrap();
         let mut member = Client::connect(server.address(), ProcessId(1)).await.unwrap();
-        assert!(stranger.get(None).await.is_err());
+        assert!(invalid.get(None).await.is_err());
         assert_eq!(member.get(None).await.unwrap(), Ok(0));
         let mut noise = TcpStream::connect(server.address()).await.unwrap();
         noise.write_all(&[0xFF; 100]).await.unwrap();
         assert_eq!(member.put(None, 1).await.unwrap(), Ok(()));
-        assert_eq!(server.tally().value, 1);
+        assert_eq!(server.stats().value, 1);
     }
 }

@@ -1,34 +1,34 @@
-//! What client and server say: frames of a fixed size, so that there is no length to lie about.
+//! Wire format of the counter: frames of fixed size, so that no length needs validation.
 
 use tenure_core::{Fence, ProcessId};
 use tenure_trace::Operation;
 
-/// The bytes of a question: operation, process, whether there is a fence, fence, value.
-pub(super) const QUESTION_BYTES: usize = 1 + 4 + 1 + 16 + 8;
+/// Length of a request: operation, process, presence of a token, token, value.
+pub(super) const REQUEST_BYTES: usize = 1 + 4 + 1 + 16 + 8;
 
-/// The bytes of an answer: whether it was accepted, value, highest fence.
-pub(super) const ANSWER_BYTES: usize = 1 + 8 + 16;
+/// Length of a response: acceptance, value, highest token.
+pub(super) const RESPONSE_BYTES: usize = 1 + 8 + 16;
 
-/// What a client asks.
+/// Request of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Question {
+pub(super) struct Request {
     pub(super) by: ProcessId,
     pub(super) operation: Operation,
     pub(super) fence: Option<Fence>,
     pub(super) value: u64,
 }
 
-/// What the server answers.
+/// Response of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Answer {
+pub(super) struct Response {
     pub(super) accepted: bool,
     pub(super) value: u64,
     pub(super) highest: Fence,
 }
 
-impl Question {
-    pub(super) fn encode(&self) -> [u8; QUESTION_BYTES] {
-        let mut frame = [0; QUESTION_BYTES];
+impl Request {
+    pub(super) fn encode(&self) -> [u8; REQUEST_BYTES] {
+        let mut frame = [0; REQUEST_BYTES];
         let Fence(first, second) = self.fence.unwrap_or_default();
         frame[0] = u8::from(self.operation == Operation::Put);
         frame[1..5].copy_from_slice(&self.by.0.to_be_bytes());
@@ -39,8 +39,8 @@ impl Question {
         frame
     }
 
-    /// Nothing, when the bytes are no question.
-    pub(super) fn decode(frame: &[u8; QUESTION_BYTES]) -> Option<Question> {
+    /// Decodes a request; none if the bytes are invalid.
+    pub(super) fn decode(frame: &[u8; REQUEST_BYTES]) -> Option<Request> {
         let operation = match frame[0] {
             0 => Operation::Get,
             1 => Operation::Put,
@@ -52,13 +52,13 @@ impl Question {
             _ => return None,
         };
         let by = ProcessId(u32::from_be_bytes([frame[1], frame[2], frame[3], frame[4]]));
-        Some(Question { by, operation, fence, value: number(frame, 22) })
+        Some(Request { by, operation, fence, value: number(frame, 22) })
     }
 }
 
-impl Answer {
-    pub(super) fn encode(&self) -> [u8; ANSWER_BYTES] {
-        let mut frame = [0; ANSWER_BYTES];
+impl Response {
+    pub(super) fn encode(&self) -> [u8; RESPONSE_BYTES] {
+        let mut frame = [0; RESPONSE_BYTES];
         frame[0] = u8::from(self.accepted);
         frame[1..9].copy_from_slice(&self.value.to_be_bytes());
         frame[9..17].copy_from_slice(&self.highest.0.to_be_bytes());
@@ -66,13 +66,13 @@ impl Answer {
         frame
     }
 
-    pub(super) fn decode(frame: &[u8; ANSWER_BYTES]) -> Answer {
+    pub(super) fn decode(frame: &[u8; RESPONSE_BYTES]) -> Response {
         let highest = Fence(number(frame, 9), number(frame, 17));
-        Answer { accepted: frame[0] == 1, value: number(frame, 1), highest }
+        Response { accepted: frame[0] == 1, value: number(frame, 1), highest }
     }
 }
 
-/// The eight bytes from `start` as a number.
+/// Reads a big-endian number of eight bytes.
 fn number(frame: &[u8], start: usize) -> u64 {
     frame[start..start + 8].iter().fold(0, |number, byte| (number << 8) | u64::from(*byte))
 }
@@ -82,27 +82,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn questions_and_answers_survive_the_wire() {
+    fn requests_and_responses_round_trip() {
         for fence in [None, Some(Fence(1, u64::MAX))] {
             for operation in [Operation::Get, Operation::Put] {
-                let question = Question { by: ProcessId(70_000), operation, fence, value: 1 << 40 };
-                assert_eq!(Question::decode(&question.encode()), Some(question));
+                let request = Request { by: ProcessId(70_000), operation, fence, value: 1 << 40 };
+                assert_eq!(Request::decode(&request.encode()), Some(request));
             }
         }
         for accepted in [false, true] {
-            let answer = Answer { accepted, value: 3, highest: Fence(u64::MAX, 2) };
-            assert_eq!(Answer::decode(&answer.encode()), answer);
+            let response = Response { accepted, value: 3, highest: Fence(u64::MAX, 2) };
+            assert_eq!(Response::decode(&response.encode()), response);
         }
     }
 
     #[test]
-    fn other_bytes_are_no_question() {
+    fn rejects_invalid_requests() {
         let by = ProcessId(0);
-        let good = Question { by, operation: Operation::Get, fence: None, value: 0 }.encode();
+        let good = Request { by, operation: Operation::Get, fence: None, value: 0 }.encode();
         for place in [0, 5] {
             let mut frame = good;
             frame[place] = 2;
-            assert_eq!(Question::decode(&frame), None);
+            assert_eq!(Request::decode(&frame), None);
         }
     }
 }

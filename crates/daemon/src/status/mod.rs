@@ -1,4 +1,4 @@
-//! How a node is, for whoever operates it: as JSON, as metrics, and in one word.
+//! Status of a node for operators: as JSON, as metrics, and as healthy or not.
 
 mod metrics;
 mod observer;
@@ -9,152 +9,151 @@ use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "page")]
 pub(crate) use metrics::metrics;
-pub use observer::Observer;
 #[cfg(feature = "node")]
-pub(crate) use observer::Subject;
+pub(crate) use observer::NodeInfo;
+pub use observer::Observer;
 
-/// Everything that a node tells of itself at one moment, as `GET /status` has it. Moments are
-/// written as RFC 3339 has them, in UTC.
+/// Status of a node at one moment, as the body of `GET /status`. Times are in UTC by RFC 3339.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NodeStatus {
-    /// The number of its process, from 1.
+    /// Number of its process, from 1.
     pub process: u32,
-    /// The name of its cluster.
+    /// Name of the cluster.
     pub cluster: String,
-    /// How many nodes the cluster has.
+    /// Number of nodes of the cluster.
     pub size: u32,
-    /// Its lock.
+    /// Mutual exclusion algorithm.
     pub mutex: String,
-    /// Its election.
+    /// Election algorithm.
     pub election: String,
-    /// The release that it runs.
+    /// Version of Tenure that it runs.
     pub release: String,
-    /// Which boot of its process this is, from 1.
+    /// Session of this start, from 1.
     pub session: u64,
-    /// The moment.
+    /// Time of the status.
     pub time: String,
-    /// For how long it runs, in milliseconds.
+    /// Time since the start, in milliseconds.
     pub up_ms: u64,
-    /// Who leads, as far as this node was told; nothing while nobody does.
-    pub leader: Option<Leading>,
-    /// How often it was told of a leader.
+    /// Leader as this node knows it; none if it knows none.
+    pub leader: Option<LeaderInfo>,
+    /// Number of leaders that it has learned of.
     pub elections: u64,
-    /// How the lock is used here.
-    pub lock: Usage,
-    /// How it is connected with each of its peers, in order.
+    /// Use of the lock at this node.
+    pub lock: LockUsage,
+    /// Connections to its peers, in the order of their numbers.
     pub links: Vec<LinkStatus>,
-    /// Those whom it refused, by reason; reasons never met are absent.
+    /// Numbers of rejected connections by reason, without zeros.
     pub refused: BTreeMap<String, u64>,
-    /// What passed over its connections.
+    /// Messages and bytes on its connections.
     pub traffic: Traffic,
-    /// How it saved.
-    pub saves: Saving,
+    /// Saves to the disk.
+    pub saves: SaveStats,
 }
 
-/// Who leads, as seen by one node.
+/// Leader as one node knows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Leading {
-    /// The number of the leader's process.
+pub struct LeaderInfo {
+    /// Number of the leader's process.
     pub process: u32,
-    /// The number of the term.
+    /// Number of the term.
     pub term: u64,
-    /// Since when this node knows.
+    /// Time since when this node knows the leader.
     pub since: String,
-    /// For how long, in milliseconds.
+    /// Time for which it knows the leader, in milliseconds.
     pub for_ms: u64,
 }
 
-/// How the lock is used at one node.
+/// Use of the lock at one node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Usage {
+pub struct LockUsage {
     /// `outside`, `waiting` or `inside`.
     pub state: String,
-    /// For how long it waits or is inside, in milliseconds.
+    /// Time in the current state, in milliseconds, while waiting or inside.
     pub for_ms: Option<u64>,
-    /// The fence of its last entry, term and count.
+    /// Fencing token of the last entry: term and count.
     pub fence: Option<(u64, u64)>,
-    /// How often it asked.
+    /// Number of requests to enter.
     pub asked: u64,
-    /// How often it entered.
+    /// Number of entries.
     pub entries: u64,
-    /// How long it waited for its entries in all, in seconds.
+    /// Total time of waiting for entries, in seconds.
     pub waited_seconds: f64,
-    /// How long it waited for one of them at most, in seconds.
+    /// Longest time of waiting for an entry, in seconds.
     pub longest_wait_seconds: f64,
 }
 
-/// How a node is connected with one of its peers.
+/// Connection of a node to one of its peers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkStatus {
-    /// The number of the peer's process.
+    /// Number of the peer's process.
     pub process: u32,
-    /// Where it is, as configured.
+    /// Address of the peer, as configured.
     pub address: String,
-    /// Whether a connection carries messages.
+    /// True if a connection carries messages.
     pub connected: bool,
-    /// When a connection last began to.
+    /// Time since when the connection carries messages.
     pub since: Option<String>,
-    /// The newest session that was seen of the peer.
+    /// Latest known session of the peer.
     pub session: Option<u64>,
-    /// Whether it is suspected to have crashed.
+    /// True if the peer is suspected to have crashed.
     pub suspected: bool,
-    /// What went wrong last, if anything did since that connection began.
+    /// Last error since the connection began.
     pub error: Option<String>,
-    /// How many messages are kept for it until it confirms them.
+    /// Number of messages that the peer has not confirmed yet.
     pub held_messages: u64,
-    /// The bytes of those.
+    /// Bytes of these messages.
     pub held_bytes: u64,
 }
 
-/// What passed over the connections of a node, from its start on.
+/// Messages and bytes on the connections of a node since its start.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traffic {
-    /// Messages written to a connection, those written again included.
+    /// Messages that were sent, including repetitions.
     pub messages_sent: u64,
-    /// Messages handed to the algorithm.
+    /// Messages that were passed to the algorithm.
     pub messages_received: u64,
-    /// Bytes written, and read.
+    /// Bytes that were sent.
     pub bytes_sent: u64,
-    /// Bytes read.
+    /// Bytes that were received.
     pub bytes_received: u64,
-    /// Messages that came again and were dropped.
+    /// Repeated messages that were dropped.
     pub duplicates: u64,
-    /// Messages that were for a session which had ended.
+    /// Messages that were for an earlier session.
     pub discarded: u64,
     /// Messages that were dropped because the queue of the peer was full.
     pub overflowed: u64,
-    /// Connections of peers that were closed for bytes which made no sense.
+    /// Connections that were closed because a peer sent malformed bytes.
     pub malformed: u64,
-    /// Messages that were not believed.
+    /// Messages that failed validation.
     pub implausible: u64,
     /// Connections that reached a peer.
     pub connections: u64,
-    /// Those of them that were not the first to that peer.
+    /// Connections that were not the first to their peer.
     pub reconnections: u64,
-    /// Attempts to reach a peer that came to nothing.
+    /// Attempts to connect that failed.
     pub failed_dials: u64,
 }
 
-/// How a node saved, from its start on.
+/// Saves to the disk since the start of a node.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Saving {
-    /// How often a state was made durable.
+pub struct SaveStats {
+    /// Number of saves.
     pub count: u64,
-    /// How long that took in all, in seconds.
+    /// Total duration of saves, in seconds.
     pub seconds: f64,
-    /// How long the slowest took, in seconds.
+    /// Longest duration of a save, in seconds.
     pub longest_seconds: f64,
 }
 
 impl NodeStatus {
-    /// Why this node is of no use to anybody at this moment, if it is.
-    pub fn ailment(&self) -> Option<String> {
+    /// Returns the reason why this node cannot serve at the moment, if there is one.
+    pub fn problem(&self) -> Option<String> {
         if self.leader.is_some() {
             return None;
         }
         let up = 1 + self.links.iter().filter(|link| link.connected).count();
         Some(format!(
-            "nobody leads, as far as P{} knows; it sees {up} of {}",
+            "no leader known to P{}: {up} of {} nodes are connected",
             self.process, self.size
         ))
     }

@@ -1,50 +1,50 @@
-//! What is seen of a node from beside it: its records, its connections, its saving.
+//! Status of a node, computed from its records, connections and saves.
 
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use tenure_core::{Fence, ProcessId, Term};
-use tenure_runtime::store::{SaveCounts, Saves};
-use tenure_runtime::transport::{PeerStatus, View};
-use tenure_trace::{Change, Hold, Record, Standings, now};
+use tenure_runtime::store::{SaveCounts, SaveMetrics};
+use tenure_runtime::transport::{MeshView, PeerStatus};
+use tenure_trace::{Condition, ProcessStates, Record, StateChange, now};
 
-use super::{Leading, LinkStatus, NodeStatus, Saving, Traffic, Usage};
-use crate::clock::written;
+use super::{LeaderInfo, LinkStatus, LockUsage, NodeStatus, SaveStats, Traffic};
+use crate::clock::format_rfc3339;
 use crate::config::Config;
 
-/// Who a node is, and what can be read of it as soon as it runs.
+/// Identity of a node, and its handles once it runs.
 #[derive(Debug)]
-pub(crate) struct Subject {
+pub(crate) struct NodeInfo {
     me: ProcessId,
     cluster: String,
     size: u32,
     mutex: String,
     election: String,
-    vitals: OnceLock<Vitals>,
+    run_state: OnceLock<RunState>,
 }
 
 #[derive(Debug)]
-struct Vitals {
+struct RunState {
     session: u64,
-    begun: Instant,
-    view: View,
-    saves: Saves,
+    started: Instant,
+    view: MeshView,
+    saves: SaveMetrics,
 }
 
-/// Sees everything that one node writes down.
+/// Reader of a node's records.
 #[derive(Debug)]
 pub struct Observer {
-    subject: Arc<Subject>,
+    info: Arc<NodeInfo>,
     records: Receiver<Record>,
-    seen: Seen,
+    stats: RecordStats,
 }
 
-/// What the records come to.
+/// Statistics of the records so far.
 #[derive(Debug, Default)]
-struct Seen {
-    standings: Standings,
-    /// Who leads, and since when.
+struct RecordStats {
+    process_states: ProcessStates,
+    /// Known leader, and since when.
     leader: Option<(Term, u64)>,
     elections: u64,
     asked: u64,
@@ -53,66 +53,66 @@ struct Seen {
     longest_wait: Duration,
 }
 
-impl Subject {
-    pub(crate) fn of(config: &Config) -> Arc<Self> {
-        Arc::new(Subject {
+impl NodeInfo {
+    pub(crate) fn new(config: &Config) -> Arc<Self> {
+        Arc::new(NodeInfo {
             me: config.me(),
             cluster: config.cluster.name.clone(),
             size: config.size(),
             mutex: config.service.mutex.clone(),
             election: config.service.election.clone(),
-            vitals: OnceLock::new(),
+            run_state: OnceLock::new(),
         })
     }
 
-    /// It runs: from now on it can be asked how it is.
-    pub(crate) fn runs(&self, session: u64, view: View, saves: Saves) {
-        let vitals = Vitals { session, begun: Instant::now(), view, saves };
-        let first = self.vitals.set(vitals).is_ok();
-        assert!(first, "a node is started once");
+    /// Makes the status available. Panics if it is called twice.
+    pub(crate) fn set_running(&self, session: u64, view: MeshView, saves: SaveMetrics) {
+        let run_state = RunState { session, started: Instant::now(), view, saves };
+        let is_first = self.run_state.set(run_state).is_ok();
+        assert!(is_first, "a node starts once");
     }
 }
 
 impl Observer {
-    pub(crate) fn new(subject: Arc<Subject>, records: Receiver<Record>) -> Self {
-        Observer { subject, records, seen: Seen::default() }
+    pub(crate) fn new(info: Arc<NodeInfo>, records: Receiver<Record>) -> Self {
+        Observer { info, records, stats: RecordStats::default() }
     }
 
-    /// Takes note of what has happened since the last time, and tells it on.
-    pub(crate) fn read(&mut self, mut tell: impl FnMut(&Record)) {
+    /// Processes records since the last call, and passes them on.
+    pub(crate) fn read(&mut self, mut on_record: impl FnMut(&Record)) {
         for record in self.records.try_iter() {
-            self.seen.read(&record);
-            tell(&record);
+            self.stats.read(&record);
+            on_record(&record);
         }
     }
 
-    /// How the node is; nothing before it runs.
+    /// Returns the status; none before the node runs.
     pub(crate) fn status(&self) -> Option<NodeStatus> {
-        let (subject, seen) = (&*self.subject, &self.seen);
-        let Vitals { session, begun, view, saves } = subject.vitals.get()?;
+        let (info, stats) = (&*self.info, &self.stats);
+        let RunState { session, started, view, saves } = info.run_state.get()?;
         let counts = view.counts();
         let refused = counts.refused.iter().map(|(why, times)| (why.name().to_owned(), *times));
         let SaveCounts { count, total, longest } = saves.read();
         let now = now();
         Some(NodeStatus {
-            process: subject.me.number(),
-            cluster: subject.cluster.clone(),
-            size: subject.size,
-            mutex: subject.mutex.clone(),
-            election: subject.election.clone(),
+            process: info.me.number(),
+            cluster: info.cluster.clone(),
+            size: info.size,
+            mutex: info.mutex.clone(),
+            election: info.election.clone(),
             release: env!("CARGO_PKG_VERSION").to_owned(),
             session: *session,
-            time: moment(now),
-            up_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
-            leader: seen.leader.map(|(term, since)| Leading {
+            time: timestamp(now),
+            up_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+            leader: stats.leader.map(|(term, since)| LeaderInfo {
                 process: term.leader.number(),
                 term: term.number,
-                since: moment(since),
+                since: timestamp(since),
                 for_ms: millis(now, since),
             }),
-            elections: seen.elections,
-            lock: seen.usage(subject.me, now),
-            links: view.peers().into_iter().map(|peer| seen.link(subject.me, peer)).collect(),
+            elections: stats.elections,
+            lock: stats.usage(info.me, now),
+            links: view.peers().into_iter().map(|peer| stats.link(info.me, peer)).collect(),
             refused: refused.collect(),
             traffic: Traffic {
                 messages_sent: counts.messages_sent,
@@ -128,7 +128,7 @@ impl Observer {
                 reconnections: counts.reconnections,
                 failed_dials: counts.failed_dials,
             },
-            saves: Saving {
+            saves: SaveStats {
                 count,
                 seconds: total.as_secs_f64(),
                 longest_seconds: longest.as_secs_f64(),
@@ -137,20 +137,20 @@ impl Observer {
     }
 }
 
-impl Seen {
+impl RecordStats {
     fn read(&mut self, record: &Record) {
-        for change in self.standings.read(record) {
+        for change in self.process_states.read(record) {
             match change {
-                Change::Believes(Some(term))
+                StateChange::LeaderChanges(Some(term))
                     if self.leader.is_none_or(|(known, _)| known != term) =>
                 {
                     self.leader = Some((term, record.time));
                     self.elections += 1;
                 }
-                Change::Believes(None) => self.leader = None,
-                Change::Begins(Hold::Waiting) => self.asked += 1,
-                Change::Begins(Hold::Inside) => self.entries += 1,
-                Change::Ends(Hold::Waiting, from) => {
+                StateChange::LeaderChanges(None) => self.leader = None,
+                StateChange::Begins(Condition::Waiting) => self.asked += 1,
+                StateChange::Begins(Condition::Inside) => self.entries += 1,
+                StateChange::Ends(Condition::Waiting, from) => {
                     let waited = Duration::from_nanos(record.time.saturating_sub(from));
                     self.waited += waited;
                     self.longest_wait = self.longest_wait.max(waited);
@@ -160,14 +160,14 @@ impl Seen {
         }
     }
 
-    fn usage(&self, me: ProcessId, now: u64) -> Usage {
-        let standing = self.standings.of(me);
-        let (state, since) = [(Hold::Inside, "inside"), (Hold::Waiting, "waiting")]
+    fn usage(&self, me: ProcessId, now: u64) -> LockUsage {
+        let process_state = self.process_states.of(me);
+        let (state, since) = [(Condition::Inside, "inside"), (Condition::Waiting, "waiting")]
             .into_iter()
-            .find_map(|(hold, word)| Some((word, Some(standing.since(hold)?))))
+            .find_map(|(condition, word)| Some((word, Some(process_state.since(condition)?))))
             .unwrap_or(("outside", None));
-        let Fence(high, low) = standing.fence;
-        Usage {
+        let Fence(high, low) = process_state.fence;
+        LockUsage {
             state: state.to_owned(),
             for_ms: since.map(|since| millis(now, since)),
             fence: (self.entries > 0).then_some((high, low)),
@@ -182,10 +182,10 @@ impl Seen {
         LinkStatus {
             process: peer.peer.number(),
             address: peer.address,
-            connected: peer.connected,
-            since: peer.connected_at.map(written),
+            connected: peer.is_connected,
+            since: peer.connected_at.map(format_rfc3339),
             session: peer.session,
-            suspected: self.standings.of(me).suspects.contains(&peer.peer),
+            suspected: self.process_states.of(me).suspects.contains(&peer.peer),
             error: peer.error,
             held_messages: peer.held_frames as u64,
             held_bytes: peer.held_bytes as u64,
@@ -193,9 +193,9 @@ impl Seen {
     }
 }
 
-/// What a record calls a time.
-fn moment(nanoseconds: u64) -> String {
-    written(UNIX_EPOCH + Duration::from_nanos(nanoseconds))
+/// Formats the time of a record.
+fn timestamp(nanoseconds: u64) -> String {
+    format_rfc3339(UNIX_EPOCH + Duration::from_nanos(nanoseconds))
 }
 
 fn millis(now: u64, since: u64) -> u64 {

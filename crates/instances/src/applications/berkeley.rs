@@ -1,4 +1,4 @@
-//! Clocks that are brought together by a leader.
+//! Clock synchronisation by an elected leader (Berkeley algorithm).
 
 use std::collections::BTreeMap;
 
@@ -6,34 +6,34 @@ use tenure_algorithms::application::{Berkeley, berkeley};
 use tenure_core::service::clock::{Command, Event};
 use tenure_core::service::led;
 use tenure_core::{ProcessId, Term};
-use tenure_sim::{Fault, RunError, Settings, Span, When};
+use tenure_sim::{CrashTrigger, Distribution, Fault, RunError, Settings};
 
-use super::{ELECTION, first_wins, longest, run, simulation};
+use super::{ELECTION_START, first_process_wins, max_latency, run, simulation};
 
-/// Clocks, and the network between them.
+/// Clocks and network of a synchronisation run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Clocks {
-    /// What each clock shows at the start, in ticks. The first process is the first leader.
+pub struct ClockScenario {
+    /// Initial value of each clock, in ticks. The first process is the first leader.
     pub starts: Vec<i64>,
-    /// How far apart two clocks that count may be, in ticks; `None`: all count.
+    /// Largest difference between clocks that enter the average, in ticks. `None`: all clocks do.
     pub tolerance: Option<u64>,
-    /// How long a message takes.
-    pub latency: Span,
-    /// How much faster or slower than real time a clock may run, in parts of a million.
+    /// Latency of a message.
+    pub latency: Distribution,
+    /// Maximum drift of a clock from real time, in parts per million.
     pub drift_ppm: u32,
-    /// How long after the election the leader crashes, in ticks; `None`: never.
+    /// Time between the election and a crash of the leader, in ticks. `None`: no crash.
     pub crash: Option<u64>,
-    /// What decides every draw.
+    /// Seed of all random choices.
     pub seed: u64,
 }
 
-impl Clocks {
-    /// Clocks that run true and all count; a message takes one unit.
+impl ClockScenario {
+    /// Clocks without drift or tolerance; each message takes one unit.
     pub fn starting_at(starts: impl Into<Vec<i64>>) -> Self {
-        Clocks {
+        ClockScenario {
             starts: starts.into(),
             tolerance: None,
-            latency: Span::units(1),
+            latency: Distribution::units(1),
             drift_ppm: 0,
             crash: None,
             seed: 1,
@@ -41,75 +41,74 @@ impl Clocks {
     }
 }
 
-/// What became of the clocks.
+/// Result of a synchronisation run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Synchronised {
-    /// By process: the adjustments of its clock, in order, in ticks.
+pub struct ClockOutcome {
+    /// Adjustments of each process's clock, in order, in ticks.
     pub adjustments: Vec<Vec<i64>>,
-    /// By process: what its clock shows in the end, less the time that has passed since the
-    /// start; `None` where it has crashed.
+    /// Final value of each clock minus the elapsed time, in ticks. `None` for crashed processes.
     pub clocks: Vec<Option<i64>>,
-    /// The furthest that two clocks are apart in the end, in ticks.
+    /// Largest difference between two clocks at the end, in ticks.
     pub spread: u64,
-    /// Who led, one after the other.
+    /// Leaders in the order of their terms.
     pub leaders: Vec<Term>,
-    /// How many messages of each kind were sent.
+    /// Number of messages sent, by kind.
     pub messages: BTreeMap<&'static str, u64>,
 }
 
-/// Sets the clocks, elects, and reads the clocks when all is over.
+/// Sets the clocks, runs the election and the algorithm, and reads the clocks at the end.
 ///
 /// # Errors
 ///
-/// [`RunError`] when the parameters make no sense.
+/// [`RunError`], if the parameters are invalid.
 ///
 /// ```
-/// use tenure_instances::applications::berkeley::{Clocks, synchronise};
+/// use tenure_instances::applications::berkeley::{ClockScenario, synchronise};
 ///
 /// // 3:00 at the leader, 3:25 and 2:50, in minutes.
-/// let met = synchronise(&Clocks::starting_at([180, 205, 170])).unwrap();
-/// assert_eq!(met.adjustments, [[5], [-20], [15]]);
-/// assert_eq!(met.clocks, [Some(185); 3]);
+/// let outcome = synchronise(&ClockScenario::starting_at([180, 205, 170])).unwrap();
+/// assert_eq!(outcome.adjustments, [[5], [-20], [15]]);
+/// assert_eq!(outcome.clocks, [Some(185); 3]);
 /// ```
-pub fn synchronise(clocks: &Clocks) -> Result<Synchronised, RunError> {
-    let size = u32::try_from(clocks.starts.len()).unwrap_or(u32::MAX);
+pub fn synchronise(scenario: &ClockScenario) -> Result<ClockOutcome, RunError> {
+    let size = u32::try_from(scenario.starts.len()).unwrap_or(u32::MAX);
     let mut settings = Settings::new(size);
-    settings.network.latency = clocks.latency.into();
-    settings.time.drift_ppm = clocks.drift_ppm;
-    settings.seed = clocks.seed;
-    let delay = longest(clocks.latency);
-    let end = ELECTION + clocks.crash.unwrap_or(0) + 40 * delay * u64::from(size);
+    settings.network.latency = scenario.latency.into();
+    settings.time.drift_ppm = scenario.drift_ppm;
+    settings.seed = scenario.seed;
+    let delay = max_latency(scenario.latency);
+    let end = ELECTION_START + scenario.crash.unwrap_or(0) + 40 * delay * u64::from(size);
     settings.limits.until = Some(end);
-    if let Some(after) = clocks.crash {
-        let (process, when) = (ProcessId(0), When::At(ELECTION + after));
+    if let Some(after) = scenario.crash {
+        let (process, when) = (ProcessId(0), CrashTrigger::At(ELECTION_START + after));
         settings.faults.push(Fault::Crash { process, when, recovery: None });
     }
-    let config = berkeley::Config { tolerance: clocks.tolerance, every: None };
-    let mut simulation = simulation::<Berkeley>(config, first_wins(size, delay), settings);
-    for (place, to) in clocks.starts.iter().enumerate() {
+    let config = berkeley::Config { tolerance: scenario.tolerance, every: None };
+    let mut simulation = simulation::<Berkeley>(config, first_process_wins(size, delay), settings);
+    for (place, to) in scenario.starts.iter().enumerate() {
         let process = ProcessId::at(place);
         let set = led::Command::Application(Command::Set { to: *to });
         let read = led::Command::Application(Command::Read);
-        simulation = simulation.command(0, process, set).command(end, process, read);
+        simulation = simulation.with_command(0, process, set).with_command(end, process, read);
     }
     let run = run(&simulation)?;
-    let mut met = Synchronised {
-        adjustments: vec![Vec::new(); clocks.starts.len()],
-        clocks: vec![None; clocks.starts.len()],
+    let mut outcome = ClockOutcome {
+        adjustments: vec![Vec::new(); scenario.starts.len()],
+        clocks: vec![None; scenario.starts.len()],
         spread: 0,
         leaders: run.terms(),
         messages: run.messages(),
     };
-    for (at, process, event) in run.told() {
+    for (at, process, event) in run.application_events() {
         match event {
-            Event::Adjusted { by, .. } => met.adjustments[process.index()].push(*by),
+            Event::Adjusted { by, .. } => outcome.adjustments[process.index()].push(*by),
             Event::Shows { time } => {
-                met.clocks[process.index()] = Some(time - at.cast_signed());
+                outcome.clocks[process.index()] = Some(time - at.cast_signed());
             }
         }
     }
-    let shown = || met.clocks.iter().flatten();
+    let shown = || outcome.clocks.iter().flatten();
     let ends = shown().min().zip(shown().max());
-    met.spread = ends.map_or(0, |(least, most)| most.abs_diff(*least));
-    Ok(met)
+    outcome.spread = ends.map_or(0, |(least, most)| most.abs_diff(*least));
+    Ok(outcome)
 }

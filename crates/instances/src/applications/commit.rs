@@ -1,4 +1,4 @@
-//! Transactions in which all take part or none.
+//! Atomic commitment: all participants commit a transaction, or none does.
 
 use std::collections::BTreeMap;
 
@@ -10,44 +10,45 @@ use tenure_algorithms::application::{
 use tenure_core::service::commit::{Command, Event};
 use tenure_core::service::led;
 use tenure_core::{Order, ProcessId, TICKS_PER_UNIT, Term};
-use tenure_sim::{Fault, Memory, Recovery, RunError, Settings, Span, When};
+use tenure_sim::{CrashTrigger, Distribution, Fault, Memory, Recovery, RunError, Settings};
 
-use super::{ELECTION, first_wins, run, simulation};
+use super::{ELECTION_START, first_process_wins, run, simulation};
 
-/// One transaction, and what goes wrong.
+/// A transaction and its faults.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Transacting {
-    /// How many processes. The first coordinates, the others are the p participants.
+pub struct CommitScenario {
+    /// Number of processes. The first one coordinates, the other p participate.
     pub size: u32,
-    /// Who votes no.
-    pub against: Vec<ProcessId>,
-    /// How long after it began the transaction the coordinator crashes, in ticks; `None`: never.
-    /// A message takes one unit, so it has all votes two units after.
+    /// Processes that vote no.
+    pub no_votes: Vec<ProcessId>,
+    /// Time from the start of the transaction to a crash of the coordinator, in ticks. `None`: no
+    /// crash. A message takes one unit, so all votes arrive after two units.
     pub crash: Option<u64>,
-    /// How long the coordinator is down, in ticks; `None`: for ever. It comes back with its log.
+    /// Time until the coordinator recovers with its log, in ticks. `None`: never.
     pub recovery: Option<u64>,
-    /// How long after it began the transaction the coordinator is cut off from the others, in
-    /// ticks; `None`: never. Both sides take each other for dead from then on.
+    /// Time from the start of the transaction to a partition of the coordinator from the others, in
+    /// ticks. `None`: no partition. Both sides suspect each other from then on.
     pub cut: Option<u64>,
-    /// By which algorithm.
+    /// Commit protocol.
     pub phases: Phases,
 }
 
-/// How it is agreed whether a transaction commits.
+/// Commit protocol of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phases {
-    /// Who has voted yes waits for the decision; with these variants.
+    /// Two-phase commit with these variants. A participant that voted yes waits for the decision.
     Two(Variants<Switch>),
-    /// Before the decision all get to know that all have voted yes; with these variants.
+    /// Three-phase commit with these variants. All participants learn the unanimous vote before the
+    /// decision.
     Three(Variants<three_phase_commit::Switch>),
 }
 
-impl Transacting {
-    /// All vote yes, and nothing goes wrong.
+impl CommitScenario {
+    /// A transaction without faults in which all processes vote yes.
     pub fn among(size: u32) -> Self {
-        Transacting {
+        CommitScenario {
             size,
-            against: Vec::new(),
+            no_votes: Vec::new(),
             crash: None,
             recovery: None,
             cut: None,
@@ -56,93 +57,97 @@ impl Transacting {
     }
 }
 
-/// What became of the transaction.
+/// Result of a transaction.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Transacted {
-    /// By process: whether it commits; `None` where it was told nothing.
+pub struct CommitOutcome {
+    /// Decision of each process: true for commit, `None` if it did not decide.
     pub decided: Vec<Option<bool>>,
-    /// Who has voted yes and was never told the decision.
+    /// Processes that voted yes and did not learn the decision.
     pub blocked: Vec<ProcessId>,
-    /// When the last one was told the decision, in ticks after the transaction began.
-    pub lasted: Option<u64>,
-    /// Who led, one after the other.
+    /// Time from the start of the transaction to the last decision, in ticks.
+    pub decided_after: Option<u64>,
+    /// Leaders in the order of their terms.
     pub leaders: Vec<Term>,
-    /// How many messages of each kind were sent.
+    /// Number of messages sent, by kind.
     pub messages: BTreeMap<&'static str, u64>,
 }
 
-/// Elects a coordinator that begins one transaction.
+/// Elects a coordinator and runs one transaction.
 ///
 /// # Errors
 ///
-/// [`RunError`] when the parameters make no sense.
+/// [`RunError`], if the parameters are invalid.
 ///
 /// ```
-/// use tenure_instances::applications::commit::{Transacting, transact};
+/// use tenure_instances::applications::commit::{CommitScenario, run_transaction};
 ///
-/// let done = transact(&Transacting::among(4)).unwrap();
+/// let done = run_transaction(&CommitScenario::among(4)).unwrap();
 /// assert_eq!(done.decided, [Some(true); 4]);
 /// // 3p messages and p acknowledgements.
 /// let kinds = ["prepare", "vote", "decision", "acknowledgement"];
 /// assert_eq!(kinds.map(|kind| done.messages[kind]), [3; 4]);
 /// ```
-pub fn transact(transacting: &Transacting) -> Result<Transacted, RunError> {
-    match transacting.phases {
+pub fn run_transaction(scenario: &CommitScenario) -> Result<CommitOutcome, RunError> {
+    match scenario.phases {
         Phases::Two(variants) => {
-            transact_by::<TwoPhaseCommit>(two_phase_commit::Config { variants }, transacting)
+            run_transaction_with::<TwoPhaseCommit>(two_phase_commit::Config { variants }, scenario)
         }
-        Phases::Three(variants) => {
-            transact_by::<ThreePhaseCommit>(three_phase_commit::Config { variants }, transacting)
-        }
+        Phases::Three(variants) => run_transaction_with::<ThreePhaseCommit>(
+            three_phase_commit::Config { variants },
+            scenario,
+        ),
     }
 }
 
-fn transact_by<A>(config: A::Config, transacting: &Transacting) -> Result<Transacted, RunError>
+fn run_transaction_with<A>(
+    config: A::Config,
+    scenario: &CommitScenario,
+) -> Result<CommitOutcome, RunError>
 where
     A: Application<Command = Command, Event = Event>,
 {
-    let size = transacting.size;
+    let size = scenario.size;
     let mut settings = Settings::new(size);
-    settings.network.latency = Span::units(1).into();
+    settings.network.latency = Distribution::units(1).into();
     settings.network.order = Some(Order::Fifo);
-    // The first survey is over by then.
-    let begin = ELECTION + 20 * TICKS_PER_UNIT;
-    let faults = [transacting.crash, transacting.recovery, transacting.cut];
+    // The first leader has finished its recovery by then.
+    let begin = ELECTION_START + 20 * TICKS_PER_UNIT;
+    let faults = [scenario.crash, scenario.recovery, scenario.cut];
     let faults: u64 = faults.iter().flatten().sum();
     settings.limits.until = Some(begin + faults + 40 * TICKS_PER_UNIT * u64::from(size));
-    if let Some(after) = transacting.cut {
-        settings.faults.extend(parted(size, begin + after));
+    if let Some(after) = scenario.cut {
+        settings.faults.extend(partition_first(size, begin + after));
     }
-    if let Some(after) = transacting.crash {
+    if let Some(after) = scenario.crash {
         let down = |after| Recovery { after, memory: Memory::Stable };
         settings.faults.push(Fault::Crash {
             process: ProcessId(0),
-            when: When::At(begin + after),
-            recovery: transacting.recovery.map(down),
+            when: CrashTrigger::At(begin + after),
+            recovery: scenario.recovery.map(down),
         });
     }
-    let election = first_wins(size, TICKS_PER_UNIT);
+    let election = first_process_wins(size, TICKS_PER_UNIT);
     let mut simulation = simulation::<A>(config, election, settings);
-    for process in &transacting.against {
+    for process in &scenario.no_votes {
         let veto = led::Command::Application(Command::Veto);
-        simulation = simulation.command(0, *process, veto);
+        simulation = simulation.with_command(0, *process, veto);
     }
     let of_application = led::Command::Application(Command::Begin);
-    let run = run(&simulation.command(begin, ProcessId(0), of_application))?;
-    let mut done = Transacted {
+    let run = run(&simulation.with_command(begin, ProcessId(0), of_application))?;
+    let mut done = CommitOutcome {
         decided: vec![None; size as usize],
         blocked: Vec::new(),
-        lasted: None,
+        decided_after: None,
         leaders: run.terms(),
         messages: run.messages(),
     };
-    for (at, process, event) in run.told() {
+    for (at, process, event) in run.application_events() {
         match event {
             Event::Prepared { .. } => done.blocked.push(process),
             Event::Committed { .. } | Event::Aborted { .. } => {
                 done.blocked.retain(|waits| *waits != process);
                 done.decided[process.index()] = Some(matches!(event, Event::Committed { .. }));
-                done.lasted = Some(at - begin);
+                done.decided_after = Some(at - begin);
             }
             Event::Refused => {}
         }
@@ -150,8 +155,8 @@ where
     Ok(done)
 }
 
-/// The first process and the others are two sides from then on, and each suspects the other.
-fn parted(size: u32, from: u64) -> Vec<Fault> {
+/// Returns faults that separate the first process from the others, with mutual suspicions.
+fn partition_first(size: u32, from: u64) -> Vec<Fault> {
     let first = ProcessId(0);
     let mut faults = vec![Fault::Partition { side: vec![first], from, until: None }];
     for other in (1..size).map(ProcessId) {

@@ -1,8 +1,8 @@
-//! What a leader is elected for, shown in the simulator: each module runs one example with the
-//! parameters that it is given, and returns what was observed, as data.
+//! Applications of leader election in the simulator. Each module runs one example with the given
+//! parameters and returns its observations as data.
 //!
-//! In all of them a bully elects, and whoever wins is said by ranks; times are in ticks, of which
-//! a unit has [`TICKS_PER_UNIT`].
+//! All examples use the bully algorithm, and the ranks decide the winner. Times are in ticks; a
+//! unit has [`TICKS_PER_UNIT`] of them.
 
 pub mod berkeley;
 pub mod commit;
@@ -19,23 +19,23 @@ use tenure_algorithms::application::led::{self, Led};
 use tenure_algorithms::election::{Bully, bully};
 use tenure_core::service::{election, led as service};
 use tenure_core::{Layer, ProcessId, Rank, TICKS_PER_UNIT, Term};
-use tenure_sim::{Controls, Report, RunError, Settings, Simulation, Span};
-use tenure_trace::{Heard, Kind, Reader, Spoken, Told, Who};
+use tenure_sim::{Controls, Distribution, Report, RunError, Settings, Simulation};
+use tenure_trace::{EventData, Kind, Reader, ServiceCommand, ServiceEvent, Subject};
 
-/// When the election begins: what users set before is set then.
-const ELECTION: u64 = TICKS_PER_UNIT;
+/// Time of the election, in ticks. Users issue their initial commands before it.
+const ELECTION_START: u64 = TICKS_PER_UNIT;
 
-/// What a user was told, and when.
-struct Seen<E> {
+/// An event that a user received, with its time.
+struct UserEvent<E> {
     at: u64,
     process: ProcessId,
     event: service::Event<E>,
 }
 
-/// Everything of one run.
+/// Events, report and final states of one run.
 struct Run<A: Application, E> {
     processes: Vec<Led<A, Bully>>,
-    seen: Vec<Seen<E>>,
+    seen: Vec<UserEvent<E>>,
     report: Report,
 }
 
@@ -43,15 +43,15 @@ impl<A, E> Run<A, E>
 where
     A: Application<Event = E>,
 {
-    /// What the application told, and when and whom.
-    fn told(&self) -> impl Iterator<Item = (u64, ProcessId, &E)> {
+    /// Returns the events of the application with their times and processes.
+    fn application_events(&self) -> impl Iterator<Item = (u64, ProcessId, &E)> {
         self.seen.iter().filter_map(|seen| match &seen.event {
             service::Event::Application(event) => Some((seen.at, seen.process, event)),
             service::Event::Election(_) => None,
         })
     }
 
-    /// Who led, in the order of their terms.
+    /// Returns the terms of all leaders in ascending order.
     fn terms(&self) -> Vec<Term> {
         let mut terms: Vec<Term> = Vec::new();
         for seen in &self.seen {
@@ -64,7 +64,7 @@ where
         terms
     }
 
-    /// How many messages of each kind the application sent.
+    /// Returns the number of messages that the application sent, by kind.
     fn messages(&self) -> BTreeMap<&'static str, u64> {
         let kinds = self.report.metrics.kinds.iter();
         let of_application =
@@ -73,65 +73,66 @@ where
     }
 }
 
-/// How long a message is taken to take at most, in ticks, where nothing bounds it as well.
-fn longest(latency: Span) -> u64 {
+/// Returns the highest latency in ticks, or 10 units if the span has no upper bound.
+fn max_latency(latency: Distribution) -> u64 {
     latency.most().unwrap_or(10 * TICKS_PER_UNIT).max(TICKS_PER_UNIT)
 }
 
-/// An election that the first process wins, then the second, and so on, where a message takes at
-/// most `delay`.
-fn first_wins(size: u32, delay: u64) -> bully::Config {
+/// Returns an election configuration for messages that take at most `delay` ticks. The first
+/// process wins, then the second, and so on.
+fn first_process_wins(size: u32, delay: u64) -> bully::Config {
     let ranks = (1..=size).rev().map(Rank::of_id).collect();
     bully::Config { ranks, ..bully::Config::plain(size, delay) }
 }
 
-/// A simulation in which the first process starts an election after one unit.
+/// Creates a simulation in which the first process starts an election after one unit.
 fn simulation<A>(
     application: A::Config,
     election: bully::Config,
     settings: Settings,
 ) -> Simulation<Led<A, Bully>>
 where
-    A: Application<Command: Spoken, Event: Heard>,
+    A: Application<Command: ServiceCommand, Event: ServiceEvent>,
 {
     let elect = service::Command::Election(election::Command::Elect);
     let config = led::Config { application, election };
-    Simulation::new(config, settings).command(ELECTION, ProcessId(0), elect)
+    Simulation::new(config, settings).with_command(ELECTION_START, ProcessId(0), elect)
 }
 
-/// Runs it, and gathers what users were told. It runs twice, which is the same run.
+/// Runs a simulation and collects the events of its users. It executes twice with the same
+/// result: once for the final states and once for the trace.
 fn run<A>(simulation: &Simulation<Led<A, Bully>>) -> Result<Run<A, A::Event>, RunError>
 where
-    A: Application<Command: Spoken, Event: Heard + DeserializeOwned>,
+    A: Application<Command: ServiceCommand, Event: ServiceEvent + DeserializeOwned>,
 {
     let (report, processes) = simulation.run_and_inspect()?;
-    let trace = Shared::default();
+    let trace = SharedBuffer::default();
     simulation.run_traced(trace.clone(), Controls::new())?;
-    let text = trace.0.lock().expect("nobody panics while writing").clone();
-    let reader = Reader::new(text.as_slice(), "run").expect("a trace has a head");
+    let text = trace.0.lock().expect("the lock is not poisoned").clone();
+    let reader = Reader::new(text.as_slice(), "run").expect("a trace has a header");
     let mut seen = Vec::new();
     for record in reader {
-        let record = record.expect("what was just written can be read");
-        let (Who::Process(process), Kind::Event(told)) = (record.process, record.kind) else {
+        let record = record.expect("a record that was just written is valid");
+        let (Subject::Process(process), Kind::Event(told)) = (record.process, record.kind) else {
             continue;
         };
-        seen.push(Seen { at: record.time, process, event: understood(told) });
+        seen.push(UserEvent { at: record.time, process, event: decode_event(told) });
     }
     Ok(Run { processes, seen, report })
 }
 
-fn understood<E: DeserializeOwned>(told: Told) -> service::Event<E> {
+fn decode_event<E: DeserializeOwned>(told: EventData) -> service::Event<E> {
     let event = serde_json::to_value(told).and_then(serde_json::from_value);
-    event.expect("an event is what it was")
+    event.expect("an event survives the round trip through JSON")
 }
 
-/// A trace in memory.
+/// Trace writer in memory.
 #[derive(Clone, Debug, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
+struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Shared {
+impl Write for SharedBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().expect("nobody panics while writing").write(bytes)
+        self.0.lock().expect("the lock is not poisoned").write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {

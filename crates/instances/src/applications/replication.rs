@@ -1,4 +1,4 @@
-//! Writes that survive their primary.
+//! Primary-backup replication: acknowledged writes survive a crash of the primary.
 
 use std::collections::BTreeMap;
 
@@ -8,40 +8,41 @@ use tenure_algorithms::application::primary_backup::{self, Switch};
 use tenure_core::service::led;
 use tenure_core::service::replication::{Command, Event};
 use tenure_core::{Order, ProcessId, TICKS_PER_UNIT, Term};
-use tenure_sim::{Fault, RunError, Settings, Span, When};
+use tenure_sim::{CrashTrigger, Distribution, Fault, RunError, Settings};
 
-use super::{ELECTION, first_wins, longest, run, simulation};
+use super::{ELECTION_START, first_process_wins, max_latency, run, simulation};
 
-/// Who writes how often, and what goes wrong.
+/// Workload and faults of a replication run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Writing {
-    /// How many processes. The first is the first primary.
+pub struct ReplicationScenario {
+    /// Number of processes. The first one is the first primary.
     pub size: u32,
-    /// How often the user of each process tries to write: all but the primary refuse.
+    /// Number of write attempts by the user of each process. Only the primary accepts writes.
     pub writes: u32,
-    /// How long one waits between two writes, in ticks.
-    pub every: u64,
-    /// How long a message takes.
-    pub latency: Span,
-    /// Who crashes, and at which tick.
+    /// Pause between two writes of a user, in ticks.
+    pub write_interval: u64,
+    /// Latency of a message.
+    pub latency: Distribution,
+    /// Processes that crash, each with its tick.
     pub crashes: Vec<(ProcessId, u64)>,
-    /// From which tick to which the first process is cut off from the others, who suspect it
-    /// meanwhile, while it suspects nobody.
+    /// Start and end of a partition of the first process, in ticks. The others suspect it
+    /// meanwhile, but it suspects none of them.
     pub isolation: Option<(u64, u64)>,
-    /// Which variants of the algorithm are switched on.
+    /// Enabled variants of the algorithm.
     pub variants: Variants<Switch>,
-    /// What decides every draw.
+    /// Seed of all random choices.
     pub seed: u64,
 }
 
-impl Writing {
-    /// Everybody tries ten times, every 5 units; a message takes 1 to 3 units; nothing goes wrong.
+impl ReplicationScenario {
+    /// A run without faults: each user writes 10 times, every 5 units, with latencies of 1 to 3
+    /// units.
     pub fn among(size: u32) -> Self {
-        Writing {
+        ReplicationScenario {
             size,
             writes: 10,
-            every: 5 * TICKS_PER_UNIT,
-            latency: Span::between_units(1, 3),
+            write_interval: 5 * TICKS_PER_UNIT,
+            latency: Distribution::between_units(1, 3),
             crashes: Vec::new(),
             isolation: None,
             variants: Variants::none(),
@@ -50,57 +51,62 @@ impl Writing {
     }
 }
 
-/// What became of the writes.
+/// Result of a replication run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Written {
-    /// Who was told that a write will not be lost: in which term, at which place, and what.
+pub struct ReplicationOutcome {
+    /// Acknowledged writes: process, term, index and value.
     pub acknowledged: Vec<(ProcessId, Term, u64, u64)>,
-    /// What each primary began with.
+    /// Writes that each primary had when it began to serve.
     pub served: Vec<(Term, Vec<u64>)>,
-    /// How many attempts were refused.
+    /// Number of rejected attempts.
     pub refused: u64,
-    /// What each process has in the end, the crashed included.
+    /// Writes that each process has at the end, including crashed processes.
     pub lists: Vec<Vec<u64>>,
-    /// What was acknowledged, and is missing or in another place at the last primary.
+    /// Acknowledged writes that the last primary lacks or has at another index.
     pub lost: Vec<u64>,
-    /// How many messages of each kind were sent.
+    /// Number of messages sent, by kind.
     pub messages: BTreeMap<&'static str, u64>,
 }
 
-/// Elects a primary, and has every user try to write.
+/// Elects a primary and lets each user attempt its writes.
 ///
 /// # Errors
 ///
-/// [`RunError`] when the parameters make no sense.
+/// [`RunError`], if the parameters are invalid.
 ///
 /// ```
-/// use tenure_instances::applications::replication::{Writing, write};
+/// use tenure_instances::applications::replication::{ReplicationScenario, write};
 ///
-/// let written = write(&Writing::among(3)).unwrap();
+/// let written = write(&ReplicationScenario::among(3)).unwrap();
 /// assert_eq!((written.acknowledged.len(), written.lost.len()), (10, 0));
 /// // 2(N − 1) messages a write.
 /// assert_eq!(written.messages["update"], 10 * 2);
 /// ```
-pub fn write(writing: &Writing) -> Result<Written, RunError> {
-    let size = writing.size;
-    let delay = longest(writing.latency);
-    // The first change of primary is over by then.
-    let begin = ELECTION + 20 * delay;
-    let end = begin + u64::from(writing.writes) * writing.every + 40 * delay * u64::from(size);
-    let settings = settings(writing, end);
-    let config = primary_backup::Config { variants: writing.variants };
-    let mut simulation = simulation::<PrimaryBackup>(config, first_wins(size, delay), settings);
-    for attempt in 0..writing.writes {
+pub fn write(scenario: &ReplicationScenario) -> Result<ReplicationOutcome, RunError> {
+    let size = scenario.size;
+    let delay = max_latency(scenario.latency);
+    // The first change of primary is complete by then.
+    let begin = ELECTION_START + 20 * delay;
+    let end =
+        begin + u64::from(scenario.writes) * scenario.write_interval + 40 * delay * u64::from(size);
+    let settings = settings(scenario, end);
+    let config = primary_backup::Config { variants: scenario.variants };
+    let mut simulation =
+        simulation::<PrimaryBackup>(config, first_process_wins(size, delay), settings);
+    for attempt in 0..scenario.writes {
         for process in (0..size).map(ProcessId) {
             let value = u64::from(process.number()) * 1000 + u64::from(attempt) + 1;
             let write = led::Command::Application(Command::Write { value });
-            simulation =
-                simulation.command(begin + u64::from(attempt) * writing.every, process, write);
+            simulation = simulation.with_command(
+                begin + u64::from(attempt) * scenario.write_interval,
+                process,
+                write,
+            );
         }
     }
     let run = run(&simulation)?;
     let lists = run.processes.iter().map(|process| process.application().writes().to_vec());
-    let mut written = Written {
+    let mut written = ReplicationOutcome {
         acknowledged: Vec::new(),
         served: Vec::new(),
         refused: 0,
@@ -108,7 +114,7 @@ pub fn write(writing: &Writing) -> Result<Written, RunError> {
         lost: Vec::new(),
         messages: run.messages(),
     };
-    for (_, process, event) in run.told() {
+    for (_, process, event) in run.application_events() {
         match event {
             Event::Serving { term, writes } => written.served.push((*term, writes.clone())),
             Event::Acknowledged { term, place, value } => {
@@ -127,20 +133,20 @@ pub fn write(writing: &Writing) -> Result<Written, RunError> {
     Ok(written)
 }
 
-fn settings(writing: &Writing, end: u64) -> Settings {
-    let mut settings = Settings::new(writing.size);
-    settings.network.latency = writing.latency.into();
+fn settings(scenario: &ReplicationScenario, end: u64) -> Settings {
+    let mut settings = Settings::new(scenario.size);
+    settings.network.latency = scenario.latency.into();
     settings.network.order = Some(Order::Fifo);
-    settings.seed = writing.seed;
+    settings.seed = scenario.seed;
     settings.limits.until = Some(end);
-    for (process, at) in &writing.crashes {
-        let (process, when) = (*process, When::At(*at));
+    for (process, at) in &scenario.crashes {
+        let (process, when) = (*process, CrashTrigger::At(*at));
         settings.faults.push(Fault::Crash { process, when, recovery: None });
     }
-    if let Some((from, until)) = writing.isolation {
+    if let Some((from, until)) = scenario.isolation {
         let (side, until) = (vec![ProcessId(0)], Some(until));
         settings.faults.push(Fault::Partition { side, from, until });
-        let others = (1..writing.size).map(ProcessId);
+        let others = (1..scenario.size).map(ProcessId);
         settings.faults.extend(others.map(|observer| {
             let peer = ProcessId(0);
             Fault::Suspicion { observer, peer, from, until }

@@ -1,100 +1,100 @@
-//! A spanning tree that grows from the leader.
+//! Construction of a spanning tree from the leader.
 
 use std::collections::BTreeMap;
 
 use tenure_algorithms::application::{SpanningTree, spanning_tree};
 use tenure_core::ProcessId;
 use tenure_core::service::tree::Event;
-use tenure_sim::{RunError, Settings, Span};
+use tenure_sim::{Distribution, RunError, Settings};
 
-use super::{ELECTION, first_wins, longest, run, simulation};
+use super::{ELECTION_START, first_process_wins, max_latency, run, simulation};
 
-/// A graph, and how messages travel on it.
+/// Graph and network of a tree construction.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Graph {
-    /// How many processes. The first is the root.
+pub struct TreeScenario {
+    /// Number of processes. The first one is the root.
     pub size: u32,
-    /// The edges, each once.
+    /// Edges of the graph, each listed once.
     pub edges: Vec<(ProcessId, ProcessId)>,
-    /// Whether processes echo.
-    pub echoes: bool,
-    /// How long a message takes.
-    pub latency: Span,
-    /// What decides every draw.
+    /// True if processes echo.
+    pub has_echoes: bool,
+    /// Latency of a message.
+    pub latency: Distribution,
+    /// Seed of all random choices.
     pub seed: u64,
 }
 
-impl Graph {
-    /// With echoes; a message takes 1 to 3 units.
+impl TreeScenario {
+    /// A graph with these edges, echoes, and latencies of 1 to 3 units.
     pub fn of(size: u32, edges: impl Into<Vec<(ProcessId, ProcessId)>>) -> Self {
-        let latency = Span::between_units(1, 3);
-        Graph { size, edges: edges.into(), echoes: true, latency, seed: 1 }
+        let latency = Distribution::between_units(1, 3);
+        TreeScenario { size, edges: edges.into(), has_echoes: true, latency, seed: 1 }
     }
 
-    /// Everybody a neighbour of everybody.
+    /// The complete graph.
     pub fn complete(size: u32) -> Self {
         let edges = (0..size).flat_map(|one| (0..one).map(move |other| (one, other)));
         let edges: Vec<_> = edges.map(|(one, other)| (ProcessId(one), ProcessId(other))).collect();
-        Graph::of(size, edges)
+        TreeScenario::of(size, edges)
     }
 }
 
-/// The tree that grew.
+/// Result of a tree construction.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Grown {
-    /// By process: its parent; `None` at the root, and outside of the tree.
+pub struct TreeOutcome {
+    /// Parent of each process. `None` for the root and for processes outside of the tree.
     pub parents: Vec<Option<ProcessId>>,
-    /// Who is in the tree, in the order in which they joined.
+    /// Processes of the tree, in the order in which they joined.
     pub joined: Vec<ProcessId>,
-    /// How many the root counts, if it was told that the tree is complete.
+    /// Number of processes that the root counted, if the construction completed.
     pub counted: Option<u32>,
-    /// How many messages of each kind were sent.
+    /// Number of messages sent, by kind.
     pub messages: BTreeMap<&'static str, u64>,
 }
 
-/// Elects the root, and grows a tree.
+/// Elects the root and constructs a tree.
 ///
 /// # Errors
 ///
-/// [`RunError`] when the parameters make no sense.
+/// [`RunError`], if the parameters are invalid.
 ///
 /// # Panics
 ///
-/// When an edge leads to itself or to nobody.
+/// If an edge connects a process with itself or with a process outside of the group.
 ///
 /// ```
-/// use tenure_instances::applications::tree::{Graph, grow};
+/// use tenure_instances::applications::tree::{TreeScenario, grow_tree};
 ///
-/// let grown = grow(&Graph::complete(5)).unwrap();
+/// let outcome = grow_tree(&TreeScenario::complete(5)).unwrap();
 /// let (edges, size) = (10, 5);
-/// assert_eq!(grown.messages["explore"], 2 * edges - (size - 1));
-/// assert_eq!(grown.messages["explore"] + grown.messages["echo"], 2 * edges);
-/// assert_eq!(grown.counted, Some(5));
+/// assert_eq!(outcome.messages["explore"], 2 * edges - (size - 1));
+/// assert_eq!(outcome.messages["explore"] + outcome.messages["echo"], 2 * edges);
+/// assert_eq!(outcome.counted, Some(5));
 /// ```
-pub fn grow(graph: &Graph) -> Result<Grown, RunError> {
-    let size = graph.size;
+pub fn grow_tree(scenario: &TreeScenario) -> Result<TreeOutcome, RunError> {
+    let size = scenario.size;
     let mut settings = Settings::new(size);
-    settings.network.latency = graph.latency.into();
-    settings.seed = graph.seed;
-    let delay = longest(graph.latency);
-    settings.limits.until = Some(ELECTION + 40 * delay * u64::from(size));
-    let plain = spanning_tree::Config::of(size, graph.edges.iter().copied());
-    let config = spanning_tree::Config { echoes: graph.echoes, ..plain };
-    let run = run(&simulation::<SpanningTree>(config, first_wins(size, delay), settings))?;
-    let mut grown = Grown {
+    settings.network.latency = scenario.latency.into();
+    settings.seed = scenario.seed;
+    let delay = max_latency(scenario.latency);
+    settings.limits.until = Some(ELECTION_START + 40 * delay * u64::from(size));
+    let plain = spanning_tree::Config::of(size, scenario.edges.iter().copied());
+    let config = spanning_tree::Config { echoes: scenario.has_echoes, ..plain };
+    let run = run(&simulation::<SpanningTree>(config, first_process_wins(size, delay), settings))?;
+    let mut outcome = TreeOutcome {
         parents: vec![None; size as usize],
         joined: Vec::new(),
         counted: None,
         messages: run.messages(),
     };
-    for (_, process, event) in run.told() {
+    for (_, process, event) in run.application_events() {
         match event {
             Event::Joined { parent, .. } => {
-                grown.parents[process.index()] = *parent;
-                grown.joined.push(process);
+                outcome.parents[process.index()] = *parent;
+                outcome.joined.push(process);
             }
-            Event::Completed { size, .. } => grown.counted = Some(*size),
+            Event::Completed { size, .. } => outcome.counted = Some(*size),
         }
     }
-    Ok(grown)
+    Ok(outcome)
 }

@@ -1,8 +1,8 @@
-// How the page speaks with the server: JSON, and one sentence where something is not possible.
+// HTTP client of the page: JSON requests, with a one-sentence error message.
 
 const KEY = "tenure-lab-token";
 
-/** The token of the address, which is then neither shown nor kept in the history. */
+/** Returns the token of the URL and removes it from the address bar and the history. */
 function token() {
   const address = new URL(location.href);
   const given = address.searchParams.get("token");
@@ -15,36 +15,36 @@ function token() {
 
 const TOKEN = token();
 
-async function ask(path, { method = "GET", body } = {}) {
+async function request(path, { method = "GET", body } = {}) {
   const headers = TOKEN === null ? {} : { Authorization: `Bearer ${TOKEN}` };
   if (body !== undefined) headers["Content-Type"] = "application/json";
-  let answer;
+  let response;
   try {
-    answer = await fetch(`/api/${path}`, { method, headers, body: JSON.stringify(body) });
+    response = await fetch(`/api/${path}`, { method, headers, body: JSON.stringify(body) });
   } catch {
-    throw new Error("The lab does not answer: is its command still running?");
+    throw new Error("The lab does not respond: is tenure lab still running?");
   }
-  if (answer.ok) return answer;
-  let says = null;
+  if (response.ok) return response;
+  let message = null;
   try {
-    says = (await answer.json()).error;
+    message = (await response.json()).error;
   } catch {
-    // What is not JSON has no sentence.
+    // A response that is not JSON has no message.
   }
-  const problem = new Error(says ?? `The lab answers ${answer.status}.`);
-  problem.status = answer.status;
+  const problem = new Error(message ?? `The lab responded with status ${response.status}.`);
+  problem.status = response.status;
   throw problem;
 }
 
 export const api = {
   async get(path) {
-    return (await ask(path)).json();
+    return (await request(path)).json();
   },
   async post(path, body) {
-    return (await ask(path, { method: "POST", body })).json();
+    return (await request(path, { method: "POST", body })).json();
   },
-  /** Something to keep as a file. */
+  /** Downloads a file. */
   async file(path) {
-    return (await ask(path)).blob();
+    return (await request(path)).blob();
   },
 };

@@ -1,8 +1,8 @@
-// The pictures that the server draws, each in a tree of its own so that styles keep apart.
+// Pictures drawn by the server, each in a shadow tree so that their styles stay separate.
 
 import { byId } from "./element.js";
 
-/** Behind the end of the lines of the processes words may stand, in pixels. */
+/** Room for text after the ends of the lifelines, in pixels. */
 const BEHIND = 60;
 
 export class Diagram {
@@ -14,14 +14,14 @@ export class Diagram {
     this.box.addEventListener("scroll", () => this.follow());
   }
 
-  /** The names of the processes stay in sight. */
+  /** Keeps the names of the processes in view. */
   follow() {
     for (const name of this.names) {
       name.setAttribute("transform", `translate(${this.box.scrollLeft} 0)`);
     }
   }
 
-  /** How far to scroll until what happened last is in sight; what is above may be wider. */
+  /** Scroll position that shows the latest event; the headline may be wider than the diagram. */
   end() {
     const edge = this.box.getBoundingClientRect().left - this.box.scrollLeft;
     const lines = Array.from(this.root.querySelectorAll(".lane, .down"), (line) =>
@@ -40,7 +40,7 @@ export class Diagram {
   }
 }
 
-/** What all have as their logs, where there are any: drawn by the server as well. */
+/** Logs of all processes, if the algorithm has any; also drawn by the server. */
 export class Logs {
   constructor() {
     this.box = byId("boxes");

@@ -1,4 +1,4 @@
-// Experiments to begin with: each sets the words and says what to try.
+// Examples of experiments: each sets the options and suggests what to try.
 
 import { byId, element } from "./element.js";
 
@@ -6,32 +6,32 @@ export const FIRST = "ricart-agrawala -n 3 --entries 2 --latency 1..4";
 
 const EXAMPLES = [
   {
-    name: "Lose a reply and watch everybody wait",
+    name: "Lose a reply and block all processes",
     words: FIRST,
-    hint: "Step until a reply is under way. Click on it and lose it, then go to the end: whoever "
-      + "awaits it waits for ever, and soon everybody does. Go back to before, and it ends well.",
+    hint: "Step until a reply is under way. Click on it and lose it, then run to the end: its "
+      + "receiver waits forever, and soon all processes do. Without the loss the run ends well.",
   },
   {
-    name: "A wrong tie-break: step to two inside",
+    name: "A wrong tie-break: two processes inside",
     words: "ricart-agrawala -n 2 --variant clock-only-strict",
-    hint: "Who has the lower clock goes first, and nobody breaks a tie. Step: both ask with the "
-      + "same clock, both reply, and two are inside. The run pauses there.",
+    hint: "The lower clock goes first, but ties are not broken. Step: both processes request "
+      + "entry with the same clock, both reply, and two are inside. The run pauses there.",
   },
   {
-    name: "Bully: kill the leader",
+    name: "Bully: crash the leader",
     words: "bully -n 4",
-    hint: "Go to the end: P4 leads. Click on it and crash it, then step: the others suspect it, "
-      + "and P3 takes its office, who hears of nobody higher. Recover P4 and see it take it back.",
+    hint: "Run to the end: P4 leads. Click on it and crash it, then step: the others suspect it, "
+      + "and P3 becomes leader, since no higher process responds. Recover P4, which then leads again.",
   },
   {
     name: "A ring of eight",
     words: "chang-roberts -n 8 --ids random",
-    hint: "Everybody sends its rank round the ring, and only the largest comes all the way back. "
-      + "Duplicate or delay one on its way and see whether the outcome changes.",
+    hint: "Each process sends its rank around the ring, and only the largest returns to its "
+      + "sender. Duplicate or delay a message and see whether the outcome changes.",
   },
 ];
 
-/** Lists the experiments; `start` is called with the words of the one that is chosen. */
+/** Lists the examples; `start` receives the options of the chosen one. */
 export function examples(start) {
   byId("examples").replaceChildren(...EXAMPLES.map(({ name, words, hint }) => {
     const choose = () => {

@@ -1,26 +1,26 @@
-// What was counted, beside what the algorithm's card says.
+// Measured figures beside the claims of the algorithm's card.
 
 import { byId, element, facts } from "./element.js";
 
 const KNOWN = ["messages", "by_kind", "formula"];
 
-const said = (value) => (typeof value === "number" ? String(Number(value.toFixed(3)))
+const format = (value) => (typeof value === "number" ? String(Number(value.toFixed(3)))
   : value === null || value === undefined ? "none" : String(value));
 
 export function figures({ figures: counted, service }) {
   const kinds = Object.entries(counted.by_kind ?? {});
-  const rows = [["messages sent", said(counted.messages)]];
+  const rows = [["messages sent", format(counted.messages)]];
   for (const [kind, count] of kinds) rows.push([element("span", { class: "kind" }, kind),
-    said(count)]);
+    format(count)]);
   for (const [name, value] of Object.entries(counted)) {
     if (name === "entries" && service === "election") continue;
     if (!KNOWN.includes(name) && typeof value !== "object") {
-      rows.push([name.replaceAll("_", " "), said(value)]);
+      rows.push([name.replaceAll("_", " "), format(value)]);
     }
   }
   if (counted.entries > 0) {
-    rows.push(["messages per entry", said(counted.messages / counted.entries)]);
+    rows.push(["messages per entry", format(counted.messages / counted.entries)]);
   }
-  if (counted.formula) rows.push(["the card says", counted.formula]);
+  if (counted.formula) rows.push(["claimed by the card", counted.formula]);
   byId("figures").replaceChildren(facts(rows));
 }

@@ -1,11 +1,11 @@
-// Traces that come in, and what goes out: a trace, a page, a picture, a command.
+// Opening of traces, and export of a trace, a page, a picture and a command.
 
 import { byId } from "./element.js";
-import { failing } from "./failing.js";
+import { showingErrors } from "./errors.js";
 
-/** `open` is called with the text of a trace. */
-export function opening(open) {
-  const take = (file) => file && failing("file-error", async () => open(await file.text()));
+/** Lets users open a trace; `open` receives its text. */
+export function enableOpening(open) {
+  const take = (file) => file && showingErrors("file-error", async () => open(await file.text()));
   byId("file").addEventListener("change", async (event) => {
     await take(event.target.files[0]);
     event.target.value = "";
@@ -30,9 +30,10 @@ export function opening(open) {
 
 const FILES = { trace: "trace.ndjson", page: "page.html", svg: "diagram.svg" };
 
-export function exporting(session) {
+export function enableExport(session) {
   for (const [name, file] of Object.entries(FILES)) {
-    byId(`export-${name}`).addEventListener("click", () => failing("export-error", async () => {
+    const button = byId(`export-${name}`);
+    button.addEventListener("click", () => showingErrors("export-error", async () => {
       const address = URL.createObjectURL(await session.file(file));
       const link = document.createElement("a");
       link.href = address;
@@ -41,7 +42,7 @@ export function exporting(session) {
       setTimeout(() => URL.revokeObjectURL(address), 60_000);
     }));
   }
-  byId("copy").addEventListener("click", () => failing("export-error", async () => {
+  byId("copy").addEventListener("click", () => showingErrors("export-error", async () => {
     const command = byId("replay").textContent;
     try {
       await navigator.clipboard.writeText(command);
@@ -50,7 +51,7 @@ export function exporting(session) {
       range.selectNodeContents(byId("replay"));
       getSelection().removeAllRanges();
       getSelection().addRange(range);
-      throw new Error("This browser does not let the page copy: the command is selected instead.");
+      throw new Error("Copying failed; the command is selected instead.");
     }
     byId("copy").textContent = "Copied";
     setTimeout(() => {

@@ -1,9 +1,10 @@
-// The form fills the words, and the words fill the form. What the form does not know stays.
+// The form edits the command line, and the command line fills the form. Options unknown to the form
+// are kept.
 
 import { byId, element } from "./element.js";
 import { algorithm, value, withAlgorithm, withValue } from "./words.js";
 
-/** Option, label, what holds without it. */
+/** Option, label, default value. */
 const OPTIONS = [
   ["-n", "Processes", "5"],
   ["--seed", "Seed", "1"],
@@ -18,7 +19,7 @@ const OPTIONS = [
 ];
 
 export class Form {
-  /** `start` is called with the words. */
+  /** Creates the form; `start` receives the command line. */
   constructor(start) {
     this.algorithms = [];
     this.line = byId("words");
@@ -33,7 +34,7 @@ export class Form {
     byId("algorithm").addEventListener("input", () => {
       const without = withValue(this.line.value, "--variant", "");
       this.write(withAlgorithm(without, byId("algorithm").value.trim()));
-      this.says();
+      this.showDescription();
     });
     this.line.addEventListener("input", () => this.read());
     this.line.addEventListener("keydown", (event) => {
@@ -47,14 +48,14 @@ export class Form {
     });
   }
 
-  know(algorithms) {
+  setAlgorithms(algorithms) {
     this.algorithms = algorithms;
     byId("algorithms").replaceChildren(...algorithms.map(({ name, service, says }) =>
       element("option", { value: name }, `${service}: ${says}`)));
-    this.says();
+    this.showDescription();
   }
 
-  /** Shows words that came from elsewhere. */
+  /** Shows a command line from another source. */
   show(words) {
     this.write(words);
     this.read();
@@ -68,14 +69,14 @@ export class Form {
     const line = this.line.value;
     for (const [name, field] of this.fields) field.value = value(line, name);
     byId("algorithm").value = algorithm(line);
-    this.says();
+    this.showDescription();
   }
 
-  /** What the algorithm is, and which of its variants are switched on. */
-  says() {
+  /** Shows the description of the algorithm and its variants. */
+  showDescription() {
     const name = byId("algorithm").value.trim();
     const known = this.algorithms.find((each) => each.name === name);
-    byId("algorithm-says").textContent = known?.says ?? "";
+    byId("algorithm-summary").textContent = known?.says ?? "";
     const chosen = value(this.line.value, "--variant").split(",").filter(Boolean);
     const variants = known?.variants ?? [];
     byId("variants").hidden = variants.length === 0;

@@ -1,13 +1,14 @@
-// Where processes and messages stand in the picture. Nothing here knows of the page.
+// Layout of processes and messages in the picture, independent of the DOM.
 
-/** How wide a process is drawn in a picture this wide. */
+/** Width of a process in a picture of this width. */
 export function nodeWidth(n, wide) {
   return Math.min(n > 10 ? 70 : 104, Math.floor(wide / (n > 5 ? 5.2 : 4)));
 }
 
-/** The places of n processes: below their parents, around one of them, in rows and columns, or, as
-    most are, a row of two, a ring of more, rows when they are too many, with so much room below
-    each. */
+/**
+ * Positions of n processes according to the layout of the algorithm: a tree, a star or a grid.
+ * Others form a row of two or a ring, or rows with `room` below each if there are too many.
+ */
 export function places(n, wide, node, { form, links } = {}, room = 0) {
   const own = n > 2 && { tree, star, grid }[form]?.(n, wide, node, links);
   return own && !own.at.some((one, place) => own.at.slice(place + 1).some((two) =>
@@ -17,7 +18,7 @@ export function places(n, wide, node, { form, links } = {}, room = 0) {
 const crowds = (one, two, node) => Math.abs(one.x - two.x) < node.wide + 4
   && Math.abs(one.y - two.y) < node.high + 4;
 
-/** Everybody below its parent, leaves side by side. */
+/** Places each process below its parent, with leaves side by side. */
 function tree(n, wide, node, links) {
   const children = Array.from({ length: n }, () => []);
   for (const [parent, child] of links) children[parent - 1].push(child - 1);
@@ -40,7 +41,7 @@ function tree(n, wide, node, links) {
   };
 }
 
-/** One in the middle of all others. */
+/** Places one process in the center of all others. */
 function star(n, wide, node, links) {
   const centre = links[0][0] - 1;
   if (n < 4) return null;
@@ -50,7 +51,7 @@ function star(n, wide, node, links) {
   return { ...others, ring: false, at };
 }
 
-/** Rows of equal length. */
+/** Places the processes in rows of equal length. */
 function grid(n, wide, node) {
   const columns = Math.ceil(Math.sqrt(n));
   const [across, down] = [wide / columns, Math.max(node.high + 44, 120)];
@@ -60,7 +61,7 @@ function grid(n, wide, node) {
   return { high: down * Math.ceil(n / columns), ring: false, at };
 }
 
-/** A row of two, a ring of more, rows when they are too many. */
+/** Places two processes in a row, more on a ring, and in rows if there are too many. */
 function around(n, wide, node, room = 0) {
   const middle = { x: wide / 2, y: 110 };
   if (n === 1) return { high: 220, ring: false, at: [middle] };
@@ -92,7 +93,7 @@ function rows(n, wide, node, room) {
   return { high: down * Math.ceil(n / columns) + 17, ring: false, at };
 }
 
-/** The curve that messages from one place to another take; there and back lie apart. */
+/** Curve of the messages from one position to another; the opposite direction has another curve. */
 export function link(from, to) {
   if (from.x === to.x && from.y === to.y) {
     return { from, by: { x: from.x + 90, y: from.y - 90 }, to };
@@ -107,7 +108,7 @@ export function link(from, to) {
   return { from, by, to };
 }
 
-/** A point of a link, 0 being its beginning and 1 its end. */
+/** Point of a link, from 0 at its beginning to 1 at its end. */
 export function along({ from, by, to }, part) {
   const rest = 1 - part;
   const mix = (axis) => rest * rest * from[axis] + 2 * rest * part * by[axis]
@@ -115,7 +116,7 @@ export function along({ from, by, to }, part) {
   return { x: mix("x"), y: mix("y") };
 }
 
-/** How much of a link lies outside of the process at its end. */
+/** Part of a link that lies outside the process at its end. */
 export function reach(curve, node) {
   for (let part = 1; part > 0; part -= 0.01) {
     const at = along(curve, part);
@@ -132,8 +133,10 @@ const ASIDE = [0, 14, -14, 28, -28, 46, -46, 70, -70];
 const meet = (one, two) => Math.abs(one.x - two.x) < (one.wide + two.wide) / 2 + 2
   && Math.abs(one.y - two.y) < (one.high + two.high) / 2 + 2;
 
-/** Finds a place for a box on its link or beside it, as near as can be to where it is wanted, that
-    nothing else takes in a picture of this size. */
+/**
+ * Finds a free position for a box on its link or beside it, as close as possible to the wanted
+ * one.
+ */
 export function settle(box, taken, wide, high) {
   const parts = PARTS.toSorted((one, two) => Math.abs(one - box.part) - Math.abs(two - box.part));
   const { from, to } = box.curve;

@@ -1,4 +1,4 @@
-// The tree of moments: which branch each lies on, and how to go from one to another.
+// Tree of moments: the branch of each moment, and navigation between them.
 
 export class Histories {
   constructor({ tree, moment }) {
@@ -7,7 +7,7 @@ export class Histories {
     this.rowOf = new Map(tree.map((each, row) => [each.moment, row]));
     this.lane = [];
     this.depth = [];
-    /** For each lane where it begins, where it ends, and from which lane it leaves. */
+    /** For each lane its first and last row, and the row from which it branches off. */
     this.lanes = [];
     const continued = new Set();
     tree.forEach((each, row) => this.place(each, row, continued));
@@ -17,7 +17,7 @@ export class Histories {
     }
   }
 
-  /** The first that follows a moment goes on in its lane; the others begin one. */
+  /** The first child of a moment continues its lane; others begin a new one. */
   place({ parent }, row, continued) {
     const before = parent === null ? undefined : this.rowOf.get(parent);
     this.depth[row] = before === undefined ? 0 : this.depth[before] + 1;
@@ -40,13 +40,13 @@ export class Histories {
     return this.rowOf.get(this.now);
   }
 
-  /** The moments that follow one. */
+  /** Rows of the children of a moment. */
   children(row) {
     const { moment } = this.all[row];
     return this.all.flatMap((each, child) => (each.parent === moment ? [child] : []));
   }
 
-  /** The row of the next lane whose moment is as far from the beginning as it can be. */
+  /** Row in the adjacent lane whose depth is closest to that of the present moment. */
   beside(by) {
     const lane = this.lane[this.row] + by;
     if (lane < 0 || lane >= this.lanes.length) return undefined;

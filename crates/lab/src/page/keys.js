@@ -1,8 +1,8 @@
-// Keys that work wherever nothing else wants them.
+// Keyboard shortcuts of the page, unless the focused element handles the key.
 
 const TAKEN = "input, select, textarea, [role=tree], [role=dialog], [role=region]";
 
-/** `actions` are by key. The space bar of a button presses that button. */
+/** Registers actions by key. The space bar still presses a focused button. */
 export function keys(actions) {
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;

@@ -1,25 +1,25 @@
-// What the page does when somebody does something.
+// Connects the parts of the page with user input.
 
 import { api } from "./api.js";
 import { Diagram, Logs } from "./diagram.js";
 import { byId, element, updateChildren } from "./element.js";
 import { FIRST, examples } from "./examples.js";
-import { failing, tell } from "./failing.js";
+import { showError, showingErrors } from "./errors.js";
 import { figures } from "./figures.js";
-import { exporting, opening } from "./files.js";
+import { enableExport, enableOpening } from "./files.js";
 import { Form } from "./form.js";
 import { keys } from "./keys.js";
 import { Menu } from "./menu.js";
 import { messageRows, sentence } from "./messages.js";
 import { condition, processRows } from "./processes.js";
 import { Session } from "./session.js";
-import { Stage } from "./stage.js";
+import { Picture } from "./picture.js";
 import { State } from "./state.js";
 import { Tree } from "./tree.js";
 import { verdicts } from "./verdicts.js";
 
-/** What happened, those to whom the same was sent being told in a row. */
-function told(happened) {
+/** Describes events; several receivers of the same message are listed together. */
+function describeEvents(happened) {
   const said = [];
   for (const sentence of happened) {
     const [, what, to] = /^(P\d+ sends .* to )(P\d+)$/.exec(sentence) ?? [];
@@ -34,10 +34,10 @@ class Lab {
     this.algorithms = [];
     this.chosen = 1;
     this.session = new Session((view, before) => this.show(view, before));
-    this.session.noted = (runs) => this.runs(runs);
+    this.session.onRunningChange = (isRunning) => this.showRunning(isRunning);
     this.form = new Form((words) => this.begin({ words }, "form-error"));
     this.menu = new Menu();
-    this.stage = new Stage({
+    this.picture = new Picture({
       message: (message, button) => this.openMessage(message, button),
       process: (process, button) => this.openProcess(process, button),
     });
@@ -49,23 +49,23 @@ class Lab {
       this.form.show(words);
       this.begin({ words }, "form-error");
     });
-    opening(async (trace) => {
+    enableOpening(async (trace) => {
       byId("hint").hidden = true;
       await this.session.begin({ trace });
     });
-    exporting(this.session);
+    enableExport(this.session);
     this.controls();
   }
 
-  /** The session of the address, or that of the command line, or one to begin with. */
+  /** Opens the session of the URL, that of the command line, or a default one. */
   async first() {
     this.form.show(FIRST);
-    await failing("form-error", async () => {
+    await showingErrors("form-error", async () => {
       this.algorithms = await api.get("algorithms");
-      this.form.know(this.algorithms);
+      this.form.setAlgorithms(this.algorithms);
     });
-    const asked = new URLSearchParams(location.hash.slice(1)).get("session");
-    if (asked !== null && await this.opened(asked)) return;
+    const requested = new URLSearchParams(location.hash.slice(1)).get("session");
+    if (requested !== null && await this.opened(requested)) return;
     const { first } = await api.get("sessions").catch(() => ({ first: null }));
     if (first !== null && await this.opened(first)) return;
     await this.begin({ words: FIRST }, "form-error");
@@ -76,23 +76,23 @@ class Lab {
   }
 
   begin(what, place) {
-    return failing(place, () => this.session.begin(what));
+    return showingErrors(place, () => this.session.begin(what));
   }
 
   go(moment, place) {
     this.session.pause();
-    return failing(place, () => this.session.go(moment));
+    return showingErrors(place, () => this.session.go(moment));
   }
 
-  /** Asks for steps, and says beside the controls why there are none. */
-  move(asks) {
+  /** Requests steps, and shows an error beside the controls. */
+  move(request) {
     this.session.pause();
-    return failing("step-error", asks);
+    return showingErrors("step-error", request);
   }
 
   show(view, before) {
-    if (view.session !== before?.session) this.fresh(view);
-    this.stage.show(view, this.chosen);
+    if (view.session !== before?.session) this.showNewSession(view);
+    this.picture.show(view, this.chosen);
     this.state.show(view, this.chosen);
     this.tree.show(view);
     this.diagram.show(view);
@@ -100,18 +100,20 @@ class Lab {
     verdicts(view, (moment) => this.go(moment, "step-error"));
     figures(view);
     this.say(view);
-    // A word of the command is not broken where it has a hyphen.
-    const none = "No command makes this again. The trace does: tenure trace replay FILE";
+    // A line break must not split an option at its hyphen.
+    const none = "No command reproduces this history. Export it and use: tenure trace replay FILE";
     const words = (view.commands?.replay ?? none).split(" ");
     updateChildren(byId("replay"), ...words.flatMap((word, place) =>
       [place === 0 ? "" : " ", element("span", {}, word)]));
   }
 
-  fresh(view) {
+  showNewSession(view) {
     this.chosen = 1;
     this.menu.close(false);
     if (view.words) this.form.show(view.words);
-    for (const place of ["form-error", "step-error", "tree-error", "file-error"]) tell(place, null);
+    for (const place of ["form-error", "step-error", "tree-error", "file-error"]) {
+      showError(place, null);
+    }
     document.title = `${view.algorithm} · Tenure lab`;
     history.replaceState(null, "", `#session=${encodeURIComponent(view.session)}`);
   }
@@ -120,10 +122,11 @@ class Lab {
     const time = Number(view.time.toFixed(3));
     byId("about").textContent = `${view.algorithm}, ${view.n} processes`;
     byId("where").textContent = `time ${time}, moment ${view.moment}`;
-    byId("told").setAttribute("aria-live", this.session.running ? "off" : "polite");
-    byId("told").textContent = `${time}: ${told(view.happened) || "all have booted"}`;
+    byId("last-event").setAttribute("aria-live", this.session.running ? "off" : "polite");
+    const events = describeEvents(view.happened) || "all processes have booted";
+    byId("last-event").textContent = `${time}: ${events}`;
     const { next, ended } = view;
-    byId("next").textContent = next === null ? `Ended: ${ended ?? "nothing is left to do"}`
+    byId("next").textContent = next === null ? `Ended: ${ended ?? "no step is left"}`
       : `Next${next.time === null || next.time === undefined ? "" :
         `, at ${Number(next.time.toFixed(3))}`}: ${next.says}`;
     const first = view.tree.find((each) => each.moment === view.moment)?.parent ?? null;
@@ -131,18 +134,18 @@ class Lab {
     for (const id of ["run", "step", "event", "end"]) byId(id).disabled = next === null;
   }
 
-  /** Says on the button whether it runs. */
-  runs(yes) {
-    byId("run").textContent = yes ? "⏸" : "▶";
-    byId("run").setAttribute("aria-label", yes ? "Pause" : "Run");
+  /** Updates the label of the run button. */
+  showRunning(isRunning) {
+    byId("run").textContent = isRunning ? "⏸" : "▶";
+    byId("run").setAttribute("aria-label", isRunning ? "Pause" : "Run");
   }
 
   toggle() {
     if (this.session.running) return this.session.pause();
     if (this.session.view?.next === null) return null;
-    tell("step-error", null);
+    showError("step-error", null);
     return this.session.run(Number(byId("speed").value),
-      (problem) => tell("step-error", problem.message));
+      (problem) => showError("step-error", problem.message));
   }
 
   controls() {
@@ -167,7 +170,7 @@ class Lab {
 
   choose(process) {
     this.chosen = process;
-    this.stage.show(this.session.view, process);
+    this.picture.show(this.session.view, process);
     this.state.show(this.session.view, process);
   }
 
@@ -189,6 +192,6 @@ class Lab {
   }
 }
 
-/** What tests and other scripts of the page may use. */
+/** Interface for tests and other scripts. */
 window.lab = new Lab();
 window.lab.first();

@@ -1,4 +1,4 @@
-// The small menu beside what was clicked.
+// Menu beside the clicked element.
 
 import { byId, element } from "./element.js";
 
@@ -16,7 +16,7 @@ export class Menu {
     window.addEventListener("scroll", () => this.place(), true);
   }
 
-  /** Opens the menu at a button; `rows` are made with the function that does what they say. */
+  /** Opens the menu at a button; `rows` receives the function that performs an action. */
   open(anchor, title, says, rows, act) {
     this.anchor = anchor;
     const problem = element("p", { class: "error", role: "alert", hidden: true });

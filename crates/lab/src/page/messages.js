@@ -1,10 +1,10 @@
-// A message under way as a button in the picture, and what can be done to it.
+// Messages under way: their buttons in the picture, and their menus.
 
 import { element } from "./element.js";
 
 const short = (time) => Number(time.toFixed(3));
 
-/** How far a message has come, from 0 to 1. */
+/** Progress of a message, from 0 to 1. */
 export function progress({ sent, due }, now) {
   if (due === null || due === undefined || due <= sent) return 0.5;
   return Math.min(1, Math.max(0, (now - sent) / (due - sent)));
@@ -16,14 +16,16 @@ export function sentence({ from, to, kind, says, due }) {
   return `P${from} → P${to} ${kind}${when}${content}`;
 }
 
-/** As few letters as tell these kinds apart, three at the most. */
+/** Minimum number of letters that distinguishes these kinds; at most three. */
 export function brief(kinds) {
   const apart = (letters) => new Set(kinds.map((kind) => kind.slice(0, letters))).size;
   return [1, 2].find((letters) => apart(letters) === new Set(kinds).size) ?? 3;
 }
 
-/** With few of them a message has its name; with many, only so many letters of it. Several that are
-    drawn as one say how many they are. */
+/**
+ * Updates the button of a message or bundle. With many messages, only some letters of the name
+ * are shown; a bundle shows its size.
+ */
 export function messageButton(button, { message, count, at, next }, letters) {
   const spelt = letters === Infinity;
   button.className = `message${next ? " next" : ""}${spelt ? "" : " brief"}`;
@@ -38,7 +40,7 @@ export function messageButton(button, { message, count, at, next }, letters) {
   if (button.textContent !== name) button.textContent = name;
 }
 
-/** What can be done to a message: rows for the menu, `act` being called with one of them. */
+/** Menu rows of a message; `act` performs an action. */
 export function messageRows({ message }, act) {
   const button = (label, what) => element("button", {
     type: "button", "data-act": Object.keys(what)[0], onclick: () => act(what),

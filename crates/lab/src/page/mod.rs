@@ -1,25 +1,25 @@
-//! The page: plain modules of JavaScript, one sheet of styles, nothing from elsewhere.
+//! The page: JavaScript modules and a style sheet, without external resources.
 
 use std::sync::OnceLock;
 
 use tenure_trace::diagram::{ELEMENTS, PALETTE};
 use tenure_web::Asset;
 
-/// A module of the page.
+/// JavaScript module of the page.
 macro_rules! module {
     ($name:literal) => {
         Asset::script(concat!("/", $name, ".js"), include_str!(concat!($name, ".js")))
     };
 }
 
-/// What every page of the house is put together with, as a module.
+/// Returns the shared page elements as a module.
 fn elements() -> &'static str {
-    // Once, for as long as the program runs.
+    // Built once per process.
     static MODULE: OnceLock<String> = OnceLock::new();
     MODULE.get_or_init(|| format!("{ELEMENTS}export {{ byId, element, facts, updateChildren }};\n"))
 }
 
-/// All that the page is made of.
+/// Returns all files of the page.
 pub(crate) fn assets() -> Vec<Asset> {
     vec![
         Asset::html("/", include_str!("lab.html")),
@@ -29,7 +29,7 @@ pub(crate) fn assets() -> Vec<Asset> {
         module!("api"),
         module!("diagram"),
         module!("examples"),
-        module!("failing"),
+        module!("errors"),
         module!("figures"),
         module!("files"),
         module!("form"),
@@ -41,7 +41,7 @@ pub(crate) fn assets() -> Vec<Asset> {
         module!("messages"),
         module!("processes"),
         module!("session"),
-        module!("stage"),
+        module!("picture"),
         module!("state"),
         module!("tree"),
         module!("verdicts"),

@@ -1,4 +1,4 @@
-// A process as a button in the picture, and what can be done to it.
+// Processes: their buttons in the picture, and their menus.
 
 import { element, updateChildren } from "./element.js";
 
@@ -8,13 +8,13 @@ export const holdOf = (process) => (process.up ? process.hold : "down");
 
 const timers = ({ timers: { length } }) => (length === 1 ? "1 timer" : `${length} timers`);
 
-/** Where it stands with its lock, if there is one. */
+/** State of the lock, if the service has one. */
 function ofLock(process, service) {
   const hold = holdOf(process);
   return service === "election" && hold !== "down" ? [] : [HOLDS[hold] ?? hold];
 }
 
-/** Where it stands with its leader, if there may be one. */
+/** State of the leader, if the service has one. */
 function ofLeader(process, service) {
   if (!process.up || service === "mutex") return [];
   if (process.leads) return ["leads"];
@@ -22,7 +22,7 @@ function ofLeader(process, service) {
   return service === "election" ? ["no leader"] : [];
 }
 
-/** What a process is, in words. */
+/** Describes the state of a process. */
 export function condition(process, service) {
   const says = [...ofLock(process, service), ...ofLeader(process, service)];
   if (process.token) says.push("has the token");
@@ -55,13 +55,13 @@ export function processButton(button, process, service, chosen) {
   );
 }
 
-/** What can be done to a process: rows for the menu, `act` being called with one of them. */
+/** Menu rows of a process; `act` performs an action. */
 export function processRows(view, process, act) {
   const number = process.process;
   const others = view.processes.map((each) => each.process).filter((each) => each !== number);
   const rows = process.up ? [["Crash", { crash: number }]] : [["Recover", { recover: number }]];
   for (const command of process.asks ?? []) {
-    rows.push([`Ask to ${command}`, { ask: { process: number, command } }]);
+    rows.push([`Command: ${command}`, { ask: { process: number, command } }]);
   }
   for (const { name, at } of process.timers ?? []) {
     const when = at === undefined || at === null ? "" : `, due at ${Number(at.toFixed(3))}`;

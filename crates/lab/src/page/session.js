@@ -1,26 +1,26 @@
-// One session with the server: asked one thing after the other, told of by one function.
+// Client of one session on the server; its requests run one after another.
 
 import { api } from "./api.js";
 
 export class Session {
-  /** `shown` is called with each view and with what was asked for. */
-  constructor(shown) {
-    this.shown = shown;
+  /** Creates the client; `onView` receives each new view and the previous one. */
+  constructor(onView) {
+    this.onView = onView;
     this.view = null;
     this.last = Promise.resolve();
     this.running = null;
-    this.noted = () => {};
+    this.onRunningChange = () => {};
   }
 
-  /** Begins a session, from words or from a trace; the present one stays if that fails. */
+  /** Creates a session from options or a trace; the present one stays if that fails. */
   begin(what) {
     this.pause();
-    return this.turn(() => api.post("sessions", what));
+    return this.enqueue(() => api.post("sessions", what));
   }
 
-  /** Shows a session that the server has. */
+  /** Opens an existing session. */
   open(session) {
-    return this.turn(() => api.get(`sessions/${session}`));
+    return this.enqueue(() => api.get(`sessions/${session}`));
   }
 
   step(steps = 1) {
@@ -51,27 +51,27 @@ export class Session {
 
   ask(verb, what) {
     if (this.view === null) return Promise.resolve();
-    return this.turn(() => api.post(`sessions/${this.view.session}/${verb}`, what));
+    return this.enqueue(() => api.post(`sessions/${this.view.session}/${verb}`, what));
   }
 
-  /** Asks when everything before has been answered. */
-  turn(asks) {
+  /** Sends a request after all earlier ones are complete. */
+  enqueue(request) {
     const turn = this.last.then(async () => {
       const before = this.view;
-      this.view = await asks();
-      this.shown(this.view, before);
+      this.view = await request();
+      this.onView(this.view, before);
       return this.view;
     });
     this.last = turn.catch(() => {});
     return turn;
   }
 
-  /** Steps so many times in a second, until it ends, something is violated or it is paused. */
+  /** Takes steps at this rate until the run ends, a property is violated, or the user pauses. */
   run(perSecond, failed) {
     this.pause();
     const running = { stopped: false };
     this.running = running;
-    this.noted(true);
+    this.onRunningChange(true);
     const once = async () => {
       if (running.stopped) return;
       const began = performance.now();
@@ -93,11 +93,11 @@ export class Session {
     if (this.running === null) return;
     this.running.stopped = true;
     this.running = null;
-    this.noted(false);
+    this.onRunningChange(false);
   }
 }
 
-/** How many properties are violated. */
+/** Number of violated properties. */
 export function violated(view) {
   return view.verdicts.filter((each) => each.verdict === "violated").length;
 }

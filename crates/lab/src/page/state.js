@@ -1,15 +1,15 @@
-// The whole state of the process that was chosen, as a tree that keeps what was opened.
+// State of the selected process as a tree that remembers collapsed nodes.
 
 import { byId, element, facts, updateChildren } from "./element.js";
 import { condition } from "./processes.js";
 
-/** Under this name a tree keeps the name of a struct or of a variant. */
+/** Key of the name of a struct or variant in a tree. */
 const TYPE = "type";
-/** What fits well on a line. */
+/** Maximum length of a value on one line. */
 const LINE = 40;
 
 export class State {
-  /** `choose` is called with the process that is to be shown. */
+  /** Creates the panel; `choose` receives the selected process. */
   constructor(choose) {
     this.choose = choose;
     this.shut = new Set();
@@ -18,14 +18,15 @@ export class State {
   show(view, chosen) {
     const process = view.processes.find((each) => each.process === chosen) ?? view.processes[0];
     updateChildren(byId("chosen"), ...view.processes.map((each) => element("button", {
-      type: "button", "data-key": `P${each.process}`, class: "small", "aria-pressed": String(each === process),
+      type: "button", class: "small", "data-key": `P${each.process}`,
+      "aria-pressed": String(each === process),
       onclick: () => this.choose(each.process),
     }, `P${each.process}`)));
     if (!process) return;
-    const rows = [["is", condition(process, view.service)]];
-    if (Number.isFinite(process.term)) rows.push(["term", said(process.term)]);
+    const rows = [["state", condition(process, view.service)]];
+    if (Number.isFinite(process.term)) rows.push(["term", format(process.term)]);
     for (const { name, at } of process.timers ?? []) {
-      rows.push([`timer ${name}`, Number.isFinite(at) ? `at ${said(at)}` : "armed"]);
+      rows.push([`timer ${name}`, Number.isFinite(at) ? `at ${format(at)}` : "armed"]);
     }
     updateChildren(byId("state"), facts(rows), this.branch(process.state, "state", "state"));
   }
@@ -33,9 +34,9 @@ export class State {
   branch(value, name, path) {
     const parts = value === null || typeof value !== "object" ? [] : Object.entries(value);
     const flat = parts.every(([, part]) => part === null || typeof part !== "object");
-    if (flat && (Array.isArray(value) || said(value).length <= LINE)) {
+    if (flat && (Array.isArray(value) || format(value).length <= LINE)) {
       return element("p", { class: "leaf" }, element("span", { class: "soft" }, `${name} `),
-        element("code", {}, said(value)));
+        element("code", {}, format(value)));
     }
     const toggled = ({ currentTarget }) => {
       if (currentTarget.open) this.shut.delete(path);
@@ -50,13 +51,13 @@ export class State {
   }
 }
 
-/** A value on one line. */
-function said(value) {
+/** Formats a value on one line. */
+function format(value) {
   if (typeof value === "number") return String(Number(value.toFixed(3)));
   if (value === null) return "none";
   if (typeof value !== "object") return String(value);
-  if (Array.isArray(value)) return `[${value.map(said).join(", ")}]`;
+  if (Array.isArray(value)) return `[${value.map(format).join(", ")}]`;
   const { [TYPE]: name, ...fields } = value;
-  const inner = Object.entries(fields).map(([key, part]) => `${key}: ${said(part)}`).join(", ");
+  const inner = Object.entries(fields).map(([key, part]) => `${key}: ${format(part)}`).join(", ");
   return [name, inner === "" ? "" : `{ ${inner} }`].filter(Boolean).join(" ") || "{}";
 }

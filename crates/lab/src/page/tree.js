@@ -1,10 +1,10 @@
-// The histories, drawn: a list of all moments with their branches, and a map of the whole.
+// Histories: a list of all moments with their branches, and an overview map.
 
 import { byId, element, updateChildren } from "./element.js";
 import { Histories } from "./histories.js";
 
 const ROW = 24;
-/** The distance of two branches, and what all of them may take. */
+/** Distance of two branches, and maximum width of all. */
 const LANE = 14;
 const LANES = 112;
 const NAMESPACE = "http://www.w3.org/2000/svg";
@@ -16,7 +16,7 @@ function drawn(name, attributes) {
 }
 
 export class Tree {
-  /** `go` is called with the moment that was chosen. */
+  /** Creates the tree; `go` receives the selected moment. */
   constructor(go) {
     this.go = go;
     this.box = byId("tree");
@@ -27,9 +27,9 @@ export class Tree {
     this.box.append(this.inner);
     this.box.addEventListener("scroll", () => this.draw());
     this.box.addEventListener("keydown", (event) => this.key(event));
-    byId("map").addEventListener("click", (event) => this.mapped(event));
+    byId("map").addEventListener("click", (event) => this.onMapClick(event));
     this.latest = new Map();
-    new ResizeObserver(() => this.histories && this.sketch()).observe(byId("map"));
+    new ResizeObserver(() => this.histories && this.drawMap()).observe(byId("map"));
   }
 
   show(view) {
@@ -42,8 +42,8 @@ export class Tree {
       if (before !== undefined) this.latest.set(before, each);
     }
     const branches = lanes.length === 1 ? "one branch" : `${lanes.length} branches`;
-    byId("tree-says").textContent = `${all.length === 1 ? "One moment"
-      : `${all.length} moments`}, ${branches}. Here is moment ${view.moment}.`;
+    byId("tree-summary").textContent = `${all.length === 1 ? "One moment"
+      : `${all.length} moments`}, ${branches}. The present moment is ${view.moment}.`;
     this.inner.style.height = `${all.length * ROW}px`;
     const top = row * ROW;
     if (top < this.box.scrollTop || top + ROW > this.box.scrollTop + this.box.clientHeight) {
@@ -51,10 +51,10 @@ export class Tree {
     }
     this.box.setAttribute("aria-activedescendant", `moment-${view.moment}`);
     this.draw();
-    this.sketch();
+    this.drawMap();
   }
 
-  /** Draws the rows that are to be seen, and the one that is now. */
+  /** Draws the visible rows and the present one. */
   draw() {
     if (!this.histories) return;
     const { all, lane, lanes, path, row: now } = this.histories;
@@ -108,8 +108,8 @@ export class Tree {
     return item;
   }
 
-  /** All branches at a glance, as wide as there is room. */
-  sketch() {
+  /** Draws the overview map at the available width. */
+  drawMap() {
     const map = byId("map");
     const { all, lane, lanes, depth, path, row: now } = this.histories;
     map.toggleAttribute("hidden", lanes.length < 2);
@@ -139,8 +139,8 @@ export class Tree {
       drawn("circle", { class: "dot now", cx: x, cy: y, r: 5 }));
   }
 
-  /** Somebody pointed at the map: the nearest moment. */
-  mapped(event) {
+  /** Goes to the moment nearest to a click on the map. */
+  onMapClick(event) {
     const box = byId("map").getBoundingClientRect();
     const [x, y] = [event.clientX - box.left, event.clientY - box.top];
     let best = { far: Infinity };

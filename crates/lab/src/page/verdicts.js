@@ -1,10 +1,10 @@
-// What the monitors say of the history to the present moment.
+// Verdicts of the monitors up to the present moment.
 
 import { byId, element, updateChildren } from "./element.js";
 
 const SIGNS = { holds: "✓", violated: "✗", open: "…" };
 
-/** `go` is called with the moment of a violation. */
+/** Shows the verdicts; `go` receives the moment of a violation. */
 export function verdicts(view, go) {
   const rows = view.verdicts.map(({ property, verdict, says, moment, promised }) => {
     const more = [];
@@ -12,13 +12,13 @@ export function verdicts(view, go) {
     if (verdict === "violated" && moment !== null && moment !== undefined) {
       more.push(element("button", {
         type: "button", "data-violation": property, onclick: () => go(moment),
-      }, moment === view.moment ? `Moment ${moment}: here` : `Show moment ${moment}`));
+      }, moment === view.moment ? `Moment ${moment} (present)` : `Show moment ${moment}`));
     }
     return element("li", { class: verdict, "data-property": property, "data-key": property },
       element("strong", {}, `${SIGNS[verdict] ?? "·"} ${property}`), ` ${verdict}`,
       promised === false ? element("span", { class: "soft" }, " (not promised)") : null, ...more);
   });
-  if (rows.length === 0) rows.push(element("li", {}, "Nothing to judge here."));
+  if (rows.length === 0) rows.push(element("li", {}, "No property to verify."));
   updateChildren(byId("verdicts"), ...rows);
   const violated = view.verdicts.filter((each) => each.verdict === "violated");
   const worst = violated.length > 0 ? "violated" : "holds";

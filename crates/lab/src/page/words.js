@@ -1,6 +1,6 @@
-// The words of a command line: taken apart, changed at one place, put together again.
+// Parsing and editing of command lines.
 
-/** The words, without the quotes that keep spaces within them. */
+/** Splits a line into words and removes quotes. */
 export function split(line) {
   const found = line.match(/(?:[^\s'"]+|'[^']*'|"[^"]*")+/g) ?? [];
   return found.map((word) => word.replace(/'([^']*)'|"([^"]*)"/g, (_, one, two) => one ?? two));
@@ -11,7 +11,7 @@ export function join(words) {
   return words.map(quoted).join(" ");
 }
 
-/** Where an option stands, and how many words it takes. */
+/** Finds an option: its position, number of words, and value. */
 function find(words, name) {
   const at = words.findIndex((word) => word === name || word.startsWith(`${name}=`));
   if (at < 0) return null;
@@ -20,12 +20,12 @@ function find(words, name) {
     : words[at + 1] ?? "" };
 }
 
-/** The value of an option, or nothing. */
+/** Value of an option; empty if it is absent. */
 export function value(line, name) {
   return find(split(line), name)?.value ?? "";
 }
 
-/** The line with this value of the option; with an empty one, without it. */
+/** Sets the value of an option; an empty value removes it. */
 export function withValue(line, name, to) {
   const words = split(line);
   const found = find(words, name);
@@ -35,7 +35,7 @@ export function withValue(line, name, to) {
   return join(words);
 }
 
-/** The algorithm is the first word. */
+/** Returns the algorithm, which is the first word. */
 export function algorithm(line) {
   const [first = ""] = split(line);
   return first.startsWith("-") ? "" : first;

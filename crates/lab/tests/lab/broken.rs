@@ -1,19 +1,19 @@
-//! A handler that panics ends one branch of a history, and neither the server nor the session.
+//! A panicking handler ends one branch of a history, but neither the session nor the server.
 
 use std::net::SocketAddr;
 
-use crate::support::ask;
+use crate::support::send;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tenure_algorithms::mutex::{RicartAgrawala, ricart_agrawala};
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Algorithm, Effects, Fence, Group, ProcessId, Protocol, labelled};
-use tenure_lab::{Apparatus, Ground, Lab, Run, Workshop};
-use tenure_sim::{Entries, Locking, Pattern, Settings, Simulation, Span, Workload};
+use tenure_lab::{Lab, LabRun, NodeLayout, Run, RunSource};
+use tenure_sim::{Distribution, Entries, Locking, Pattern, Settings, Simulation, Workload};
 use tenure_trace::Trace;
 use tenure_web::Server;
 
-/// Enters when somebody welcomes it, and cannot bear to be greeted while it is inside.
+/// Lock that enters when any peer welcomes it, and panics if a peer greets it while it is inside.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Fragile {
     group: Group,
@@ -55,7 +55,7 @@ impl Protocol for Fragile {
     fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         match message {
             Message::Hello => {
-                assert!(!self.is_inside, "{from} disturbs whoever is inside");
+                assert!(!self.is_inside, "{from} disturbs the critical section");
                 fx.send(from, Message::Welcome);
             }
             Message::Welcome => {
@@ -66,50 +66,50 @@ impl Protocol for Fragile {
     }
 }
 
-/// Makes nothing but fragile locks.
-struct Glassworks;
+/// Source of runs with the fragile lock only.
+struct FragileSource;
 
-impl Workshop for Glassworks {
+impl RunSource for FragileSource {
     fn algorithms(&self) -> Value {
         json!([])
     }
 
-    fn of_words(&self, words: &[String]) -> Result<Apparatus, String> {
+    fn from_args(&self, words: &[String]) -> Result<LabRun, String> {
         let mut settings = Settings::new(2);
-        // The first one is inside for long, and the other one asks only if it is told to.
+        // The first process stays inside for long; the second only enters on request.
         settings.workload = Workload::locking(Locking {
-            pattern: Pattern::Closed { think: Span::ZERO },
+            pattern: Pattern::Closed { think: Distribution::ZERO },
             entries: Entries::Listed(vec![1, 0]),
-            hold: Span::units(9),
+            hold: Distribution::units(9),
         });
         let simulation = Simulation::<Fragile>::new((), settings);
-        Ok(Apparatus {
+        Ok(LabRun {
             words: words.join(" "),
             card: RicartAgrawala::card(&ricart_agrawala::Config::default(), 2),
             size: 2,
-            ground: Ground::joined(2),
+            layout: NodeLayout::joined(2),
             replay: None,
-            steers: Vec::new(),
+            interventions: Vec::new(),
             steps: 0,
             engine: Box::new(Run::new(simulation)),
         })
     }
 
-    fn of_trace(&self, _: &Trace) -> Result<Apparatus, String> {
+    fn from_trace(&self, _: &Trace) -> Result<LabRun, String> {
         Err("glass is not recorded".to_owned())
     }
 }
 
 fn post(at: SocketAddr, what: &str, body: &Value) -> (u16, Value) {
-    let answer = ask(at, &format!("POST /api/sessions{what}"), &body.to_string());
+    let answer = send(at, &format!("POST /api/sessions{what}"), &body.to_string());
     (answer.status, serde_json::from_str(&answer.body).unwrap())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_panic_ends_a_branch_with_its_words_and_leaves_the_others() {
+async fn handler_panic_ends_only_its_branch() {
     let server = Server::bind([127, 0, 0, 1].into(), 0).await.unwrap();
     let at = server.address();
-    tokio::spawn(Lab::new(Glassworks).serve(server, std::future::pending()));
+    tokio::spawn(Lab::new(FragileSource).serve(server, std::future::pending()));
     let (status, begun) = post(at, "", &json!({ "words": "glass" }));
     assert_eq!((status, &begun["moment"]), (200, &json!(0)));
     let inside = |view: &Value| {
@@ -123,8 +123,8 @@ async fn a_panic_ends_a_branch_with_its_words_and_leaves_the_others() {
     let (status, broken) = post(at, "/1/step", &json!({ "until": "end" }));
     assert_eq!(status, 200, "{broken}");
     let says = broken["ended"].as_str().expect("it has ended");
-    assert!(says.starts_with("the algorithm broke down: P"), "{says}");
-    assert!(says.ends_with("disturbs whoever is inside"), "{says}");
+    assert!(says.starts_with("the algorithm panicked: P"), "{says}");
+    assert!(says.ends_with("disturbs the critical section"), "{says}");
     assert_eq!(broken["next"], Value::Null);
     let moments = broken["tree"].as_array().unwrap();
     assert_eq!(moments.last().unwrap()["says"], says);
@@ -136,13 +136,13 @@ async fn a_panic_ends_a_branch_with_its_words_and_leaves_the_others() {
         assert_eq!(status, 400, "{refused}");
         assert!(refused["error"].as_str().unwrap().ends_with("go back to do something else"));
     }
-    // The same step from the moment before breaks down again, in the moment that is known.
+    // The same step from the previous moment panics again and leads to the known moment.
     let before = moments.len() - 2;
     let (_, back) = post(at, "/1/go", &json!({ "moment": before }));
     assert_eq!(back["ended"], Value::Null);
     let (_, again) = post(at, "/1/step", &json!({ "steps": 1 }));
     assert_eq!((&again["moment"], &again["tree"]), (&broken["moment"], &broken["tree"]));
-    // Whoever loses the message that would break it goes on.
+    // Losing the fatal message lets the run continue.
     let (_, back) = post(at, "/1/go", &json!({ "moment": before }));
     let (status, other) = post(at, "/1/act", &json!({ "lose": back["next"]["message"] }));
     assert_eq!((status, &other["ended"]), (200, &Value::Null), "{other}");

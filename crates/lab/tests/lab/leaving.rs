@@ -1,4 +1,4 @@
-//! What is computed for somebody ends when they leave.
+//! A computation ends when its client disconnects.
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
@@ -6,45 +6,46 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::support::ask;
+use crate::support::send;
 use serde_json::{Value, json};
 use tenure_algorithms::mutex::{RicartAgrawala, ricart_agrawala};
 use tenure_core::Algorithm;
 use tenure_lab::{
-    Apparatus, Cause, Engine, Ground, Lab, Mark, Patience, Run, Shown, Then, Workshop,
+    Advance, Cause, Deadline, Engine, Lab, LabRun, MomentView, NodeLayout, ReachedMoment, Run,
+    RunSource,
 };
 use tenure_sim::{Settings, Simulation};
 use tenure_trace::Trace;
 use tenure_web::Server;
 
-/// Makes a run whose steps take for ever, and knows whether they were given up.
-struct Treadmill {
+/// Source of a run with endless steps that records their cancellation.
+struct EndlessSource {
     begun: Arc<AtomicBool>,
-    given_up: Arc<AtomicBool>,
+    is_cancelled: Arc<AtomicBool>,
 }
 
-struct Endless {
+struct EndlessEngine {
     run: Run<RicartAgrawala>,
     begun: Arc<AtomicBool>,
-    given_up: Arc<AtomicBool>,
+    is_cancelled: Arc<AtomicBool>,
 }
 
-impl Engine for Endless {
+impl Engine for EndlessEngine {
     fn go(
         &self,
         path: &[Cause],
-        then: &Then,
-        marks: &mut Vec<Mark>,
-        patience: &Patience,
-    ) -> Result<Shown, String> {
-        if matches!(then, Then::Steps(0)) {
-            return self.run.go(path, then, marks, patience);
+        advance: &Advance,
+        reached: &mut Vec<ReachedMoment>,
+        deadline: &Deadline,
+    ) -> Result<MomentView, String> {
+        if matches!(advance, Advance::Steps(0)) {
+            return self.run.go(path, advance, reached, deadline);
         }
         self.begun.store(true, Ordering::Release);
         loop {
-            if let Err(says) = patience.check() {
-                // What merely takes too long is another matter.
-                self.given_up.store(says.contains("has left"), Ordering::Release);
+            if let Err(says) = deadline.check() {
+                // Ignores the time limit.
+                self.is_cancelled.store(says.contains("disconnected"), Ordering::Release);
                 return Err(says);
             }
             std::thread::sleep(Duration::from_millis(1));
@@ -52,29 +53,29 @@ impl Engine for Endless {
     }
 }
 
-impl Workshop for Treadmill {
+impl RunSource for EndlessSource {
     fn algorithms(&self) -> Value {
         json!([])
     }
 
-    fn of_words(&self, words: &[String]) -> Result<Apparatus, String> {
+    fn from_args(&self, words: &[String]) -> Result<LabRun, String> {
         let config = ricart_agrawala::Config::default();
         let card = RicartAgrawala::card(&config, 2);
         let run = Run::new(Simulation::new(config, Settings::new(2)));
-        let (begun, given_up) = (self.begun.clone(), self.given_up.clone());
-        Ok(Apparatus {
+        let (begun, is_cancelled) = (self.begun.clone(), self.is_cancelled.clone());
+        Ok(LabRun {
             words: words.join(" "),
             card,
             size: 2,
-            ground: Ground::joined(2),
+            layout: NodeLayout::joined(2),
             replay: None,
-            steers: Vec::new(),
+            interventions: Vec::new(),
             steps: 0,
-            engine: Box::new(Endless { run, begun, given_up }),
+            engine: Box::new(EndlessEngine { run, begun, is_cancelled }),
         })
     }
 
-    fn of_trace(&self, _: &Trace) -> Result<Apparatus, String> {
+    fn from_trace(&self, _: &Trace) -> Result<LabRun, String> {
         Err("only runs that never end".to_owned())
     }
 }
@@ -86,23 +87,24 @@ async fn eventually(flag: &AtomicBool) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn steps_that_nobody_waits_for_any_more_are_given_up() {
-    let (begun, given_up) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
-    let lab = Lab::new(Treadmill { begun: begun.clone(), given_up: given_up.clone() });
+async fn cancels_steps_when_client_disconnects() {
+    let (begun, is_cancelled) =
+        (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let lab = Lab::new(EndlessSource { begun: begun.clone(), is_cancelled: is_cancelled.clone() });
     let server = Server::bind([127, 0, 0, 1].into(), 0).await.unwrap();
     let at: SocketAddr = server.address();
     tokio::spawn(lab.serve(server, std::future::pending()));
-    let opened = ask(at, "POST /api/sessions", r#"{"words": "treadmill"}"#);
+    let opened = send(at, "POST /api/sessions", r#"{"words": "treadmill"}"#);
     assert_eq!(opened.status, 200, "{}", opened.body);
-    let mut impatient = TcpStream::connect(at).unwrap();
+    let mut connection = TcpStream::connect(at).unwrap();
     let body = r#"{"steps": 1000}"#;
     let length = body.len();
     write!(
-        impatient,
+        connection,
         "POST /api/sessions/1/step HTTP/1.1\r\nHost: {at}\r\nContent-Length: {length}\r\n\r\n{body}"
     )
     .unwrap();
     eventually(&begun).await;
-    drop(impatient);
-    eventually(&given_up).await;
+    drop(connection);
+    eventually(&is_cancelled).await;
 }

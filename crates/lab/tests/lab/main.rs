@@ -1,4 +1,4 @@
-//! The lab over real sockets: algorithms that break, and visitors who leave.
+//! The lab over real sockets: panicking algorithms and disconnecting clients.
 
 mod broken;
 mod leaving;

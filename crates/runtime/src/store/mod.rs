@@ -1,36 +1,37 @@
-//! What a process must find again after a crash: its stable projection and its session.
+//! Durable state of a process: its stable projection and its session.
 //!
-//! A [`Store`] is a directory that one node at a time owns. A [`Store::save`] replaces the state as
-//! a whole, a [`Store::append`] adds a change to it, which costs one flush of a file that is there
-//! already. Each is durable when it returns; at any moment of a crash the directory holds either
-//! what was before or what is after, and damage is told apart from absence and from what a crash
-//! leaves. All calls block on the disk: a caller on an asynchronous runtime decides where they run.
+//! A [`Store`] is a directory that one node owns at a time. [`Store::save`] replaces the whole
+//! state. [`Store::append`] adds a change, which costs one flush of an existing file. Both are
+//! durable when they return. After a crash at any moment the directory contains the earlier or the
+//! later state, and a torn write is distinguished from damage and from absence. All calls block on
+//! the disk, so asynchronous callers must choose a suitable thread.
 //!
-//! `docs/wire.md` describes the files byte by byte.
+//! `docs/wire.md` specifies the files byte by byte.
 
-mod file;
-mod image;
-mod private;
+mod change_log;
+mod directory;
+mod private_file;
 mod registry;
 mod saves;
 mod segment;
-mod tail;
+mod state_file;
 
-pub use file::{OpenError, SaveError, Store, sync_directory};
-pub use image::{Damage, FORMAT_VERSION, Owner};
+pub use directory::{OpenError, SaveError, Store, sync_directory};
 pub use registry::Registry;
-pub use saves::{SaveCounts, Saves};
+pub use saves::{SaveCounts, SaveMetrics};
+pub use state_file::{Damage, FORMAT_VERSION, Owner};
 
-/// Reads bytes as each file of a folder: whatever they are, they are read or damage. What is read
-/// of them is the same in a segment that another may follow as in one that none does.
-pub(crate) fn read_all(bytes: &[u8]) {
-    if let Ok(image) = image::Image::decode(bytes) {
-        let again = image::Image::decode(&image.encode());
-        assert_eq!(again.as_ref(), Ok(&image), "what is read is read again as it is written");
+/// Decodes bytes as each kind of file. Checks that a decoded state survives the round trip, and
+/// that a segment has the same content as the last one and as an inner one.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn fuzz_files(bytes: &[u8]) {
+    if let Ok(state_file) = state_file::StateFile::decode(bytes) {
+        let again = state_file::StateFile::decode(&state_file.encode());
+        assert_eq!(again.as_ref(), Ok(&state_file), "a decoded state survives the round trip");
     }
     let _ = registry::read(bytes);
     let (last, inner) = (segment::read(bytes, true), segment::read(bytes, false));
     if let (Ok(last), Ok(inner)) = (last, inner) {
-        assert_eq!(last.changes, inner.changes, "what is whole is read wherever it stands");
+        assert_eq!(last.changes, inner.changes, "the position of a segment has no effect");
     }
 }

@@ -1,9 +1,9 @@
-//! What a process remembers of the membership of its group, in a file of its own: the newest boot
-//! of each peer, and whether it takes part itself.
+//! Durable knowledge of a process about the membership of its group: the newest boot of each peer,
+//! and whether the process itself is a member.
 //!
-//! Peers refuse a process whose saved state was lost or is an old copy, since it comes with an
-//! earlier session than they have seen. They can do so after a restart only if the sessions are
-//! durable. A session is durable before the first message of that boot is taken.
+//! Peers reject a process that lost its saved state or restored an old copy, because its session is
+//! lower than one that they have seen. They can do so after their own restart only if the sessions
+//! are durable. A session is saved before the first message of that boot is accepted.
 
 use std::fs;
 use std::io::{ErrorKind, Write};
@@ -14,166 +14,171 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tenure_core::{ProcessId, ProcessSet};
 
-use super::file::{OpenError, SaveError, sync_directory};
-use super::image::Damage;
-use super::private;
+use super::directory::{OpenError, SaveError, sync_directory};
+use super::private_file;
+use super::state_file::Damage;
 use crate::transport::frame::Boot;
 
-/// The file.
-const PEERS: &str = "peers";
+/// Name of the file.
+const REGISTRY_FILE: &str = "peers";
 
-/// The file that replaces it when it is written.
-const NEXT: &str = "peers.next";
+/// Name of a new file until it replaces the old one.
+const TEMPORARY_REGISTRY_FILE: &str = "peers.next";
 
-/// The bytes that open the file, whatever its version.
+/// Magic number of the file in every version.
 const MAGIC: [u8; 8] = *b"TENPEERS";
 
-/// The version of the file that this build reads and writes.
+/// Version of the file that this build reads and writes.
 const VERSION: u16 = 1;
 
-/// Bytes of the checksum at the end.
+/// Size of the checksum at the end, in bytes.
 const CHECKSUM_BYTES: usize = 32;
 
-/// What a process remembers of the membership of its group. Cheap to clone; all clones are one.
+/// Membership that a process remembers. Cheap to clone; all clones share one state.
 #[derive(Clone, Debug)]
 pub struct Registry(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     directory: PathBuf,
+    /// Held only for moments, never during a write.
     saved: Mutex<Saved>,
+    /// Held during a write, so that changes are written in order.
+    writing: Mutex<()>,
 }
 
-/// What the file says.
+/// Content of the file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Saved {
     has_joined: bool,
     eviction: Option<String>,
-    /// The index of the newest entry of the log that changed the membership below.
+    /// Index of the newest log entry that changed the membership below.
     members_as_of: u64,
-    peers: Vec<Known>,
+    peers: Vec<PeerRecord>,
 }
 
-/// One process of the group.
+/// Entry of one process of the group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Known {
+struct PeerRecord {
     is_member: bool,
-    /// Its newest boot; session 0 if none was seen since it became a member.
+    /// Newest boot; session 0 if none was seen since the process became a member.
     newest: Boot,
 }
 
 impl Registry {
-    /// Reads the file in a directory, or makes it. `has_joined` and `size`, the number of processes
-    /// in the group, describe a process that has none yet; all of the group are members then.
+    /// Opens the registry in a directory, or creates it. `has_joined` and `size`, the number of
+    /// processes of the group, apply to a new registry. All processes of the group are members at
+    /// first.
     ///
     /// # Errors
     ///
-    /// [`OpenError`]; a file that cannot be used is left as it is.
+    /// [`OpenError`]; an unusable file is left as it is.
     pub(crate) fn open(
         directory: &Path,
         size: u32,
         has_joined: bool,
     ) -> Result<Registry, OpenError> {
-        let path = directory.join(PEERS);
+        let path = directory.join(REGISTRY_FILE);
         let saved = match fs::read(&path) {
             Ok(bytes) => read(&bytes).map_err(|damage| match damage {
                 Damage::NewerVersion { .. } => OpenError::NewerVersion { path, damage },
                 _ => OpenError::Damaged { path, damage },
             })?,
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                let peers = vec![Known { is_member: true, newest: Boot::default() }; size as usize];
+                let peers =
+                    vec![PeerRecord { is_member: true, newest: Boot::default() }; size as usize];
                 let saved = Saved { has_joined, eviction: None, members_as_of: 0, peers };
-                write(directory, &saved).map_err(OpenError::Unbegun)?;
+                write(directory, &saved).map_err(OpenError::SessionNotSaved)?;
                 saved
             }
-            Err(source) => return Err(OpenError::Unusable { path, source }),
+            Err(source) => return Err(OpenError::Io { path, source }),
         };
         let (directory, saved) = (directory.to_owned(), Mutex::new(saved));
-        Ok(Registry(Arc::new(Inner { directory, saved })))
+        Ok(Registry(Arc::new(Inner { directory, saved, writing: Mutex::new(()) })))
     }
 
-    /// Returns true once this process has been a member. One that takes the place of another has
-    /// not, until the log says that it is one.
+    /// Returns true once this process has been a member. A process that replaces another one is not
+    /// a member until the log says so.
     pub fn has_joined(&self) -> bool {
         self.saved().has_joined
     }
 
-    /// Notes that this process is a member.
+    /// Records that this process is a member. Blocks on the disk.
     ///
     /// # Errors
     ///
-    /// [`SaveError`]; nothing is noted then.
-    pub fn join(&self) -> Result<(), SaveError> {
+    /// [`SaveError`]; nothing is recorded then.
+    pub fn mark_joined(&self) -> Result<(), SaveError> {
         self.change(|saved| saved.has_joined = true)
     }
 
-    /// Why this process must not take part any more, if that was noted.
+    /// Returns the recorded reason why this process must not participate any more.
     pub fn eviction(&self) -> Option<String> {
         self.saved().eviction.clone()
     }
 
-    /// Notes for good that this process must not take part any more.
+    /// Records permanently that this process must not participate any more. Blocks on the disk.
     ///
     /// # Errors
     ///
-    /// [`SaveError`]; nothing is noted then.
+    /// [`SaveError`]; nothing is recorded then.
     pub fn evict(&self, reason: &str) -> Result<(), SaveError> {
         self.change(|saved| saved.eviction = Some(reason.to_owned()))
     }
 
-    /// Notes who is a member since an entry of the log. A log is read again after a restart: what
-    /// is older than what was noted changes nothing. Returns the processes that are members no
-    /// longer, whose boots are forgotten: a process that takes such a place is another one.
+    /// Records the members as of a log entry. Ignores entries that are not newer than the last
+    /// recorded one, because a restart reads the log again. Returns the processes that are no
+    /// longer members. Their boots are forgotten, since another process may take their index.
     ///
     /// # Errors
     ///
-    /// [`SaveError`]; nothing is noted then.
+    /// [`SaveError`]; nothing is recorded then.
     pub(crate) fn set_members(
         &self,
         index: u64,
         members: &ProcessSet,
     ) -> Result<Vec<ProcessId>, SaveError> {
         let mut left = Vec::new();
-        if index <= self.saved().members_as_of {
-            return Ok(left);
-        }
         self.change(|saved| {
+            if index <= saved.members_as_of {
+                return;
+            }
             saved.members_as_of = index;
-            for (place, known) in saved.peers.iter_mut().enumerate() {
-                let process = ProcessId::at(place);
+            for (index, record) in saved.peers.iter_mut().enumerate() {
+                let process = ProcessId::at(index);
                 let is_member = members.contains(process);
-                if known.is_member && !is_member {
-                    known.newest = Boot::default();
+                if record.is_member && !is_member {
+                    record.newest = Boot::default();
                     left.push(process);
                 }
-                known.is_member = is_member;
+                record.is_member = is_member;
             }
         })?;
         Ok(left)
     }
 
-    /// Returns true if a process is a member, as far as was noted.
+    /// Returns true if a process is a member according to the registry.
     pub(crate) fn is_member(&self, process: ProcessId) -> bool {
-        self.saved().peers.get(process.index()).is_none_or(|known| known.is_member)
+        self.saved().peers.get(process.index()).is_none_or(|record| record.is_member)
     }
 
-    /// Returns the newest boot of a process that was noted; session 0 if there is none.
-    pub(crate) fn newest(&self, process: ProcessId) -> Boot {
-        self.saved().peers.get(process.index()).map_or_else(Boot::default, |known| known.newest)
+    /// Returns the newest recorded boot of a process; session 0 if there is none.
+    pub(crate) fn newest_boot(&self, process: ProcessId) -> Boot {
+        self.saved().peers.get(process.index()).map_or_else(Boot::default, |record| record.newest)
     }
 
-    /// Notes the newest boot of a process.
+    /// Records the newest boot of a process. Blocks on the disk.
     ///
     /// # Errors
     ///
-    /// [`SaveError`]; nothing is noted then.
-    pub(crate) fn note(&self, process: ProcessId, newest: Boot) -> Result<(), SaveError> {
-        if self.newest(process) == newest {
+    /// [`SaveError`]; nothing is recorded then.
+    pub(crate) fn record_boot(&self, process: ProcessId, newest: Boot) -> Result<(), SaveError> {
+        if self.newest_boot(process) == newest {
             return Ok(());
         }
         self.change(|saved| {
-            if let Some(known) = saved.peers.get_mut(process.index()) {
-                known.newest = newest;
+            if let Some(record) = saved.peers.get_mut(process.index()) {
+                record.newest = newest;
             }
         })
     }
@@ -182,14 +187,16 @@ impl Registry {
         self.0.saved.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes a change durable.
+    /// Applies a change and saves it.
     fn change(&self, change: impl FnOnce(&mut Saved)) -> Result<(), SaveError> {
-        let mut saved = self.saved();
+        // A separate lock, so that readers on asynchronous threads never wait for the disk.
+        let _writing = self.0.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let saved = self.saved().clone();
         let mut next = saved.clone();
         change(&mut next);
-        if next != *saved {
+        if next != saved {
             write(&self.0.directory, &next)?;
-            *saved = next;
+            *self.saved() = next;
         }
         Ok(())
     }
@@ -220,18 +227,18 @@ pub(super) fn read(bytes: &[u8]) -> Result<Saved, Damage> {
 fn write(directory: &Path, saved: &Saved) -> Result<(), SaveError> {
     let mut bytes = MAGIC.to_vec();
     bytes.extend_from_slice(&VERSION.to_le_bytes());
-    let mut bytes = postcard::to_extend(saved, bytes).expect("a registry can always be encoded");
+    let mut bytes = postcard::to_extend(saved, bytes).expect("a registry is serializable");
     let checksum = Sha256::digest(&bytes);
     bytes.extend_from_slice(&checksum);
-    let next = directory.join(NEXT);
+    let next = directory.join(TEMPORARY_REGISTRY_FILE);
     let write = || {
-        let mut file = private::create(&next)?;
+        let mut file = private_file::create(&next)?;
         file.write_all(&bytes)?;
         file.sync_all()?;
-        fs::rename(&next, directory.join(PEERS))
+        fs::rename(&next, directory.join(REGISTRY_FILE))
     };
-    write().map_err(|source| SaveError::of_file(next.clone(), source))?;
-    let undurable = |source| SaveError::Undurable { path: directory.to_owned(), source };
+    write().map_err(|source| SaveError::from_io(next.clone(), source))?;
+    let undurable = |source| SaveError::NotDurable { path: directory.to_owned(), source };
     sync_directory(directory).map_err(undurable)
 }
 
@@ -246,48 +253,51 @@ mod tests {
     }
 
     #[test]
-    fn what_was_noted_is_there_after_a_restart() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let registry = Registry::open(folder.path(), 3, false).expect("a registry");
+    fn registry_survives_restart() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let registry = Registry::open(directory.path(), 3, false).expect("a registry");
         assert!(!registry.has_joined() && registry.is_member(PEER));
-        registry.note(PEER, boot(5)).expect("room");
-        registry.join().expect("room");
+        registry.record_boot(PEER, boot(5)).expect("room");
+        registry.mark_joined().expect("room");
         registry.evict("removed").expect("room");
-        let again = Registry::open(folder.path(), 3, false).expect("a registry");
-        assert_eq!((again.newest(PEER), again.has_joined()), (boot(5), true));
+        let again = Registry::open(directory.path(), 3, false).expect("a registry");
+        assert_eq!((again.newest_boot(PEER), again.has_joined()), (boot(5), true));
         assert_eq!(again.eviction().as_deref(), Some("removed"));
     }
 
     #[test]
-    fn the_boots_of_a_removed_member_are_forgotten_once() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let registry = Registry::open(folder.path(), 3, true).expect("a registry");
-        registry.note(PEER, boot(5)).expect("room");
+    fn boots_of_removed_member_are_forgotten_once() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let registry = Registry::open(directory.path(), 3, true).expect("a registry");
+        registry.record_boot(PEER, boot(5)).expect("room");
         let (two, three) = (ProcessSet::first(2), ProcessSet::first(3));
         assert_eq!(registry.set_members(9, &two).expect("room"), [PEER]);
-        assert_eq!((registry.newest(PEER), registry.is_member(PEER)), (Boot::default(), false));
-        registry.note(PEER, boot(3)).expect("room");
+        assert_eq!(
+            (registry.newest_boot(PEER), registry.is_member(PEER)),
+            (Boot::default(), false)
+        );
+        registry.record_boot(PEER, boot(3)).expect("room");
         assert_eq!(registry.set_members(12, &three).expect("room"), []);
-        // The log is read again.
+        // A restart reads the log again.
         for (index, members) in [(9, &two), (12, &three)] {
             assert_eq!(registry.set_members(index, members).expect("room"), []);
         }
-        assert_eq!((registry.newest(PEER), registry.is_member(PEER)), (boot(3), true));
+        assert_eq!((registry.newest_boot(PEER), registry.is_member(PEER)), (boot(3), true));
     }
 
     #[test]
-    fn a_damaged_file_is_refused() {
-        let folder = tempfile::tempdir().expect("a folder");
-        Registry::open(folder.path(), 3, true).expect("a registry");
-        let path = folder.path().join(PEERS);
+    fn rejects_damaged_file() {
+        let directory = tempfile::tempdir().expect("a directory");
+        Registry::open(directory.path(), 3, true).expect("a registry");
+        let path = directory.path().join(REGISTRY_FILE);
         let bytes = fs::read(&path).expect("a file");
-        for place in 0..bytes.len() {
-            let mut hurt = bytes.clone();
-            hurt[place] ^= 1;
-            fs::write(&path, &hurt).expect("room");
-            assert!(Registry::open(folder.path(), 3, true).is_err(), "byte {place}");
-            fs::write(&path, &bytes[..place]).expect("room");
-            assert!(Registry::open(folder.path(), 3, true).is_err(), "cut at {place}");
+        for index in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[index] ^= 1;
+            fs::write(&path, &damaged).expect("room");
+            assert!(Registry::open(directory.path(), 3, true).is_err(), "byte {index}");
+            fs::write(&path, &bytes[..index]).expect("room");
+            assert!(Registry::open(directory.path(), 3, true).is_err(), "cut at {index}");
         }
     }
 }

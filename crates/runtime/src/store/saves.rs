@@ -1,34 +1,33 @@
-//! How often a state was saved, and how long that took.
+//! Metrics of the saves of a store.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// What can be read of the saving of a [`Store`](super::Store) from anywhere: for metrics and
-/// status pages. Cheap to clone.
+/// Shared metrics of the saves of a [`Store`](super::Store), for status pages. Cheap to clone.
 #[derive(Clone, Debug, Default)]
-pub struct Saves(Arc<Figures>);
+pub struct SaveMetrics(Arc<Counters>);
 
 #[derive(Debug, Default)]
-struct Figures {
+struct Counters {
     count: AtomicU64,
     nanoseconds: AtomicU64,
     longest: AtomicU64,
 }
 
-/// What was counted of saving at one moment, from the opening of the store on.
+/// Save metrics at one moment, since the store was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SaveCounts {
-    /// How often a state was made durable, the beginning of the session included.
+    /// Number of saves, including the one that began the session.
     pub count: u64,
-    /// How long that took in all, nearly all of it waiting for the disk.
+    /// Total duration of the saves, mostly spent waiting for the disk.
     pub total: Duration,
-    /// How long the slowest of them took.
+    /// Duration of the slowest save.
     pub longest: Duration,
 }
 
-impl Saves {
-    /// What has been counted.
+impl SaveMetrics {
+    /// Returns the current metrics.
     pub fn read(&self) -> SaveCounts {
         let read = |figure: &AtomicU64| figure.load(Ordering::Relaxed);
         SaveCounts {
@@ -38,7 +37,7 @@ impl Saves {
         }
     }
 
-    pub(super) fn note(&self, took: Duration) {
+    pub(super) fn record(&self, took: Duration) {
         let nanoseconds = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
         self.0.count.fetch_add(1, Ordering::Relaxed);
         self.0.nanoseconds.fetch_add(nanoseconds, Ordering::Relaxed);

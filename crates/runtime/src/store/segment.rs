@@ -1,52 +1,53 @@
-//! The bytes of a segment: changes, one record each, in a file of zeros that was made before.
+//! Encoding of a segment: one record per change, in a file that was filled with zeros in advance.
 //!
-//! A file whose length and blocks are settled costs one flush of data a record and none of the
-//! file system's own books. What a crash leaves of the last record is then told apart from damage:
-//! a record that was never finished has a part that is still zero (its last byte never is one), and
-//! nothing comes after it.
+//! A file with a fixed length and allocated blocks needs only one flush of data per record, without
+//! metadata of the file system. This also distinguishes a torn record from a damaged one. An
+//! unfinished record has a part that is still zero (its last byte is never zero), and no record
+//! follows it.
 
 use tenure_core::ProcessId;
 
-use super::image::{Damage, Owner};
+use super::state_file::{Damage, Owner};
 
-/// The bytes that open every segment, whatever its version.
+/// Magic number of a segment in every version.
 const MAGIC: [u8; 8] = *b"TENCHANG";
 
-/// The version of segments that this build writes: of the state file that first had some.
+/// Version of the segments that this build writes. Equals that of the first state file with
+/// segments.
 const VERSION: u16 = 3;
 
-/// Records begin at multiples of this.
-const ALIGNED: usize = 8;
+/// Alignment of records, in bytes.
+const RECORD_ALIGNMENT: usize = 8;
 
-/// What is before the content of a record: its number, its length, and the checksum of both.
-const HEAD: usize = 16;
+/// Size of the header of a record: number, length, and their checksum.
+const HEADER_BYTES: usize = 16;
 
-/// What is behind it: the checksum of head and content, and a byte that is not zero.
-const TAIL: usize = 5;
+/// Size of the trailer of a record: checksum of header and content, and a nonzero byte.
+const TRAILER_BYTES: usize = 5;
 
-/// The last byte of a record, and the first of its number: neither is ever zero.
+/// Last byte of a record and first byte of its number, which are therefore never zero.
 const MARK: u8 = 0xA5;
 
-/// A disk writes so many bytes or none of them.
-const SECTOR: usize = 512;
+/// Size of a disk sector, which is written completely or not at all.
+const SECTOR_BYTES: usize = 512;
 
-/// What a segment says of itself.
+/// Header of a segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Heading {
-    /// Whose it is.
+pub(super) struct SegmentHeader {
+    /// Owner of the segment.
     pub(super) owner: Owner,
-    /// Which one it is.
+    /// Number of the segment.
     pub(super) segment: u64,
-    /// The number of its first record.
+    /// Number of the first record.
     pub(super) first: u64,
 }
 
-impl Heading {
-    /// The bytes before the first record.
+impl SegmentHeader {
+    /// Encodes the header.
     ///
     /// # Panics
     ///
-    /// When the name of the cluster is longer than 65 535 bytes.
+    /// If the name of the cluster is longer than 65,535 bytes.
     pub(super) fn encode(&self) -> Vec<u8> {
         let cluster = self.owner.cluster.as_bytes();
         let length = u16::try_from(cluster.len()).expect("a cluster has a short name");
@@ -59,11 +60,11 @@ impl Heading {
         bytes.extend_from_slice(&self.first.to_le_bytes());
         bytes.extend_from_slice(cluster);
         bytes.extend_from_slice(&crc32c::crc32c(&bytes).to_le_bytes());
-        bytes.resize(bytes.len().next_multiple_of(ALIGNED), 0);
+        bytes.resize(bytes.len().next_multiple_of(RECORD_ALIGNMENT), 0);
         bytes
     }
 
-    fn decode(file: &[u8]) -> Result<(Heading, usize), Damage> {
+    fn decode(file: &[u8]) -> Result<(SegmentHeader, usize), Damage> {
         let torn = Damage::Torn { length: file.len() };
         if !file.starts_with(&MAGIC) {
             return Err(Damage::Foreign);
@@ -86,133 +87,143 @@ impl Heading {
         let cluster =
             String::from_utf8(content[36..].to_vec()).map_err(|_| Damage::Inconsistent)?;
         let owner = Owner { cluster, process: ProcessId(small(12)?), group_size: small(16)? };
-        let heading = Heading { owner, segment: number(20, 8)?, first: number(28, 8)? };
-        Ok((heading, (end + 4).next_multiple_of(ALIGNED)))
+        let header = SegmentHeader { owner, segment: number(20, 8)?, first: number(28, 8)? };
+        Ok((header, (end + 4).next_multiple_of(RECORD_ALIGNMENT)))
     }
 }
 
-/// How many bytes a record takes, with what fills it up.
-pub(super) fn taken(content: usize) -> usize {
-    (HEAD + content + TAIL).next_multiple_of(ALIGNED)
+/// Returns the size of a record with its padding, in bytes.
+pub(super) fn record_bytes(content: usize) -> usize {
+    (HEADER_BYTES + content + TRAILER_BYTES).next_multiple_of(RECORD_ALIGNMENT)
 }
 
-/// The bytes of a record.
+/// Encodes a record.
 ///
 /// # Panics
 ///
-/// When a change has 4 GiB or more.
-pub(super) fn record(number: u64, content: &[u8]) -> Vec<u8> {
+/// If the content has 4 GiB or more.
+pub(super) fn encode_record(number: u64, content: &[u8]) -> Vec<u8> {
     let length = u32::try_from(content.len()).expect("a change has less than 4 GiB");
-    let mut bytes = Vec::with_capacity(taken(content.len()));
-    bytes.extend_from_slice(&marked(number).to_le_bytes());
+    let mut bytes = Vec::with_capacity(record_bytes(content.len()));
+    bytes.extend_from_slice(&with_mark(number).to_le_bytes());
     bytes.extend_from_slice(&length.to_le_bytes());
     bytes.extend_from_slice(&crc32c::crc32c(&bytes).to_le_bytes());
     bytes.extend_from_slice(content);
     bytes.extend_from_slice(&crc32c::crc32c(&bytes).to_le_bytes());
     bytes.push(MARK);
-    bytes.resize(taken(content.len()), 0);
+    bytes.resize(record_bytes(content.len()), 0);
     bytes
 }
 
-fn marked(number: u64) -> u64 {
+fn with_mark(number: u64) -> u64 {
     number | u64::from(MARK) << 56
 }
 
-/// What was read of a segment.
+/// Decoded segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Read {
-    pub(super) heading: Heading,
-    /// The changes, in order.
+pub(super) struct SegmentContent {
+    pub(super) header: SegmentHeader,
+    /// Changes in order.
     pub(super) changes: Vec<Vec<u8>>,
 }
 
-/// Reads a segment. The record at its end may be torn, and is left out then, where `is_last` says
-/// that no segment comes after it.
+/// Decodes a segment. If `is_last` is true, no segment follows, and a torn record at the end is
+/// omitted.
 ///
 /// # Errors
 ///
-/// [`Damage`], with the place of a record that is hurt.
-pub(super) fn read(file: &[u8], is_last: bool) -> Result<Read, Damage> {
-    let (heading, mut at) = Heading::decode(file)?;
+/// [`Damage`], with the position of a damaged record.
+pub(super) fn read(file: &[u8], is_last: bool) -> Result<SegmentContent, Damage> {
+    let (header, mut at) = SegmentHeader::decode(file)?;
     let last = file.iter().rposition(|byte| *byte != 0).unwrap_or_default();
     let mut changes = Vec::new();
     loop {
-        match next(file, at, last, heading.first + changes.len() as u64) {
-            Next::Record { content, end } => {
+        match next(file, at, last, header.first + changes.len() as u64) {
+            NextRecord::Record { content, end } => {
                 changes.push(content.to_vec());
                 at = end;
             }
-            Next::End => return Ok(Read { heading, changes }),
-            Next::Torn if is_last => return Ok(Read { heading, changes }),
-            Next::Torn | Next::Hurt => return Err(Damage::Record { offset: at as u64 }),
+            NextRecord::End => return Ok(SegmentContent { header, changes }),
+            NextRecord::Torn if is_last => return Ok(SegmentContent { header, changes }),
+            NextRecord::Torn | NextRecord::Damaged => {
+                return Err(Damage::Record { offset: at as u64 });
+            }
         }
     }
 }
 
-/// What begins at a place where a record may.
-enum Next<'a> {
+/// Content at a position where a record may begin.
+enum NextRecord<'a> {
     Record {
         content: &'a [u8],
         end: usize,
     },
-    /// Nothing was ever written from here on.
+    /// Nothing was written from here on.
     End,
-    /// A record that a crash kept from being written as a whole: it is the last.
+    /// A record that a crash interrupted. It is the last one.
     Torn,
-    /// A record that was whole once.
-    Hurt,
+    /// A record that was complete once and is damaged now.
+    Damaged,
 }
 
-/// Reads on from `at`, where the record of this number may begin; at `last` is the last byte that
-/// is not zero.
-fn next(file: &[u8], at: usize, last: usize, number: u64) -> Next<'_> {
-    let Some(last) = last.checked_sub(at) else { return Next::End };
+/// Decodes the record with this number at position `at`. The last nonzero byte is at `last`.
+fn next(file: &[u8], at: usize, last: usize, number: u64) -> NextRecord<'_> {
+    let Some(last) = last.checked_sub(at) else { return NextRecord::End };
     let rest = &file[at..];
-    let Some(length) = head(rest).filter(|(found, _)| *found == number).map(|(_, length)| length)
+    let Some(length) =
+        decode_header(rest).filter(|(found, _)| *found == number).map(|(_, length)| length)
     else {
-        // The rest of a head that was begun, or a sector of it that was never written.
-        let begun = last < HEAD;
-        let unwritten = lacks_a_sector(file, at, (at + HEAD).min(file.len()));
+        // A header that was cut off, or a sector of it that was never written.
+        let begun = last < HEADER_BYTES;
+        let unwritten = has_zero_sector(file, at, (at + HEADER_BYTES).min(file.len()));
         let torn = begun || unwritten && !has_record_after(rest, number);
-        return if torn { Next::Torn } else { Next::Hurt };
+        return if torn { NextRecord::Torn } else { NextRecord::Damaged };
     };
-    let end = HEAD + length + TAIL;
-    if let Some(content) = content(rest, length) {
-        let filled = end.next_multiple_of(ALIGNED).min(rest.len());
+    let end = HEADER_BYTES + length + TRAILER_BYTES;
+    if let Some(content) = decode_content(rest, length) {
+        let filled = end.next_multiple_of(RECORD_ALIGNMENT).min(rest.len());
         let is_clean = rest[end..filled].iter().all(|byte| *byte == 0);
-        return if is_clean { Next::Record { content, end: at + filled } } else { Next::Hurt };
+        return if is_clean {
+            NextRecord::Record { content, end: at + filled }
+        } else {
+            NextRecord::Damaged
+        };
     }
-    let lacks_its_end = |end: usize| file[end - 1] == 0 || lacks_a_sector(file, at, end);
-    if end <= rest.len() && last < end && lacks_its_end(at + end) { Next::Torn } else { Next::Hurt }
+    let lacks_its_end = |end: usize| file[end - 1] == 0 || has_zero_sector(file, at, end);
+    if end <= rest.len() && last < end && lacks_its_end(at + end) {
+        NextRecord::Torn
+    } else {
+        NextRecord::Damaged
+    }
 }
 
-/// The number and the length in the head of a record, if it is one.
-fn head(rest: &[u8]) -> Option<(u64, usize)> {
-    let (head, _) = rest.split_first_chunk::<HEAD>()?;
-    let (said, checksum) = head.split_at(HEAD - 4);
-    if crc32c::crc32c(said).to_le_bytes() != checksum {
+/// Returns the number and the length in the header of a record, if its checksum is correct.
+fn decode_header(rest: &[u8]) -> Option<(u64, usize)> {
+    let (head, _) = rest.split_first_chunk::<HEADER_BYTES>()?;
+    let (fields, checksum) = head.split_at(HEADER_BYTES - 4);
+    if crc32c::crc32c(fields).to_le_bytes() != checksum {
         return None;
     }
-    let (number, length) = said.split_first_chunk()?;
-    let number = u64::from_le_bytes(*number) ^ marked(0);
+    let (number, length) = fields.split_first_chunk()?;
+    let number = u64::from_le_bytes(*number) ^ with_mark(0);
     let length = u32::from_le_bytes(length.try_into().ok()?);
     Some((number, usize::try_from(length).ok()?))
 }
 
-/// The content of a record of this length, if all of it is there.
-fn content(rest: &[u8], length: usize) -> Option<&[u8]> {
-    let (covered, tail) = rest.split_at_checked(HEAD + length)?;
-    let (checksum, tail) = tail.split_first_chunk::<4>()?;
+/// Returns the content of a record with this length, if the record is complete.
+fn decode_content(rest: &[u8], length: usize) -> Option<&[u8]> {
+    let (covered, trailer) = rest.split_at_checked(HEADER_BYTES + length)?;
+    let (checksum, trailer) = trailer.split_first_chunk::<4>()?;
     let is_whole =
-        tail.first() == Some(&MARK) && crc32c::crc32c(covered).to_le_bytes() == *checksum;
-    is_whole.then(|| &covered[HEAD..])
+        trailer.first() == Some(&MARK) && crc32c::crc32c(covered).to_le_bytes() == *checksum;
+    is_whole.then(|| &covered[HEADER_BYTES..])
 }
 
-/// Whether a part of a record that a disk writes at once was not written.
-fn lacks_a_sector(file: &[u8], from: usize, to: usize) -> bool {
+/// Returns true if a sector of the record consists of zeros, so that it was never written.
+fn has_zero_sector(file: &[u8], from: usize, to: usize) -> bool {
     let mut at = from;
     while at < to {
-        let end = ((at / SECTOR + 1) * SECTOR).min(to);
+        let end = ((at / SECTOR_BYTES + 1) * SECTOR_BYTES).min(to);
         if file[at..end].iter().all(|byte| *byte == 0) {
             return true;
         }
@@ -221,12 +232,12 @@ fn lacks_a_sector(file: &[u8], from: usize, to: usize) -> bool {
     false
 }
 
-/// Whether a whole record of a later number lies anywhere behind: it was written after this one was
+/// Returns true if a complete record with a later number follows. It was written after this one was
 /// durable.
 fn has_record_after(rest: &[u8], number: u64) -> bool {
-    (ALIGNED..rest.len()).step_by(ALIGNED).any(|at| {
-        let found = head(&rest[at..]).filter(|(found, _)| *found > number);
-        found.is_some_and(|(_, length)| content(&rest[at..], length).is_some())
+    (RECORD_ALIGNMENT..rest.len()).step_by(RECORD_ALIGNMENT).any(|at| {
+        let found = decode_header(&rest[at..]).filter(|(found, _)| *found > number);
+        found.is_some_and(|(_, length)| decode_content(&rest[at..], length).is_some())
     })
 }
 
@@ -234,18 +245,18 @@ fn has_record_after(rest: &[u8], number: u64) -> bool {
 mod tests {
     use super::*;
 
-    fn heading() -> Heading {
+    fn header() -> SegmentHeader {
         let owner = Owner { cluster: "demo".into(), process: ProcessId(2), group_size: 5 };
-        Heading { owner, segment: 3, first: 7 }
+        SegmentHeader { owner, segment: 3, first: 7 }
     }
 
-    /// Records of these contents in a segment of this length, and where each begins.
+    /// Returns a segment of this length with these records, and the position of each record.
     fn segment(contents: &[Vec<u8>], length: usize) -> (Vec<u8>, Vec<usize>) {
-        let mut file = heading().encode();
+        let mut file = header().encode();
         let mut starts = Vec::new();
         for (number, content) in (7..).zip(contents) {
             starts.push(file.len());
-            file.extend_from_slice(&record(number, content));
+            file.extend_from_slice(&encode_record(number, content));
         }
         starts.push(file.len());
         file.resize(length, 0);
@@ -253,122 +264,128 @@ mod tests {
     }
 
     fn contents() -> Vec<Vec<u8>> {
-        // The last lies in three sectors.
+        // The last record spans three sectors.
         vec![b"first".to_vec(), Vec::new(), vec![7; 40], b"four".to_vec(), vec![9; 1200]]
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn round_trip() {
         let (file, _) = segment(&contents(), 1536);
         let read = read(&file, true).expect("a whole segment");
-        assert_eq!(read, Read { heading: heading(), changes: contents() });
+        assert_eq!(read, SegmentContent { header: header(), changes: contents() });
     }
 
-    /// These bytes are in `docs/wire.md`, and other builds expect them.
+    /// These bytes are in `docs/wire.md`, and other builds depend on them.
     #[test]
-    fn the_bytes_on_the_disk_are_those_of_the_document() {
+    fn encoding_matches_specification() {
         let expected = b"TENCHANG\x03\0\x04\0\x02\0\0\0\x05\0\0\0\x03\0\0\0\0\0\0\0\
             \x07\0\0\0\0\0\0\0demo";
-        let bytes = heading().encode();
+        let bytes = header().encode();
         assert_eq!(&bytes[..40], expected);
         assert_eq!(bytes[40..44], crc32c::crc32c(expected).to_le_bytes());
         assert_eq!(bytes[44..], [0; 4]);
-        let record = record(7, b"here");
+        let record = encode_record(7, b"here");
         let head = b"\x07\0\0\0\0\0\0\xA5\x04\0\0\0";
         assert_eq!(&record[..12], head);
         assert_eq!(record[12..16], crc32c::crc32c(head).to_le_bytes());
         assert_eq!(&record[16..20], b"here");
         assert_eq!(record[20..24], crc32c::crc32c(&record[..20]).to_le_bytes());
         assert_eq!(record[24..], [0xA5, 0, 0, 0, 0, 0, 0, 0]);
-        assert_eq!(record.len(), taken(4));
+        assert_eq!(record.len(), record_bytes(4));
     }
 
     #[test]
-    fn a_tail_that_is_torn_at_any_byte_is_cut_and_nothing_before_it() {
+    fn torn_tail_is_cut_at_any_byte() {
         let (whole, starts) = segment(&contents(), 1536);
-        for place in starts[0]..1536 {
+        for position in starts[0]..1536 {
             let mut torn = whole.clone();
-            torn[place..].fill(0);
-            let read = read(&torn, true).expect("what was written before the crash");
+            torn[position..].fill(0);
+            let read = read(&torn, true).expect("the records before the crash");
             let before = (0..5).filter(|record| {
-                let end = starts[*record] + HEAD + contents()[*record].len() + TAIL;
-                place >= end
+                let end =
+                    starts[*record] + HEADER_BYTES + contents()[*record].len() + TRAILER_BYTES;
+                position >= end
             });
-            assert_eq!(read.changes.len(), before.count(), "torn at {place}");
+            assert_eq!(read.changes.len(), before.count(), "torn at {position}");
             assert_eq!(read.changes[..], contents()[..read.changes.len()]);
         }
     }
 
     #[test]
-    fn a_last_record_of_which_any_sectors_are_missing_is_cut() {
+    fn last_record_with_missing_sectors_is_cut() {
         let (whole, starts) = segment(&contents(), 1536);
         let (from, to) = (starts[4], starts[5]);
-        let sectors: Vec<usize> = (from / SECTOR..=(to - 1) / SECTOR).collect();
+        let sectors: Vec<usize> = (from / SECTOR_BYTES..=(to - 1) / SECTOR_BYTES).collect();
         for missing in 1..1_u32 << sectors.len() {
             let mut torn = whole.clone();
             for (bit, sector) in sectors.iter().enumerate() {
                 if missing >> bit & 1 == 1 {
-                    torn[(sector * SECTOR).max(from)..((sector + 1) * SECTOR).min(to)].fill(0);
+                    torn[(sector * SECTOR_BYTES).max(from)..((sector + 1) * SECTOR_BYTES).min(to)]
+                        .fill(0);
                 }
             }
-            let read = read(&torn, true).expect("what was written before the crash");
+            let read = read(&torn, true).expect("the records before the crash");
             assert_eq!(read.changes[..], contents()[..4], "without {missing:b}");
         }
     }
 
     #[test]
-    fn no_flipped_bit_goes_unnoticed_and_its_record_is_named() {
+    fn flipped_bit_is_detected_in_its_record() {
         let (whole, starts) = segment(&contents(), 1536);
         for bit in 0..whole.len() * 8 {
-            let mut hurt = whole.clone();
-            hurt[bit / 8] ^= 1 << (bit % 8);
-            let place = bit / 8;
-            match read(&hurt, true) {
-                // In what was never written, a bit says nothing.
+            let mut damaged = whole.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            let position = bit / 8;
+            match read(&damaged, true) {
+                // A bit in unused space has no effect.
                 Ok(read) => {
-                    assert!(place >= starts[5] || place >= 44 && place < starts[0], "{place}");
+                    assert!(
+                        position >= starts[5] || position >= 44 && position < starts[0],
+                        "{position}"
+                    );
                     assert_eq!(read.changes, contents(), "bit {bit}");
                 }
                 Err(Damage::Record { offset }) => {
-                    let record = starts.iter().rposition(|start| *start <= place);
+                    let record = starts.iter().rposition(|start| *start <= position);
                     assert_eq!(offset, starts[record.expect("a record")] as u64, "bit {bit}");
                 }
-                Err(_) => assert!(place < starts[0], "bit {bit}"),
+                Err(_) => assert!(position < starts[0], "bit {bit}"),
             }
         }
     }
 
-    /// As that of one in 256 does, so that a head may look as if its end had not been written.
+    /// The header of one record in 256 ends with a zero, so that it may look incomplete.
     #[test]
-    fn a_flipped_bit_is_noticed_also_in_a_head_that_ends_with_a_zero() {
-        let ends_with_zero = |length: &usize| record(7, &vec![1; *length])[HEAD - 1] == 0;
+    fn flipped_bit_is_detected_in_header_ending_with_zero() {
+        let ends_with_zero =
+            |length: &usize| encode_record(7, &vec![1; *length])[HEADER_BYTES - 1] == 0;
         let length = (0..10_000).find(ends_with_zero).expect("1 of 256");
         let (whole, starts) = segment(&[vec![1; length]], 16 << 10);
-        for bit in starts[0] * 8..(starts[0] + HEAD) * 8 {
-            let mut hurt = whole.clone();
-            hurt[bit / 8] ^= 1 << (bit % 8);
+        for bit in starts[0] * 8..(starts[0] + HEADER_BYTES) * 8 {
+            let mut damaged = whole.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
             let damage = Damage::Record { offset: starts[0] as u64 };
-            assert_eq!(read(&hurt, true).err(), Some(damage), "bit {bit}");
+            assert_eq!(read(&damaged, true).err(), Some(damage), "bit {bit}");
         }
     }
 
     #[test]
-    fn before_another_segment_nothing_is_torn() {
+    fn torn_record_before_another_segment_is_damage() {
         let (mut file, starts) = segment(&contents(), 1536);
         file[starts[4] + 30..].fill(0);
         assert!(read(&file, true).is_ok());
-        let hurt = Damage::Record { offset: starts[4] as u64 };
-        assert_eq!(read(&file, false), Err(hurt));
+        let damaged = Damage::Record { offset: starts[4] as u64 };
+        assert_eq!(read(&file, false), Err(damaged));
     }
 
     #[test]
-    fn a_record_before_a_later_one_is_hurt_however_little_is_left_of_it() {
+    fn erased_record_before_later_one_is_damage() {
         let (whole, starts) = segment(&contents(), 1536);
         for record in 0..4 {
-            let mut hurt = whole.clone();
-            hurt[starts[record]..starts[record + 1]].fill(0);
+            let mut damaged = whole.clone();
+            damaged[starts[record]..starts[record + 1]].fill(0);
             let damage = Damage::Record { offset: starts[record] as u64 };
-            assert_eq!(read(&hurt, true), Err(damage), "without record {record}");
+            assert_eq!(read(&damaged, true), Err(damage), "without record {record}");
         }
     }
 }

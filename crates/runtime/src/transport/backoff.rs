@@ -1,8 +1,8 @@
-//! Pauses between attempts: none at first, then doubling, capped, never the same on two nodes.
+//! Exponential backoff with jitter. The first attempt has no pause.
 
 use std::time::Duration;
 
-/// The next pause, and how it grows.
+/// State of the backoff.
 #[derive(Debug)]
 pub(crate) struct Backoff {
     min: Duration,
@@ -15,7 +15,8 @@ impl Backoff {
         Backoff { min, max: max.max(min), next: Duration::ZERO }
     }
 
-    /// The pause to make now: nothing, or between half of the present step and all of it.
+    /// Returns the next pause: zero at first, then a random part between half and all of the
+    /// interval.
     pub(crate) fn pause(&mut self) -> Duration {
         let pause = self.next.mul_f64(0.5 + fastrand::f64() / 2.0);
         self.next = (self.next * 2).clamp(self.min, self.max);
@@ -32,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pauses_grow_to_the_cap_and_start_again() {
+    fn pauses_grow_to_limit_and_reset() {
         let (min, max) = (Duration::from_millis(10), Duration::from_secs(1));
         let mut backoff = Backoff::new(min, max);
         let pauses: Vec<_> = (0..20).map(|_| backoff.pause()).collect();

@@ -1,4 +1,4 @@
-//! What every task of a mesh shares.
+//! State that all tasks of a mesh share.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,24 +9,24 @@ use tokio::sync::Notify;
 
 use super::backoff::Backoff;
 use super::counters::Counters;
-use super::expulsion::Expulsion;
+use super::eviction::Eviction;
 use super::handshake::Identity;
 use super::peer::Peer;
 use super::settings::Limits;
 use crate::store::Registry;
 
-/// Fixed for the life of a mesh, but for what counts and notifies inside.
+/// Shared state of a mesh. It is constant apart from counters and notifications.
 #[derive(Debug)]
 pub(crate) struct Context {
     pub(crate) identity: Identity,
     pub(crate) limits: Limits,
     pub(crate) counters: Counters,
-    pub(crate) expulsion: Expulsion,
-    /// Told whenever a peer's outbox has room again, or its connection is gone.
+    pub(crate) eviction: Eviction,
+    /// Notified when the outbox of a peer has room again, or its connection is lost.
     pub(crate) room: Arc<Notify>,
-    /// By process; nothing at the place of this one.
+    /// Peers by process; `None` for this process.
     pub(crate) peers: Vec<Option<Arc<Peer>>>,
-    /// What is remembered of peers beyond a restart, if anything is.
+    /// Durable knowledge of the peers, if it is kept.
     pub(crate) registry: Option<Registry>,
 }
 
@@ -40,15 +40,15 @@ impl Context {
     }
 }
 
-/// Small messages leave at once, and a peer whose machine vanished is noticed soon.
-pub(crate) fn tune(stream: &TcpStream, limits: &Limits) -> std::io::Result<()> {
+/// Disables delays for small messages and enables the detection of unreachable hosts.
+pub(crate) fn set_socket_options(stream: &TcpStream, limits: &Limits) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let socket = socket2::SockRef::from(stream);
-    // The system counts these in whole seconds.
-    let silence = limits.unheard.max(Duration::from_secs(1));
+    // The operating system uses whole seconds here.
+    let silence = limits.silence_timeout.max(Duration::from_secs(1));
     let keepalive = socket2::TcpKeepalive::new().with_time(silence).with_interval(silence);
     socket.set_tcp_keepalive(&keepalive)?;
     #[cfg(target_os = "linux")]
-    socket.set_tcp_user_timeout(Some(limits.unheard))?;
+    socket.set_tcp_user_timeout(Some(limits.silence_timeout))?;
     Ok(())
 }

@@ -1,17 +1,17 @@
-//! What a mesh counts, for metrics and for tests.
+//! Counters of a mesh, for metrics and tests.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::refusal::Refusal;
 
-/// One number that only grows.
+/// A monotonic counter.
 #[derive(Debug, Default)]
 pub(crate) struct Counter(AtomicU64);
 
 impl Counter {
-    pub(crate) fn add(&self, amount: u64) {
-        self.0.fetch_add(amount, Ordering::Relaxed);
+    pub(crate) fn add(&self, size: u64) {
+        self.0.fetch_add(size, Ordering::Relaxed);
     }
 
     fn read(&self) -> u64 {
@@ -19,7 +19,7 @@ impl Counter {
     }
 }
 
-/// All that a mesh counts, as it runs.
+/// Counters of a running mesh.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     pub(crate) messages_sent: Counter,
@@ -39,7 +39,7 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    pub(crate) fn refuse(&self, refusal: Refusal) {
+    pub(crate) fn count_refusal(&self, refusal: Refusal) {
         self.refused[usize::from(refusal.code() - 1)].add(1);
     }
 
@@ -64,35 +64,36 @@ impl Counters {
     }
 }
 
-/// What a mesh had counted at one moment. All count from the start of the mesh.
+/// Values of the counters at one moment, since the start of the mesh.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Messages written to a connection, those written again after a reconnection included.
+    /// Messages written to a connection, including repetitions after a reconnection.
     pub messages_sent: u64,
-    /// Messages handed to the consumer, each once.
+    /// Messages delivered to the consumer, without duplicates.
     pub messages_received: u64,
-    /// Bytes written after handshakes.
+    /// Bytes written after the handshakes.
     pub bytes_sent: u64,
-    /// Bytes read after handshakes.
+    /// Bytes read after the handshakes.
     pub bytes_received: u64,
-    /// Calls to write, each of which may have carried many messages.
+    /// Write calls. Each may carry many messages.
     pub writes: u64,
-    /// Messages that came again and were dropped.
+    /// Duplicate messages, which were dropped.
     pub duplicates: u64,
-    /// Messages for a session that had ended.
+    /// Messages to a session that had ended, which were dropped.
     pub discarded: u64,
-    /// Messages that were refused because the peer's queue was full.
+    /// Messages dropped because the queue of the peer was full.
     pub overflowed: u64,
-    /// Connections of proven peers closed for bytes that made no sense.
+    /// Connections of authenticated peers closed because of malformed data.
     pub malformed: u64,
-    /// Messages that the consumer did not believe; the connection was closed each time.
+    /// Messages that the consumer rejected as invalid. Each closed its connection.
     pub implausible: u64,
-    /// Connections that reached a peer, in either direction.
+    /// Connections established with peers, in either direction.
     pub connections: u64,
-    /// Those of them that were not the first to that peer.
+    /// Connections that were not the first with their peer.
     pub reconnections: u64,
-    /// Attempts to reach a peer that came to nothing.
+    /// Failed attempts to connect to a peer.
     pub failed_dials: u64,
-    /// Incoming connections refused during the handshake, by reason; reasons never met are absent.
+    /// Incoming connections refused during the handshake, by reason. Absent reasons have no
+    /// refusals.
     pub refused: BTreeMap<Refusal, u64>,
 }

@@ -1,4 +1,4 @@
-//! How a link gets its next connection: by dialing, or by waiting to be dialed.
+//! Source of the next connection of a link: dialing the peer, or waiting for its connection.
 
 use std::io;
 use std::time::Duration;
@@ -7,29 +7,30 @@ use tokio::net::{TcpStream, lookup_host};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::backoff::Backoff;
-use super::context::{Context, tune};
-use super::handshake::{self, HandshakeError, dials};
+use super::context::{Context, set_socket_options};
+use super::handshake::{self, HandshakeError, is_dialer};
 use super::link::{Connection, Link};
 use super::peer::Peer;
 use super::refusal::Refusal;
 
-/// An error that stays the same is logged this rarely.
-const SILENCE: Duration = Duration::from_secs(30);
+/// Minimum interval between log lines about the same error.
+const REPEATED_ERROR_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Errors that change are logged this rarely.
-const PAUSE: Duration = Duration::from_secs(1);
+/// Minimum interval between log lines about different errors.
+const NEW_ERROR_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Keeps an unreachable peer from filling the log.
+/// Throttle for log lines about an unreachable peer.
 #[derive(Debug, Default)]
-struct Complaint {
+struct DialErrorThrottle {
     last: Option<(Instant, String)>,
 }
 
-impl Complaint {
-    /// Whether this is news.
+impl DialErrorThrottle {
+    /// Returns true if the error should be logged now.
     fn is_due(&mut self, error: &str) -> bool {
         if let Some((at, known)) = &self.last
-            && at.elapsed() < if known == error { SILENCE } else { PAUSE }
+            && at.elapsed()
+                < if known == error { REPEATED_ERROR_INTERVAL } else { NEW_ERROR_INTERVAL }
         {
             return false;
         }
@@ -39,36 +40,37 @@ impl Complaint {
 }
 
 impl Link {
-    /// The next connection to the peer; nothing when the mesh closes first.
+    /// Returns the next connection to the peer, or `None` if the mesh closes first.
     pub(crate) async fn connect(&mut self, backoff: &mut Backoff) -> Option<Connection> {
-        if !dials(self.context.identity.me, self.peer.process) {
+        if !is_dialer(self.context.identity.me, self.peer.process) {
             return self.accepted.recv().await;
         }
         let Link { context, peer, accepted, .. } = self;
         tokio::select! {
-            connection = dial_until_answered(context, peer, backoff) => Some(connection),
-            // Nobody who is dialed is accepted: this comes back when the mesh closes.
+            connection = dial_until_connected(context, peer, backoff) => Some(connection),
+            // Connections of peers that this process dials are never accepted, so this ends with
+            // the mesh.
             closed = accepted.recv() => closed,
         }
     }
 }
 
-async fn dial_until_answered(context: &Context, peer: &Peer, backoff: &mut Backoff) -> Connection {
-    let mut complaint = Complaint::default();
+async fn dial_until_connected(context: &Context, peer: &Peer, backoff: &mut Backoff) -> Connection {
+    let mut throttle = DialErrorThrottle::default();
     loop {
         let pause = backoff.pause();
         if !pause.is_zero() {
             sleep(pause).await;
         }
-        let error = match timeout(context.limits.handshake, dial(context, peer)).await {
+        let error = match timeout(context.limits.handshake_timeout, dial(context, peer)).await {
             Ok(Ok(connection)) => return connection,
             Ok(Err(error)) => error,
             Err(_) => HandshakeError::Refused(Refusal::TooSlow),
         };
         let error = error.to_string();
         context.counters.failed_dials.add(1);
-        peer.remember_error(&error);
-        if complaint.is_due(&error) {
+        peer.set_last_error(&error);
+        if throttle.is_due(&error) {
             let (me, to) = (context.identity.me, peer.process);
             tracing::warn!(%me, peer = %to, address = peer.address, error, "cannot connect");
         }
@@ -76,48 +78,48 @@ async fn dial_until_answered(context: &Context, peer: &Peer, backoff: &mut Backo
 }
 
 async fn dial(context: &Context, peer: &Peer) -> Result<Connection, HandshakeError> {
-    let stream = reach(context, peer).await?;
-    // A port that nobody holds can, on one machine, be connected to itself.
+    let stream = connect_any_address(context, peer).await?;
+    // On one machine, a connection to an unused port can connect to itself.
     if stream.local_addr()? == stream.peer_addr()? {
         return Err(io::Error::from(io::ErrorKind::ConnectionRefused).into());
     }
-    tune(&stream, &context.limits)?;
-    let (conduit, boot) = handshake::dial(stream, context, peer).await?;
-    Ok(Connection { conduit, boot })
+    set_socket_options(&stream, &context.limits)?;
+    let (stream, boot) = handshake::dial(stream, context, peer).await?;
+    Ok(Connection { stream, boot })
 }
 
-/// Connects with the first address of a peer's name that answers soon enough. TCP itself would ask
-/// a machine that is away more and more seldom.
-async fn reach(context: &Context, peer: &Peer) -> io::Result<TcpStream> {
-    let patience = context.limits.connect;
+/// Connects to the first address of a peer's name that responds in time. TCP alone would retry an
+/// unreachable host with growing pauses.
+async fn connect_any_address(context: &Context, peer: &Peer) -> io::Result<TcpStream> {
+    let connect_timeout = context.limits.connect_timeout;
     let mut failed = io::Error::other("the name has no address");
     for address in lookup_host(&peer.address).await? {
-        let begun = Instant::now();
-        match timeout(patience, TcpStream::connect(address)).await {
+        let started = Instant::now();
+        match timeout(connect_timeout, TcpStream::connect(address)).await {
             Ok(Ok(stream)) => {
-                compare(context, peer, begun.elapsed());
+                warn_if_distant(context, peer, started.elapsed());
                 return Ok(stream);
             }
             Ok(Err(error)) => failed = error,
             Err(_) => {
-                let says = format!("no answer within {} ms", patience.as_millis());
-                failed = io::Error::new(io::ErrorKind::TimedOut, says);
+                let message = format!("no answer within {} ms", connect_timeout.as_millis());
+                failed = io::Error::new(io::ErrorKind::TimedOut, message);
             }
         }
     }
     Err(failed)
 }
 
-/// Says once of a peer that its machine is farther away than what runs here takes into account.
-/// A connection is made there and back, however busy the peer itself is.
-fn compare(context: &Context, peer: &Peer, took: Duration) {
-    let most = context.limits.round_trip;
-    if took > most && peer.is_news_of_distance() {
+/// Warns once if the round-trip time to a peer is longer than configured. The time of a TCP connect
+/// does not depend on the load of the peer.
+fn warn_if_distant(context: &Context, peer: &Peer, took: Duration) {
+    let limit = context.limits.round_trip;
+    if took > limit && peer.mark_distance_logged() {
         tracing::warn!(
             me = %context.identity.me, peer = %peer.process, address = peer.address,
-            "there and back takes {} ms, and message_ms of the configuration counts with {} at \
-             most: elections may never end, and crashes be seen where there are none",
-            took.as_millis(), most.as_millis()
+            round_trip_ms = took.as_millis(), limit_ms = limit.as_millis(),
+            "round trip exceeds twice message_ms of the configuration; elections may fail, and \
+             processes may be suspected wrongly"
         );
     }
 }
@@ -127,14 +129,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_complaint_is_made_once() {
-        let mut complaint = Complaint::default();
-        assert!(complaint.is_due("connection refused"));
-        assert!(!complaint.is_due("connection refused"));
-        assert!(!complaint.is_due("no route to host"), "a peer could make up one error a dial");
-        complaint.last = complaint.last.map(|(at, known)| (at - PAUSE, known));
-        assert!(complaint.is_due("no route to host"));
-        complaint.last = complaint.last.map(|(at, known)| (at - PAUSE, known));
-        assert!(!complaint.is_due("no route to host"));
+    fn repeated_errors_are_logged_once() {
+        let mut throttle = DialErrorThrottle::default();
+        assert!(throttle.is_due("connection refused"));
+        assert!(!throttle.is_due("connection refused"));
+        assert!(!throttle.is_due("no route to host"), "a peer could invent new errors");
+        throttle.last = throttle.last.map(|(at, known)| (at - NEW_ERROR_INTERVAL, known));
+        assert!(throttle.is_due("no route to host"));
+        throttle.last = throttle.last.map(|(at, known)| (at - NEW_ERROR_INTERVAL, known));
+        assert!(!throttle.is_due("no route to host"));
     }
 }

@@ -1,8 +1,8 @@
-//! The handshake: two strangers become peers, or the connection is closed.
+//! Handshake that authenticates the two ends of a connection.
 //!
-//! Where there are keys the two exchange them first, and everything else is said behind the seal.
-//! Then, sealed or not, the dialer says who it is and which boot of it, and the acceptor answers
-//! with its own. Nothing that a stranger says changes any state, and nothing is told to one.
+//! If there are keys, both sides exchange them first, and the rest is encrypted. Then the dialer
+//! announces its identity and boot, and the acceptor responds with its own boot. Input of an
+//! unauthenticated side changes no state and reveals nothing.
 
 use std::sync::Arc;
 
@@ -10,74 +10,74 @@ use tenure_core::ProcessId;
 use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::conduit::{Broken, Conduit};
 use super::context::Context;
 use super::frame::{
     Boot, Frame, FrameError, Hello, Introduction, Opening, Refused, VERSION, Welcome,
     offered_version,
 };
+use super::framed_stream::{FramedStream, StreamError};
 use super::keys::{Keyring, Keys};
 use super::peer::Peer;
 use super::refusal::Refusal;
-use super::seal::{Exchange, Unsealed};
+use super::seal::{KeyExchange, SealError};
 
-/// The oldest version that this build still speaks. Version 1 knew no identities, and speaking it
-/// would let anybody do without.
+/// Oldest version that this build supports. Version 1 had no authentication, so supporting it would
+/// let attackers avoid it.
 const OLDEST_VERSION: u16 = 2;
 
-/// The longest name of a cluster, in bytes.
-pub(crate) const LONGEST_CLUSTER_NAME: usize = 128;
+/// Maximum length of a cluster name, in bytes.
+pub(crate) const MAX_CLUSTER_NAME_BYTES: usize = 128;
 
-/// Who this node is to others.
+/// Identity of this node.
 #[derive(Debug)]
 pub(crate) struct Identity {
     pub(crate) cluster: String,
     pub(crate) me: ProcessId,
     pub(crate) group_size: u32,
     pub(crate) boot: Boot,
-    /// By which it proves that, and knows its peers; nothing where whoever connects is believed.
+    /// Keys that authenticate this node and its peers; `None` if connections are not authenticated.
     pub(crate) keyring: Option<Keyring>,
 }
 
-/// A process that is who it says, and which boot of it this is.
+/// An authenticated process and its boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Caller {
+pub(crate) struct RemoteProcess {
     pub(crate) process: ProcessId,
     pub(crate) boot: Boot,
 }
 
-/// Why a handshake did not end in a connection; the stream must be dropped.
+/// Reason for a failed handshake. The stream must be dropped.
 #[derive(Debug, Error)]
 pub(crate) enum HandshakeError {
     #[error("refused: {0}")]
     Refused(Refusal),
-    #[error("refused by the peer: {sentence}")]
-    RefusedByPeer { sentence: String },
+    #[error("refused by the peer: {message}")]
+    RefusedByPeer { message: String },
     #[error("{0}")]
-    Broken(#[from] Broken),
+    Stream(#[from] StreamError),
 }
 
 impl HandshakeError {
-    /// Under which counter this goes.
+    /// Returns the reason under which the failure is counted.
     pub(crate) fn refusal(&self) -> Refusal {
         match self {
             HandshakeError::Refused(refusal) => *refusal,
-            HandshakeError::Broken(Broken::Frame(_)) => Refusal::Malformed,
-            HandshakeError::Broken(Broken::Unsealed(_)) => Refusal::Unproven,
-            HandshakeError::RefusedByPeer { .. } | HandshakeError::Broken(_) => Refusal::Broken,
+            HandshakeError::Stream(StreamError::Frame(_)) => Refusal::Malformed,
+            HandshakeError::Stream(StreamError::Seal(_)) => Refusal::Unproven,
+            HandshakeError::RefusedByPeer { .. } | HandshakeError::Stream(_) => Refusal::Broken,
         }
     }
 }
 
 impl From<FrameError> for HandshakeError {
     fn from(error: FrameError) -> Self {
-        HandshakeError::Broken(error.into())
+        HandshakeError::Stream(error.into())
     }
 }
 
 impl From<std::io::Error> for HandshakeError {
     fn from(error: std::io::Error) -> Self {
-        HandshakeError::Broken(error.into())
+        HandshakeError::Stream(error.into())
     }
 }
 
@@ -87,23 +87,25 @@ impl Identity {
     }
 }
 
-/// Whether `from` is the one of the two that dials: the higher, so that one that comes back as
-/// the highest rank reaches everybody at once instead of waiting to be found.
-pub(crate) fn dials(from: ProcessId, to: ProcessId) -> bool {
+/// Returns true if `from` dials `to`. The higher process dials, so that a recovering process with
+/// the highest rank reaches all others at once.
+pub(crate) fn is_dialer(from: ProcessId, to: ProcessId) -> bool {
     from > to
 }
 
-/// Dials, expecting `peer` at the other end; gives which boot of it answered.
+/// Dials `peer` and returns the stream and the boot of the peer.
 pub(crate) async fn dial<S: AsyncRead + AsyncWrite + Unpin>(
     stream: S,
     context: &Context,
     peer: &Peer,
-) -> Result<(Conduit<S>, Boot), HandshakeError> {
-    let mut conduit = Conduit::new(stream);
+) -> Result<(FramedStream<S>, Boot), HandshakeError> {
+    let mut stream = FramedStream::new(stream);
     let identity = &context.identity;
     if let Some(keys) = identity.keys() {
         let theirs = keys.group().expected(peer.process, peer.failed_exchanges());
-        exchange(&mut conduit, &keys, theirs).await.inspect_err(|_| peer.exchange_failed())?;
+        exchange_keys(&mut stream, &keys, theirs)
+            .await
+            .inspect_err(|_| peer.count_failed_exchange())?;
     }
     let introduction = Opening::Introduction(Introduction {
         cluster: &identity.cluster,
@@ -112,97 +114,98 @@ pub(crate) async fn dial<S: AsyncRead + AsyncWrite + Unpin>(
         receiver: peer.process.0,
         boot: identity.boot,
     });
-    conduit.say(&Frame::Hello(Hello::with(introduction))).await?;
-    let body = conduit.hear().await?;
+    stream.send(&Frame::Hello(Hello::with(introduction))).await?;
+    let body = stream.receive().await?;
     let refusal = match Frame::decode(&body)? {
-        Frame::Welcome(Welcome { version: VERSION, boot }) => match peer.judge(boot) {
-            Ok(()) => return Ok((conduit, boot)),
+        Frame::Welcome(Welcome { version: VERSION, boot }) => match peer.check_boot(boot) {
+            Ok(()) => return Ok((stream, boot)),
             Err(refusal) => refusal,
         },
         Frame::Welcome(_) => Refusal::OlderVersion,
-        // Behind the seal, or where nobody proves anything, this is the peer's own word.
+        // The refusal is authentic: it is encrypted, or connections are not authenticated at all.
         Frame::Refused(refused) => {
-            context.expulsion.heed(peer.process, refused.code);
+            context.eviction.on_refused(peer.process, refused.code);
             return Err(refused_by_peer(&refused));
         }
         _ => Refusal::Malformed,
     };
-    conduit.refuse(refusal).await;
+    stream.refuse(refusal).await;
     Err(HandshakeError::Refused(refusal))
 }
 
-/// Exchanges keys with whom this node called.
-async fn exchange<S: AsyncRead + AsyncWrite + Unpin>(
-    conduit: &mut Conduit<S>,
+/// Exchanges keys with the dialed peer.
+async fn exchange_keys<S: AsyncRead + AsyncWrite + Unpin>(
+    stream: &mut FramedStream<S>,
     keys: &Keys,
     theirs: super::keys::PublicKey,
 ) -> Result<(), HandshakeError> {
-    let (exchange, said) = Exchange::dial(keys.private(), theirs);
-    conduit.say(&Frame::Hello(Hello::with(Opening::Exchange(&said)))).await?;
-    let body = conduit.hear().await?;
+    let (exchange, message) = KeyExchange::dial(keys.private(), theirs);
+    stream.send(&Frame::Hello(Hello::with(Opening::Exchange(&message)))).await?;
+    let body = stream.receive().await?;
     match Frame::decode(&body)? {
-        Frame::Exchange(said) => conduit.seal = Some(exchange.answered(said).map_err(unproven)?),
-        // Anybody on the way can say this: it ends this connection and means nothing more.
+        Frame::Exchange(message) => stream.seal = Some(exchange.finish(message).map_err(unproven)?),
+        // This refusal is not authenticated, so it ends the connection without further
+        // consequences.
         Frame::Refused(refused) => return Err(refused_by_peer(&refused)),
         _ => return Err(HandshakeError::Refused(Refusal::Malformed)),
     }
     Ok(())
 }
 
-/// Answers whoever dialed.
+/// Accepts a connection and returns the stream and its dialer.
 pub(crate) async fn accept<S: AsyncRead + AsyncWrite + Unpin>(
     stream: S,
     context: &Context,
-) -> Result<(Conduit<S>, Caller), HandshakeError> {
-    let mut conduit = Conduit::new(stream);
-    let answered = match welcome(&mut conduit, context).await {
-        Ok(caller) => return Ok((conduit, caller)),
+) -> Result<(FramedStream<S>, RemoteProcess), HandshakeError> {
+    let mut stream = FramedStream::new(stream);
+    let error = match accept_introduction(&mut stream, context).await {
+        Ok(remote) => return Ok((stream, remote)),
         Err(error) => error,
     };
-    if let HandshakeError::Refused(refusal) = answered {
-        conduit.refuse(refusal).await;
+    if let HandshakeError::Refused(refusal) = error {
+        stream.refuse(refusal).await;
     }
-    Err(answered)
+    Err(error)
 }
 
-async fn welcome<S: AsyncRead + AsyncWrite + Unpin>(
-    conduit: &mut Conduit<S>,
+async fn accept_introduction<S: AsyncRead + AsyncWrite + Unpin>(
+    stream: &mut FramedStream<S>,
     context: &Context,
-) -> Result<Caller, HandshakeError> {
+) -> Result<RemoteProcess, HandshakeError> {
     let identity = &context.identity;
-    let mut body = conduit.hear().await?;
+    let mut body = stream.receive().await?;
     let keys = identity.keys();
     let mut proven = None;
-    if let (Some(keys), Opening::Exchange(said)) = (&keys, opening(&body)?) {
-        let (exchange, key) = Exchange::accept(keys.private(), said).map_err(unproven)?;
+    if let (Some(keys), Opening::Exchange(message)) = (&keys, decode_opening(&body)?) {
+        let (exchange, key) = KeyExchange::accept(keys.private(), message).map_err(unproven)?;
         let owner = keys.group().owner(&key);
         proven = Some(owner.ok_or(HandshakeError::Refused(Refusal::Unproven))?);
-        let (seal, said) = exchange.answer();
-        conduit.say(&Frame::Exchange(&said)).await?;
-        conduit.seal = Some(seal);
-        body = conduit.hear().await?;
+        let (seal, message) = exchange.respond();
+        stream.send(&Frame::Exchange(&message)).await?;
+        stream.seal = Some(seal);
+        body = stream.receive().await?;
     }
-    let Opening::Introduction(introduction) = opening(&body)? else {
+    let Opening::Introduction(introduction) = decode_opening(&body)? else {
         return Err(HandshakeError::Refused(Refusal::Unproven));
     };
     if keys.is_some() && proven.is_none() {
         return Err(HandshakeError::Refused(Refusal::Unproven));
     }
-    let caller = judge(context, &introduction, proven).map_err(|refusal| {
-        // It belongs to another group, which its own node may be right about.
+    let remote = validate(context, &introduction, proven).map_err(|refusal| {
+        // The dialer belongs to another group, and this node may be the misconfigured one.
         if let Some(peer) = proven {
-            context.expulsion.differs(peer, refusal);
+            context.eviction.on_group_mismatch(peer, refusal);
         }
         HandshakeError::Refused(refusal)
     })?;
     let welcome = Welcome { version: VERSION, boot: identity.boot };
-    conduit.say(&Frame::Welcome(welcome)).await?;
-    Ok(caller)
+    stream.send(&Frame::Welcome(welcome)).await?;
+    Ok(remote)
 }
 
-/// What a dialer opens with, if it speaks a version that this build speaks.
-fn opening(body: &[u8]) -> Result<Opening<'_>, HandshakeError> {
-    // The version first: what follows it is only known to those who speak it.
+/// Decodes the first message of a dialer with a supported version.
+fn decode_opening(body: &[u8]) -> Result<Opening<'_>, HandshakeError> {
+    // The version comes first, because it determines the format of the rest.
     let refusal = match offered_version(body) {
         None => Refusal::Malformed,
         Some(version) if version > VERSION => Refusal::NewerVersion,
@@ -215,31 +218,31 @@ fn opening(body: &[u8]) -> Result<Opening<'_>, HandshakeError> {
     Err(HandshakeError::Refused(refusal))
 }
 
-/// Decides whether an introduction is believed; `proven` is whose key was proven, if one was.
-fn judge(
+/// Validates the identity of a dialer. `proven` is the owner of the key that it proved.
+fn validate(
     context: &Context,
-    said: &Introduction<'_>,
+    introduction: &Introduction<'_>,
     proven: Option<ProcessId>,
-) -> Result<Caller, Refusal> {
-    let (identity, process) = (&context.identity, ProcessId(said.sender));
-    if said.cluster != identity.cluster {
+) -> Result<RemoteProcess, Refusal> {
+    let (identity, process) = (&context.identity, ProcessId(introduction.sender));
+    if introduction.cluster != identity.cluster {
         return Err(Refusal::WrongCluster);
-    } else if said.group_size != identity.group_size {
+    } else if introduction.group_size != identity.group_size {
         return Err(Refusal::WrongGroupSize);
-    } else if said.receiver != identity.me.0 {
+    } else if introduction.receiver != identity.me.0 {
         return Err(Refusal::WrongReceiver);
-    } else if !dials(process, identity.me) || proven.is_some_and(|proven| proven != process) {
+    } else if !is_dialer(process, identity.me) || proven.is_some_and(|proven| proven != process) {
         return Err(Refusal::WrongSender);
     }
     let peer = context.peer(process).ok_or(Refusal::WrongSender)?;
-    peer.judge(said.boot)?;
-    Ok(Caller { process, boot: said.boot })
+    peer.check_boot(introduction.boot)?;
+    Ok(RemoteProcess { process, boot: introduction.boot })
 }
 
-fn unproven(Unsealed: Unsealed) -> HandshakeError {
+fn unproven(SealError: SealError) -> HandshakeError {
     HandshakeError::Refused(Refusal::Unproven)
 }
 
 fn refused_by_peer(refused: &Refused<'_>) -> HandshakeError {
-    HandshakeError::RefusedByPeer { sentence: refused.told() }
+    HandshakeError::RefusedByPeer { message: refused.sanitized() }
 }

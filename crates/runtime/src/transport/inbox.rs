@@ -1,4 +1,4 @@
-//! The inbox: everything that the mesh has for its one consumer, in one queue.
+//! Queue of everything that a mesh delivers to its single consumer.
 
 use std::sync::Arc;
 
@@ -6,96 +6,98 @@ use tenure_core::ProcessId;
 use tokio::sync::mpsc;
 
 use super::context::Context;
-use super::expulsion::Expelled;
+use super::eviction::Evicted;
 
-/// What the mesh tells its consumer.
+/// An item that the mesh delivers to its consumer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Incoming {
-    /// A message, exactly once and in the order in which `from` sent it.
+    /// A message. Each is delivered exactly once, in the sending order of `from`.
     Message {
-        /// Who sent it.
+        /// Sender of the message.
         from: ProcessId,
-        /// Which session of the sender sent it: the one of the latest `PeerUp` of this sender.
+        /// Session of the sender, as in its latest `PeerUp`.
         session: u64,
-        /// The message.
+        /// Payload of the message.
         payload: Vec<u8>,
     },
-    /// A connection to the peer carries messages. The same session as before means that nothing
-    /// was lost; a greater one that the peer was booted anew and knows nothing of the past.
+    /// A connection to the peer is established. With an unchanged session nothing was lost. With a
+    /// higher session the peer has booted again and lost its volatile state.
     PeerUp {
-        /// Which peer.
+        /// Connected peer.
         peer: ProcessId,
-        /// Which session of it.
+        /// Session of the peer.
         session: u64,
     },
-    /// The connection is gone. This accuses nobody: it may be back in a moment.
+    /// The connection to the peer is lost. This is no suspicion, since it may return at once.
     PeerDown {
-        /// Which peer.
+        /// Disconnected peer.
         peer: ProcessId,
-        /// The session it was connected with.
+        /// Session of the lost connection.
         session: u64,
     },
-    /// The session has ended, as the peer itself says: it sent nothing behind this, claims nothing
-    /// any more, and never comes back. A later session of it may.
+    /// The peer has ended its session with a goodbye. All its messages were delivered before, and
+    /// this session never returns. A later one may.
     PeerLeft {
-        /// Which peer.
+        /// Peer that left.
         peer: ProcessId,
-        /// Which session of it.
+        /// Session that ended.
         session: u64,
     },
-    /// Peers refuse this node for good: it must claim nothing any more. It is told once, before
-    /// all that still waits.
-    Expelled(Expelled),
+    /// This node was evicted and must give up all its rights. Delivered once, before all pending
+    /// items.
+    Evicted(Evicted),
 }
 
-/// The receiving half of a mesh, for a single consumer.
+/// Receiving half of a mesh, for a single consumer.
 ///
-/// Seeing a [`Incoming::PeerUp`] here is what makes messages sent from now on mean that session
-/// of the peer: those sent before meant an earlier one, and die with it.
+/// Receiving a [`Incoming::PeerUp`] directs later messages to the new session of the peer. Earlier
+/// messages were meant for an earlier session and are dropped with it.
 #[derive(Debug)]
 pub struct Inbox {
     pub(crate) context: Arc<Context>,
     pub(crate) receiver: mpsc::Receiver<Incoming>,
-    /// Whether the consumer knows that this node is out.
-    pub(crate) knows: bool,
+    /// True if the consumer has received the eviction.
+    pub(crate) is_eviction_reported: bool,
 }
 
 impl Inbox {
-    /// Waits for the next thing to know; nothing after the mesh was closed and all was received.
-    /// Dropping the future loses nothing.
+    /// Waits for the next item. Returns `None` after the mesh was closed and all items were
+    /// received. Dropping the future loses nothing.
     pub async fn receive(&mut self) -> Option<Incoming> {
-        if let Some(expelled) = self.expelled() {
-            return Some(expelled);
+        if let Some(evicted) = self.take_eviction() {
+            return Some(evicted);
         }
         let incoming = tokio::select! {
             biased;
-            () = self.context.expulsion.happens(), if !self.knows => return self.expelled(),
+            () = self.context.eviction.wait(), if !self.is_eviction_reported => {
+                return self.take_eviction();
+            }
             incoming = self.receiver.recv() => incoming?,
         };
-        self.note(&incoming);
+        self.record_session(&incoming);
         Some(incoming)
     }
 
-    /// The next thing to know if it is already here.
+    /// Returns the next item without waiting.
     pub fn try_receive(&mut self) -> Option<Incoming> {
-        if let Some(expelled) = self.expelled() {
-            return Some(expelled);
+        if let Some(evicted) = self.take_eviction() {
+            return Some(evicted);
         }
         let incoming = self.receiver.try_recv().ok()?;
-        self.note(&incoming);
+        self.record_session(&incoming);
         Some(incoming)
     }
 
-    fn expelled(&mut self) -> Option<Incoming> {
-        let expelled = self.context.expulsion.now().filter(|_| !self.knows)?;
-        self.knows = true;
-        Some(Incoming::Expelled(expelled))
+    fn take_eviction(&mut self) -> Option<Incoming> {
+        let evicted = self.context.eviction.evicted().filter(|_| !self.is_eviction_reported)?;
+        self.is_eviction_reported = true;
+        Some(Incoming::Evicted(evicted))
     }
 
-    fn note(&self, incoming: &Incoming) {
+    fn record_session(&self, incoming: &Incoming) {
         if let Incoming::PeerUp { peer, session } = incoming {
-            let peer = self.context.peer(*peer).expect("only peers of the group come up");
-            peer.address_to(*session);
+            let peer = self.context.peer(*peer).expect("only peers of the group connect");
+            peer.set_target_session(*session);
         }
     }
 }

@@ -1,14 +1,13 @@
-//! What stands for keys in a program that was built without them: types of which there are no
-//! values, so that a node which would need keys cannot be made.
+//! Replacements for keys in builds without the feature `keys`. The types have no values, so a node
+//! that needs keys cannot be created.
 
-/// Keys that nobody has.
+/// Key types without values.
 pub(crate) mod keys {
     use std::sync::Arc;
 
     use tenure_core::{Never, ProcessId};
 
-    /// The keys of a node that runs: there are none in a program that was built without the feature
-    /// `keys`.
+    /// Keys of a running node. There are none in a build without the feature `keys`.
     #[derive(Clone, Debug)]
     pub struct Keyring(Never);
 
@@ -19,7 +18,7 @@ pub(crate) mod keys {
     pub(crate) struct PrivateKey(Never);
 
     #[derive(Clone, Copy, Debug)]
-    pub(crate) struct PublicKey(#[allow(dead_code, reason = "there is none to be read")] Never);
+    pub(crate) struct PublicKey(#[allow(dead_code, reason = "there are no values")] Never);
 
     #[derive(Clone, Debug)]
     pub(crate) struct GroupKeys(Never);
@@ -61,51 +60,54 @@ pub(crate) mod keys {
     }
 }
 
-/// Seals that nothing can be put under.
+/// Encryption types without values.
 pub(crate) mod seal {
     use tenure_core::Never;
     use thiserror::Error;
 
     use super::keys::{PrivateKey, PublicKey};
 
-    /// The bytes of the length in front of a record.
+    /// Size of the length prefix of a record, in bytes.
     pub(crate) const RECORD_LENGTH_BYTES: usize = 2;
 
-    /// What came is not sealed by whom it should be.
+    /// The data cannot be decrypted with the key of the peer.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-    #[error("what came does not open: it was changed, or is not of the peer")]
-    pub(crate) struct Unsealed;
+    #[error("received data cannot be decrypted: it was modified or is not from the peer")]
+    pub(crate) struct SealError;
 
     #[derive(Debug)]
-    pub(crate) struct Exchange(Never);
+    pub(crate) struct KeyExchange(Never);
 
     #[derive(Debug)]
     pub(crate) struct Seal(Never);
 
-    impl Exchange {
-        pub(crate) fn dial(mine: &PrivateKey, _: PublicKey) -> (Exchange, Vec<u8>) {
+    impl KeyExchange {
+        pub(crate) fn dial(mine: &PrivateKey, _: PublicKey) -> (KeyExchange, Vec<u8>) {
             mine.absent()
         }
 
-        pub(crate) fn accept(mine: &PrivateKey, _: &[u8]) -> Result<(Exchange, Vec<u8>), Unsealed> {
+        pub(crate) fn accept(
+            mine: &PrivateKey,
+            _: &[u8],
+        ) -> Result<(KeyExchange, Vec<u8>), SealError> {
             mine.absent()
         }
 
-        pub(crate) fn answer(self) -> (Seal, Vec<u8>) {
+        pub(crate) fn respond(self) -> (Seal, Vec<u8>) {
             match self.0 {}
         }
 
-        pub(crate) fn answered(self, _: &[u8]) -> Result<Seal, Unsealed> {
+        pub(crate) fn finish(self, _: &[u8]) -> Result<Seal, SealError> {
             match self.0 {}
         }
     }
 
     impl Seal {
-        pub(crate) fn close(&mut self, _: &[u8], _: &mut Vec<u8>) -> Result<(), Unsealed> {
+        pub(crate) fn seal(&mut self, _: &[u8], _: &mut Vec<u8>) -> Result<(), SealError> {
             match self.0 {}
         }
 
-        pub(crate) fn open(&mut self, _: &[u8], _: &mut Vec<u8>) -> Result<(), Unsealed> {
+        pub(crate) fn open(&mut self, _: &[u8], _: &mut Vec<u8>) -> Result<(), SealError> {
             match self.0 {}
         }
     }

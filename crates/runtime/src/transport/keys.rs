@@ -1,4 +1,4 @@
-//! The keys of a group: a process is whoever proves a key that is listed for it.
+//! Keys of a group, which authenticate its processes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,117 +9,117 @@ use snow::resolvers::{CryptoResolver, DefaultResolver};
 use tenure_core::ProcessId;
 use thiserror::Error;
 
-/// The bytes of a key, private or public.
+/// Size of a private or public key, in bytes.
 const KEY_BYTES: usize = 32;
 
-/// What only one node knows, and by which it proves which process it is. Never printed but by
-/// [`PrivateKey::text`].
+/// Private key of a node, which proves its identity. Only [`PrivateKey::text`] prints it.
 #[derive(Clone)]
 pub struct PrivateKey([u8; KEY_BYTES]);
 
-/// What everybody may know of a [`PrivateKey`]. In text it is 64 hexadecimal digits.
+/// Public part of a [`PrivateKey`]. Its text form has 64 hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PublicKey([u8; KEY_BYTES]);
 
-/// The keys with which a node takes part: its own, and those by which it knows the group.
+/// Keys of a node: its own private key and the public keys of its group.
 #[derive(Clone, Debug)]
 pub struct Keys {
     private: PrivateKey,
     group: GroupKeys,
 }
 
-/// The public keys of a group. A process may have several while one is exchanged for another.
+/// Public keys of a group. A process may have several while one is being replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupKeys {
-    /// By process; nobody has none.
-    of: Vec<Vec<PublicKey>>,
+    /// Keys by process. Each process has at least one.
+    by_process: Vec<Vec<PublicKey>>,
 }
 
-/// The [`Keys`] of a node that runs: they can be replaced, and hold for connections from then on.
+/// Replaceable [`Keys`] of a running node. A replacement applies to later connections.
 #[derive(Clone, Debug)]
 pub struct Keyring(Arc<RwLock<Arc<Keys>>>);
 
-/// Why keys cannot be used. Nothing was started.
+/// Reason why keys are invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum KeysError {
     /// The text is not a key.
-    #[error("a key is {} hexadecimal digits on a line of its own", 2 * KEY_BYTES)]
+    #[error("invalid key: expected {} hexadecimal digits on a line of its own", 2 * KEY_BYTES)]
     NotAKey,
-    /// A line of the list of public keys is not understood.
-    #[error("line {line} is not understood; write a process and its public key: P1 0123…")]
-    Line {
-        /// Which line, from 1.
+    /// A line of the list of public keys is invalid.
+    #[error("line {line} is invalid: expected a process and its public key, as in P1 0123…")]
+    InvalidLine {
+        /// Number of the line, from 1.
         line: usize,
     },
     /// A process of the group has no key.
     #[error("{process} has no public key; the list needs one for each of the {size} processes")]
     Missing {
-        /// The process.
+        /// Process without a key.
         process: ProcessId,
-        /// The size of the group.
+        /// Number of processes in the group.
         size: usize,
     },
-    /// A key is listed for a process that the group does not have.
-    #[error("{process} has a public key, and the group has {size} processes")]
+    /// The list has a key for a process outside of the group.
+    #[error("{process} has a public key, but the group has only {size} processes")]
     NotInGroup {
-        /// The process.
+        /// Process with the key.
         process: ProcessId,
-        /// The size of the group.
+        /// Number of processes in the group.
         size: usize,
     },
-    /// Two processes have one key, so that each could be taken for the other.
+    /// Two processes have the same key, so they cannot be distinguished.
     #[error("{one} and {other} have the same public key")]
     Shared {
-        /// The first of them.
+        /// First process.
         one: ProcessId,
-        /// The second.
+        /// Second process.
         other: ProcessId,
     },
-    /// The private key is of no process, or of another.
-    #[error("the private key is not one that is listed for {me}; its public key is {public}")]
+    /// The list does not contain the private key for this process.
+    #[error("the private key is not listed for {me}; its public key is {public}")]
     NotMine {
-        /// The process that this node drives.
+        /// Process of this node.
         me: ProcessId,
-        /// The public key that belongs to the private one.
+        /// Public part of the private key.
         public: PublicKey,
     },
 }
 
 impl PrivateKey {
-    /// A new key.
+    /// Generates a random key.
     ///
     /// # Errors
     ///
-    /// When the operating system gives no entropy.
+    /// If the operating system provides no entropy.
     pub fn generate() -> std::io::Result<Self> {
         let mut bytes = [0; KEY_BYTES];
         getrandom::fill(&mut bytes).map_err(std::io::Error::other)?;
         Ok(PrivateKey(bytes))
     }
 
-    /// Reads a file's text: a line with the key; lines that begin with `#` say nothing.
+    /// Parses the text of a key file: one line with the key. Lines that begin with `#` are
+    /// comments.
     ///
     /// # Errors
     ///
-    /// [`KeysError::NotAKey`].
+    /// [`KeysError::NotAKey`], if the text is not a key.
     pub fn parse(text: &str) -> Result<Self, KeysError> {
-        let mut lines = meant(text);
+        let mut lines = content_lines(text);
         match (lines.next(), lines.next()) {
-            (Some((_, key)), None) => bytes_of(key).map(PrivateKey),
+            (Some((_, key)), None) => parse_hexadecimal(key).map(PrivateKey),
             _ => Err(KeysError::NotAKey),
         }
     }
 
-    /// What belongs into a file that nobody else may read.
+    /// Returns the text of the key, for a file that only its owner can read.
     pub fn text(&self) -> String {
         hexadecimal(&self.0)
     }
 
-    /// The key that others list.
+    /// Computes the public key.
     ///
     /// # Panics
     ///
-    /// Never: the curve is compiled in.
+    /// Never, because the curve is built in.
     pub fn public(&self) -> PublicKey {
         let mut curve = DefaultResolver.resolve_dh(&DHChoice::Curve25519).expect("the curve");
         curve.set(&self.0);
@@ -153,23 +153,23 @@ impl FromStr for PublicKey {
     type Err = KeysError;
 
     fn from_str(text: &str) -> Result<Self, KeysError> {
-        bytes_of(text).map(PublicKey)
+        parse_hexadecimal(text).map(PublicKey)
     }
 }
 
 impl GroupKeys {
-    /// The keys of a group by process, one each at least.
+    /// Creates the keys of a group, with at least one for each process.
     ///
     /// # Errors
     ///
-    /// [`KeysError`], when a process has none, or two processes have the same.
-    pub fn new(of: Vec<Vec<PublicKey>>) -> Result<Self, KeysError> {
-        let size = of.len();
-        if let Some(index) = of.iter().position(Vec::is_empty) {
+    /// [`KeysError`], if a process has none or two processes share one.
+    pub fn new(by_process: Vec<Vec<PublicKey>>) -> Result<Self, KeysError> {
+        let size = by_process.len();
+        if let Some(index) = by_process.iter().position(Vec::is_empty) {
             return Err(KeysError::Missing { process: ProcessId::at(index), size });
         }
-        let group = GroupKeys { of };
-        for (index, keys) in group.of.iter().enumerate() {
+        let group = GroupKeys { by_process };
+        for (index, keys) in group.by_process.iter().enumerate() {
             let other = ProcessId::at(index);
             let one = keys.iter().filter_map(|key| group.owner(key.bytes())).min();
             if let Some(one) = one.filter(|one| *one < other) {
@@ -179,53 +179,53 @@ impl GroupKeys {
         Ok(group)
     }
 
-    /// Reads a file's text: lines of a process and one of its keys, `P1 0123…`; lines that begin
-    /// with `#` say nothing.
+    /// Parses the text of a key list. Each line has a process and one of its keys, as in `P1
+    /// 0123…`. Lines that begin with `#` are comments.
     ///
     /// # Errors
     ///
-    /// [`KeysError`].
+    /// [`KeysError`], if a line is invalid or the keys do not fit the group.
     pub fn parse(text: &str, size: usize) -> Result<Self, KeysError> {
-        let mut of = vec![Vec::new(); size];
-        for (line, words) in meant(text) {
+        let mut by_process = vec![Vec::new(); size];
+        for (line, words) in content_lines(text) {
             let read = words.split_once(char::is_whitespace).and_then(|(process, key)| {
                 let number: u32 = process.strip_prefix('P')?.parse().ok()?;
                 Some((ProcessId(number.checked_sub(1)?), key.trim().parse().ok()?))
             });
-            let (process, key) = read.ok_or(KeysError::Line { line })?;
-            let keys = of.get_mut(process.index());
+            let (process, key) = read.ok_or(KeysError::InvalidLine { line })?;
+            let keys = by_process.get_mut(process.index());
             keys.ok_or(KeysError::NotInGroup { process, size })?.push(key);
         }
-        GroupKeys::new(of)
+        GroupKeys::new(by_process)
     }
 
-    /// The text of the file.
+    /// Returns the text of the key list.
     pub fn text(&self) -> String {
-        let lines = self.of.iter().enumerate().flat_map(|(index, keys)| {
+        let lines = self.by_process.iter().enumerate().flat_map(|(index, keys)| {
             keys.iter().map(move |key| format!("{} {key}\n", ProcessId::at(index)))
         });
         lines.collect()
     }
 
-    /// Whose key this is.
+    /// Returns the process that owns a public key.
     pub(crate) fn owner(&self, key: &[u8]) -> Option<ProcessId> {
         let is_owner = |keys: &Vec<PublicKey>| keys.iter().any(|listed| listed.bytes() == key);
-        self.of.iter().position(is_owner).map(ProcessId::at)
+        self.by_process.iter().position(is_owner).map(ProcessId::at)
     }
 
-    /// The key to expect of a process at this attempt: each of its keys in turn.
+    /// Returns the key to expect from a process. Successive attempts use its keys in turn.
     pub(crate) fn expected(&self, process: ProcessId, attempt: usize) -> PublicKey {
-        let keys = &self.of[process.index()];
+        let keys = &self.by_process[process.index()];
         keys[attempt % keys.len()]
     }
 }
 
 impl Keys {
-    /// The keys of process `me`.
+    /// Creates the keys of process `me`.
     ///
     /// # Errors
     ///
-    /// [`KeysError::NotMine`], when the group does not list the private key for `me`.
+    /// [`KeysError::NotMine`], if the group does not list the private key for `me`.
     pub fn new(me: ProcessId, private: PrivateKey, group: GroupKeys) -> Result<Self, KeysError> {
         let public = private.public();
         if group.owner(public.bytes()) == Some(me) {
@@ -235,9 +235,9 @@ impl Keys {
         }
     }
 
-    /// How many processes the keys are for.
+    /// Returns the number of processes in the group.
     pub fn size(&self) -> usize {
-        self.group.of.len()
+        self.group.by_process.len()
     }
 
     pub(crate) fn private(&self) -> &PrivateKey {
@@ -250,13 +250,13 @@ impl Keys {
 }
 
 impl Keyring {
-    /// Takes other keys from now on. Connections that stand stay.
+    /// Replaces the keys for later connections. Existing connections continue.
     pub fn replace(&self, keys: Keys) {
-        *self.0.write().expect("no code panics while it holds keys") = Arc::new(keys);
+        *self.0.write().expect("the lock is not poisoned") = Arc::new(keys);
     }
 
     pub(crate) fn keys(&self) -> Arc<Keys> {
-        self.0.read().expect("no code panics while it holds keys").clone()
+        self.0.read().expect("the lock is not poisoned").clone()
     }
 }
 
@@ -266,13 +266,13 @@ impl From<Keys> for Keyring {
     }
 }
 
-/// Which of the exchanges that Noise knows, with which curve, cipher and hash.
-pub(crate) fn exchange() -> NoiseParams {
-    "Noise_IK_25519_ChaChaPoly_BLAKE2s".parse().expect("an exchange that Noise knows")
+/// Returns the parameters of the Noise handshake: pattern, curve, cipher and hash.
+pub(crate) fn noise_params() -> NoiseParams {
+    "Noise_IK_25519_ChaChaPoly_BLAKE2s".parse().expect("valid Noise parameters")
 }
 
-/// The lines of a file that say something, with their numbers.
-fn meant(text: &str) -> impl Iterator<Item = (usize, &str)> {
+/// Returns the lines with content, with their numbers.
+fn content_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
     lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
 }
@@ -281,7 +281,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn bytes_of(text: &str) -> Result<[u8; KEY_BYTES], KeysError> {
+fn parse_hexadecimal(text: &str) -> Result<[u8; KEY_BYTES], KeysError> {
     let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
     let digits: Option<Vec<u8>> = text.bytes().map(digit).collect();
     let digits = digits.filter(|digits| digits.len() == 2 * KEY_BYTES).ok_or(KeysError::NotAKey)?;
@@ -303,20 +303,20 @@ mod tests {
         PrivateKey::generate().expect("entropy")
     }
 
-    /// RFC 7748, section 6.1.
+    /// Test vector of RFC 7748, section 6.1.
     #[test]
-    fn the_public_key_is_that_of_the_curve() {
+    fn public_key_matches_test_vector() {
         let bob = "5dab087e624a8a4b79e17f8b83800ee66f3bb1292618b6fd1c2f8b27ff88e0eb";
         let public = "de9edb7d7b7dc1b4d35b61c2ece435373f8343c85b78674dadfc7e146f882b4f";
         assert_eq!(PrivateKey::parse(bob).expect("a key").public().to_string(), public);
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn round_trip() {
         let (one, two, newer) = (key(), key(), key().public());
-        let of = vec![vec![one.public()], vec![two.public(), newer]];
-        let group = GroupKeys::new(of).expect("keys");
-        let text = format!("# Who is who.\n\n{}", group.text());
+        let by_process = vec![vec![one.public()], vec![two.public(), newer]];
+        let group = GroupKeys::new(by_process).expect("keys");
+        let text = format!("# Keys.\n\n{}", group.text());
         assert_eq!(GroupKeys::parse(&text, 2), Ok(group.clone()));
         assert_eq!(group.owner(newer.bytes()), Some(P2));
         assert_eq!([0, 1, 2].map(|n| group.expected(P2, n)), [two.public(), newer, two.public()]);
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn every_mistake_is_told() {
+    fn reports_each_kind_of_mistake() {
         let (one, two) = (key(), key());
         let (first, second) = (one.public(), two.public());
         let parse = |text: String| GroupKeys::parse(&text, 2).expect_err("a mistake");
@@ -335,17 +335,21 @@ mod tests {
         let shared = KeysError::Shared { one: P1, other: P2 };
         assert_eq!(parse(format!("P1 {first}\nP2 {second}\nP2 {first}")), shared);
         for line in ["P0 00", "1 00", "P1", "P1 0g"] {
-            assert_eq!(parse(format!("# Here:\n{line}")), KeysError::Line { line: 2 }, "{line}");
+            assert_eq!(
+                parse(format!("# Here:\n{line}")),
+                KeysError::InvalidLine { line: 2 },
+                "{line}"
+            );
         }
         let group = GroupKeys::new(vec![vec![first], vec![second]]).expect("keys");
-        let mistaken = Keys::new(P1, two, group.clone()).expect_err("the key of another");
+        let mistaken = Keys::new(P1, two, group.clone()).expect_err("the key of another process");
         assert_eq!(mistaken, KeysError::NotMine { me: P1, public: second });
         assert!(Keys::new(P1, one, group).is_ok());
         assert_eq!(PrivateKey::parse("abc").err(), Some(KeysError::NotAKey));
     }
 
     #[test]
-    fn a_private_key_is_never_printed() {
+    fn debug_output_hides_private_key() {
         let key = key();
         assert!(!format!("{key:?}").contains(&key.text()));
     }

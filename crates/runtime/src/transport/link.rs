@@ -1,7 +1,7 @@
-//! The link: one task per peer that owns whatever connection there is and all that is owed.
+//! Task per peer that owns its connection and its reliable session.
 //!
-//! It reads, writes, numbers and acknowledges in one task, so that nothing on the way of a
-//! message waits for a lock, a timer or a second task. A link that stands still holds up nobody.
+//! One task reads, writes, numbers and acknowledges, so no message waits for a lock, a timer or
+//! another task. A stalled link does not delay others.
 
 use std::collections::VecDeque;
 use std::io;
@@ -14,94 +14,94 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc::{self, Permit, error::TrySendError};
 use tokio::time::Instant;
 
-use super::conduit::{Conduit, told};
+use super::connection_state::{ConnectionState, Phase};
 use super::context::Context;
-use super::conversation::{Amount, Breach, Conversation, Novelty};
 use super::frame::{Boot, Frame, FrameError};
+use super::framed_stream::{FramedStream, refused_frame};
 use super::inbox::Incoming;
-use super::outbox::Letter;
+use super::outbox::OutgoingMessage;
 use super::peer::Peer;
 use super::refusal::Refusal;
-use super::seal::Unsealed;
-use super::wire::Wire;
-use crate::seldom::Seldom;
+use super::reliable_session::{QueueSize, Reception, ReliableSession, SequenceError};
+use super::seal::SealError;
+use crate::log_throttle::{LogThrottle, Suppressed};
 
-/// A connection whose other end has proved which session of the peer it is.
+/// A connection to an authenticated session of the peer.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    pub(crate) conduit: Conduit<TcpStream>,
+    pub(crate) stream: FramedStream<TcpStream>,
     pub(crate) boot: Boot,
 }
 
-/// The task that serves one peer.
+/// State of the task that serves one peer.
 #[derive(Debug)]
 pub(crate) struct Link {
     pub(crate) context: Arc<Context>,
     pub(crate) peer: Arc<Peer>,
     pub(crate) incoming: mpsc::Sender<Incoming>,
-    /// Connections that the listener accepted from this peer. It ends when the mesh closes.
+    /// Connections that the listener accepted from this peer. Closed when the mesh closes.
     pub(crate) accepted: mpsc::Receiver<Connection>,
-    conversation: Conversation,
-    /// The peer's session that the conversation is with; 0 before the first.
+    reliable: ReliableSession,
+    /// Current session of the peer; 0 before the first.
     session: u64,
-    /// The first session of the peer that this process met.
+    /// First session of the peer that connected to this process.
     first_session: u64,
-    /// The last session of the peer that said goodbye.
-    left: u64,
-    /// Emptied outboxes land here, so that the two queues trade places for ever.
-    letters: VecDeque<Letter>,
-    /// What is logged of connections that come and go.
-    comings: Seldom,
-    goings: Seldom,
-    /// What is logged of those that are refused or broke the rules.
-    breaches: Seldom,
+    /// Last session of the peer that said goodbye.
+    left_session: u64,
+    /// Messages taken from the outbox. The two queues are swapped to reuse their memory.
+    outgoing: VecDeque<OutgoingMessage>,
+    /// Log throttles for established and lost connections.
+    connect_log: LogThrottle,
+    loss_log: LogThrottle,
+    /// Log throttle for refused connections and protocol violations.
+    violation_log: LogThrottle,
 }
 
-/// How a connection ended.
-enum Ending {
+/// Reason for the end of a connection.
+enum ConnectionEnd {
     Lost(LinkError),
     Replaced(Connection),
     Closed,
 }
 
-/// Why a connection was given up; the conversation goes on with the next one.
+/// Reason for the loss of a connection. The reliable session continues on the next one.
 #[derive(Debug, Error)]
 enum LinkError {
     #[error("the peer closed the connection")]
-    Ended,
-    #[error("the peer has said goodbye")]
-    Left,
+    Closed,
+    #[error("the peer ended its session")]
+    PeerLeft,
     #[error("{0}")]
-    Broken(#[from] io::Error),
+    Io(#[from] io::Error),
     #[error("{0}")]
     Frame(#[from] FrameError),
     #[error("{0}")]
-    Breach(#[from] Breach),
+    Sequence(#[from] SequenceError),
     #[error("{0}")]
-    Unsealed(#[from] Unsealed),
-    #[error("the peer sent a frame that has no place here")]
-    OutOfPlace,
-    #[error("what the peer said is not believed")]
-    Disbelieved,
+    Seal(#[from] SealError),
+    #[error("the peer sent an unexpected frame")]
+    UnexpectedFrame,
+    #[error("the peer sent an invalid message")]
+    InvalidMessage,
     #[error("refused by the peer: {0}")]
     Refused(String),
 }
 
 impl LinkError {
     fn is_malformed(&self) -> bool {
-        use LinkError::{Breach, Frame, OutOfPlace, Unsealed};
-        matches!(self, Frame(_) | Breach(_) | OutOfPlace | Unsealed(_))
+        use LinkError::{Frame, Seal, Sequence, UnexpectedFrame};
+        matches!(self, Frame(_) | Sequence(_) | UnexpectedFrame | Seal(_))
     }
 }
 
-/// What a link waits for.
+/// Event that a link waits for.
 enum Event<'a> {
     Wrote(io::Result<usize>),
     Read(io::Result<usize>),
-    Woken,
+    Pushed,
     Room(Option<Permit<'a, Incoming>>),
-    Due,
-    Disbelieved,
+    AcknowledgementDue,
+    InvalidMessage,
     Accepted(Option<Connection>),
 }
 
@@ -117,14 +117,14 @@ impl Link {
             peer,
             incoming,
             accepted,
-            conversation: Conversation::default(),
+            reliable: ReliableSession::default(),
             session: 0,
             first_session: 0,
-            left: 0,
-            letters: VecDeque::new(),
-            comings: Seldom::default(),
-            goings: Seldom::default(),
-            breaches: Seldom::default(),
+            left_session: 0,
+            outgoing: VecDeque::new(),
+            connect_log: LogThrottle::default(),
+            loss_log: LogThrottle::default(),
+            violation_log: LogThrottle::default(),
         }
     }
 
@@ -140,298 +140,309 @@ impl Link {
                     None => return,
                 },
             };
-            let Some(Connection { conduit, boot }) = self.judged(connection) else { continue };
-            if !self.note(boot).await {
+            let Some(Connection { stream, boot }) = self.check_boot(connection) else { continue };
+            if !self.record_boot(boot).await {
                 continue;
             }
             self.adopt(boot);
-            let begun = Instant::now();
-            match self.converse(conduit).await {
-                Ending::Closed => return,
-                Ending::Replaced(connection) => replacement = Some(connection),
-                Ending::Lost(error) => self.note_loss(&error),
+            let started = Instant::now();
+            match self.run_connection(stream).await {
+                ConnectionEnd::Closed => return,
+                ConnectionEnd::Replaced(connection) => replacement = Some(connection),
+                ConnectionEnd::Lost(error) => self.record_loss(&error),
             }
-            self.part().await;
-            // A connection that broke at once must not be dialed again at once, for ever.
-            if begun.elapsed() >= self.context.limits.redial_max {
+            self.on_disconnected().await;
+            // A connection that fails at once must not cause a busy loop of dials.
+            if started.elapsed() >= self.context.limits.redial_max {
                 backoff.reset();
             }
         }
     }
 
-    /// The connection, unless it is of a boot that is out by now: the listener judged when it shook
-    /// hands, and since then another may have come first.
-    fn judged(&mut self, connection: Connection) -> Option<Connection> {
-        let Err(refusal) = self.peer.judge(connection.boot) else { return Some(connection) };
-        self.context.counters.refuse(refusal);
-        if let Some(more) = self.breaches.say() {
+    /// Returns the connection if its boot is still acceptable. The listener has checked it during
+    /// the handshake, but another boot may have connected since then.
+    fn check_boot(&mut self, connection: Connection) -> Option<Connection> {
+        let Err(refusal) = self.peer.check_boot(connection.boot) else { return Some(connection) };
+        self.context.counters.count_refusal(refusal);
+        if let Some(Suppressed(suppressed)) = self.violation_log.admit() {
             let (me, peer, reason) = (self.context.identity.me, self.peer.process, refusal.name());
             let session = connection.boot.session;
-            tracing::warn!(%me, %peer, session, reason, "connection refused{more}");
+            tracing::warn!(%me, %peer, session, reason, suppressed, "connection refused");
         }
-        connection.conduit.dismiss(refusal);
+        connection.stream.try_refuse(refusal);
         None
     }
 
-    /// Makes a new boot durable, where boots are, before anything of it is taken. Returns false if
-    /// that failed.
-    async fn note(&self, boot: Boot) -> bool {
-        if !self.peer.is_unnoted(boot) {
+    /// Saves a new boot of the peer in the registry before any of its messages is accepted. Returns
+    /// false if that failed.
+    async fn record_boot(&self, boot: Boot) -> bool {
+        if !self.peer.is_unrecorded(boot) {
             return true;
         }
         let peer = self.peer.clone();
-        let noted = tokio::task::spawn_blocking(move || peer.note(boot)).await;
+        let noted = tokio::task::spawn_blocking(move || peer.record_boot(boot)).await;
         let error = match noted {
             Ok(Ok(())) => return true,
             Ok(Err(error)) => error.to_string(),
             Err(failed) => failed.to_string(),
         };
         let (me, peer, session) = (self.context.identity.me, self.peer.process, boot.session);
-        tracing::warn!(%me, %peer, session, error, "connection closed: cannot note its session");
-        self.peer.remember_error(&error);
+        tracing::warn!(%me, %peer, session, error, "connection closed: cannot save its session");
+        self.peer.set_last_error(&error);
         false
     }
 
-    /// Makes `boot` the one that the conversation is with; a new one starts with nothing.
+    /// Makes `boot` the current one. A new session starts without pending messages.
     fn adopt(&mut self, boot: Boot) {
         self.peer.adopt(boot);
         if boot.session != self.session {
-            self.discard(self.conversation.outstanding());
-            self.conversation = Conversation::default();
+            self.discard(self.reliable.outstanding());
+            self.reliable = ReliableSession::default();
             self.session = boot.session;
         }
         if self.first_session == 0 {
             self.first_session = boot.session;
         }
-        self.conversation.rewind();
+        self.reliable.rewind();
     }
 
-    /// Carries messages both ways until the connection ends.
-    async fn converse(&mut self, conduit: Conduit<TcpStream>) -> Ending {
+    /// Exchanges messages until the connection ends.
+    async fn run_connection(&mut self, stream: FramedStream<TcpStream>) -> ConnectionEnd {
         let context = self.context.clone();
         let incoming = self.incoming.clone();
-        // What an earlier connection said is no fault of this one.
-        std::pin::pin!(self.peer.disbelieved.notified()).enable();
-        let Conduit { mut stream, seal } = conduit;
+        // An invalid message of an earlier connection must not close this one.
+        std::pin::pin!(self.peer.invalid_message.notified()).enable();
+        let FramedStream { mut stream, seal } = stream;
         let (mut reader, mut writer) = stream.split();
-        let mut wire = Wire::new(context.limits.longest_body, seal);
-        wire.output.push(&self.conversation.acknowledgement());
+        let mut state = ConnectionState::new(context.limits.max_body_bytes, seal);
+        state.output.push(&self.reliable.acknowledgement());
         let mut timer = std::pin::pin!(tokio::time::sleep(Duration::ZERO));
         loop {
-            if let Err(error) = self.prepare(&mut wire) {
-                return Ending::Lost(error.into());
+            if let Err(error) = self.prepare(&mut state) {
+                return ConnectionEnd::Lost(error.into());
             }
-            if wire.closing && wire.parted && self.is_finished(&wire) {
+            if state.is_closing && state.phase == Phase::GoodbyeSent && self.is_finished(&state) {
                 let _ = writer.shutdown().await;
-                return Ending::Closed;
+                return ConnectionEnd::Closed;
             }
-            if !wire.armed && self.conversation.owes() {
-                timer.as_mut().reset(Instant::now() + context.limits.acknowledge_after);
-                wire.armed = true;
+            if !state.is_timer_armed && self.reliable.has_pending_acknowledgement() {
+                timer.as_mut().reset(Instant::now() + context.limits.acknowledge_delay);
+                state.is_timer_armed = true;
             }
             let event = tokio::select! {
-                wrote = writer.write(wire.output.unwritten()), if !wire.output.is_empty() => {
+                wrote = writer.write(state.output.unwritten()), if !state.output.is_empty() => {
                     Event::Wrote(wrote)
                 }
-                read = reader.read_buf(wire.input.space()), if !wire.blocked => Event::Read(read),
-                () = self.peer.outbox.woken(), if wire.open => Event::Woken,
-                permit = incoming.reserve(), if wire.blocked => Event::Room(permit.ok()),
-                () = &mut timer, if wire.armed => Event::Due,
-                () = self.peer.disbelieved.notified() => Event::Disbelieved,
-                accepted = self.accepted.recv(), if !wire.closing => Event::Accepted(accepted),
+                read = reader.read_buf(state.input.space()), if !state.is_blocked => {
+                    Event::Read(read)
+                }
+                () = self.peer.outbox.wait_pushed(), if state.is_open() => Event::Pushed,
+                permit = incoming.reserve(), if state.is_blocked => Event::Room(permit.ok()),
+                () = &mut timer, if state.is_timer_armed => Event::AcknowledgementDue,
+                () = self.peer.invalid_message.notified() => Event::InvalidMessage,
+                accepted = self.accepted.recv(), if !state.is_closing => Event::Accepted(accepted),
             };
             let outcome = match event {
-                Event::Accepted(Some(connection)) => match self.judged(connection) {
+                Event::Accepted(Some(connection)) => match self.check_boot(connection) {
                     Some(next) => {
-                        let _ = writer.try_write(self.last_words(&mut wire, &next));
-                        return Ending::Replaced(next);
+                        let _ = writer.try_write(self.superseded_frame(&mut state, &next));
+                        return ConnectionEnd::Replaced(next);
                     }
                     None => Ok(()),
                 },
-                Event::Wrote(wrote) => self.wrote(&mut wire, wrote),
-                Event::Read(read) => self.read(&mut wire, &incoming, read),
-                Event::Room(permit) => self.take_frames(&mut wire, &incoming, permit),
-                Event::Due => {
-                    self.acknowledge(&mut wire);
+                Event::Wrote(wrote) => self.on_written(&mut state, wrote),
+                Event::Read(read) => self.on_read(&mut state, &incoming, read),
+                Event::Room(permit) => self.take_frames(&mut state, &incoming, permit),
+                Event::AcknowledgementDue => {
+                    self.acknowledge(&mut state);
                     Ok(())
                 }
                 Event::Accepted(None) => {
-                    wire.closing = true;
-                    self.take_frames(&mut wire, &incoming, None)
+                    state.is_closing = true;
+                    self.take_frames(&mut state, &incoming, None)
                 }
-                Event::Disbelieved => Err(LinkError::Disbelieved),
-                Event::Woken => Ok(()),
+                Event::InvalidMessage => Err(LinkError::InvalidMessage),
+                Event::Pushed => Ok(()),
             };
             if let Err(error) = outcome {
-                return Ending::Lost(error);
+                return ConnectionEnd::Lost(error);
             }
         }
     }
 
-    /// What whoever is followed by a newer session is told on the connection that it had.
-    fn last_words<'a>(&self, wire: &'a mut Wire, next: &Connection) -> &'a [u8] {
+    /// Returns the last output to a session that a newer one replaces.
+    fn superseded_frame<'a>(&self, state: &'a mut ConnectionState, next: &Connection) -> &'a [u8] {
         let is_superseded = next.boot.session > self.session;
-        if is_superseded { wire.last_words(told(Refusal::OldSession)) } else { &[] }
+        if is_superseded { state.final_frame(refused_frame(Refusal::OldSession)) } else { &[] }
     }
 
-    /// Makes everything that may be written now ready for it.
-    fn prepare(&mut self, wire: &mut Wire) -> Result<(), Unsealed> {
-        self.fill(wire);
-        if wire.closing {
-            self.take_leave(wire);
+    /// Prepares all output that may be written now.
+    fn prepare(&mut self, state: &mut ConnectionState) -> Result<(), SealError> {
+        self.fill_output(state);
+        if state.is_closing {
+            self.push_goodbye(state);
         }
-        wire.seal_output()
+        state.seal_output()
     }
 
-    /// Says goodbye, behind everything that the consumer has sent.
-    fn take_leave(&mut self, wire: &mut Wire) {
-        if !wire.open || wire.parted || !self.letters.is_empty() || !self.peer.outbox.is_taken() {
+    /// Pushes a goodbye after all messages of the consumer.
+    fn push_goodbye(&mut self, state: &mut ConnectionState) {
+        if state.phase != Phase::Open || !self.outgoing.is_empty() || !self.peer.outbox.is_empty() {
             return;
         }
-        if let Some(goodbye) = self.conversation.goodbye() {
-            wire.output.push(&goodbye);
-            wire.parted = true;
+        if let Some(goodbye) = self.reliable.goodbye() {
+            state.output.push(&goodbye);
+            state.phase = Phase::GoodbyeSent;
         }
     }
 
-    /// Moves everything that may be written now into the output.
-    fn fill(&mut self, wire: &mut Wire) {
-        if !wire.open {
+    /// Moves all messages that may be written now into the output.
+    fn fill_output(&mut self, state: &mut ConnectionState) {
+        if !state.is_open() {
             return;
         }
-        let mut discarded = Amount::default();
-        while wire.output.has_room() {
-            if let Some(frame) = self.conversation.next_frame() {
-                wire.output.push(&frame);
+        let mut discarded = QueueSize::default();
+        while state.output.has_room() {
+            if let Some(frame) = self.reliable.next_frame() {
+                state.output.push(&frame);
                 self.context.counters.messages_sent.add(1);
                 continue;
             }
-            // What cannot be written yet stays where a later heartbeat can take its place.
-            if self.letters.is_empty() {
-                self.peer.outbox.take(&mut self.letters);
+            // A message that cannot be written yet stays in the outbox, where a newer heartbeat
+            // replaces it.
+            if self.outgoing.is_empty() {
+                self.peer.outbox.take_all(&mut self.outgoing);
             }
-            let letter = self.peer.outbox.take_urgent().or_else(|| self.letters.pop_front());
-            let Some(letter) = letter else { break };
-            if self.is_for_this_session(letter.session) {
-                self.conversation.push(letter.payload);
+            let message = self.peer.outbox.take_urgent().or_else(|| self.outgoing.pop_front());
+            let Some(message) = message else { break };
+            if self.is_for_this_session(message.session) {
+                self.reliable.push(message.payload);
             } else {
-                discarded.add(&letter.payload);
+                discarded.add(&message.payload);
             }
         }
         self.discard(discarded);
-        if self.conversation.owes_much() {
-            self.acknowledge(wire);
+        if self.reliable.is_acknowledgement_due() {
+            self.acknowledge(state);
         }
     }
 
-    /// A message is for the session its sender saw last; before it saw any, for the first.
+    /// Returns true if a message for `session` belongs to the current session. A message sent
+    /// before any session was known belongs to the first one.
     fn is_for_this_session(&self, session: u64) -> bool {
         session == self.session || (session == 0 && self.session == self.first_session)
     }
 
-    fn acknowledge(&mut self, wire: &mut Wire) {
-        wire.armed = false;
-        if self.conversation.owes() {
-            wire.output.push(&self.conversation.acknowledgement());
+    fn acknowledge(&mut self, state: &mut ConnectionState) {
+        state.is_timer_armed = false;
+        if self.reliable.has_pending_acknowledgement() {
+            state.output.push(&self.reliable.acknowledgement());
         }
     }
 
-    fn is_finished(&self, wire: &Wire) -> bool {
-        wire.open
-            && wire.output.is_empty()
-            && self.conversation.is_settled()
-            && self.peer.outbox.held() == Amount::default()
+    fn is_finished(&self, state: &ConnectionState) -> bool {
+        state.is_open()
+            && state.output.is_empty()
+            && self.reliable.is_fully_acknowledged()
+            && self.peer.outbox.held() == QueueSize::default()
     }
 
-    fn wrote(&mut self, wire: &mut Wire, wrote: io::Result<usize>) -> Result<(), LinkError> {
+    fn on_written(
+        &mut self,
+        state: &mut ConnectionState,
+        wrote: io::Result<usize>,
+    ) -> Result<(), LinkError> {
         let bytes = wrote?;
         if bytes == 0 {
-            return Err(LinkError::Ended);
+            return Err(LinkError::Closed);
         }
-        wire.output.advance(bytes);
+        state.output.advance(bytes);
         self.context.counters.writes.add(1);
         self.context.counters.bytes_sent.add(bytes as u64);
         Ok(())
     }
 
-    fn read(
+    fn on_read(
         &mut self,
-        wire: &mut Wire,
+        state: &mut ConnectionState,
         incoming: &mpsc::Sender<Incoming>,
         read: io::Result<usize>,
     ) -> Result<(), LinkError> {
         let bytes = read?;
         if bytes == 0 {
-            let left = self.left == self.session;
-            return Err(if left { LinkError::Left } else { LinkError::Ended });
+            let has_left = self.left_session == self.session;
+            return Err(if has_left { LinkError::PeerLeft } else { LinkError::Closed });
         }
         self.context.counters.bytes_received.add(bytes as u64);
-        wire.open_input()?;
-        self.take_frames(wire, incoming, None)
+        state.open_input()?;
+        self.take_frames(state, incoming, None)
     }
 
-    /// Takes every whole frame that was read, as long as the consumer has a place for it. What
-    /// finds no place stays unread, unacknowledged, and would come again on a new connection.
+    /// Handles all complete frames that were read, as long as the inbox has room. Other frames stay
+    /// unacknowledged, so the peer repeats them on a new connection.
     fn take_frames<'a>(
         &mut self,
-        wire: &mut Wire,
+        state: &mut ConnectionState,
         incoming: &'a mpsc::Sender<Incoming>,
-        mut place: Option<Permit<'a, Incoming>>,
+        mut permit: Option<Permit<'a, Incoming>>,
     ) -> Result<(), LinkError> {
-        wire.blocked = false;
+        state.is_blocked = false;
         loop {
-            if place.is_none() && !wire.closing {
-                place = match incoming.try_reserve() {
+            if permit.is_none() && !state.is_closing {
+                permit = match incoming.try_reserve() {
                     Ok(permit) => Some(permit),
                     Err(TrySendError::Closed(())) => None,
                     Err(TrySendError::Full(())) => {
-                        wire.blocked = true;
+                        state.is_blocked = true;
                         return Ok(());
                     }
                 };
             }
-            match wire.input.decoder.take()? {
+            match state.input.decoder.take()? {
                 None => return Ok(()),
                 Some(Frame::Acknowledge { received }) => {
-                    self.acknowledged(received)?;
-                    if !wire.open {
-                        wire.open = true;
-                        self.came_up(place.take());
+                    self.on_acknowledged(received)?;
+                    if state.phase == Phase::Resuming {
+                        state.phase = Phase::Open;
+                        self.on_connected(permit.take());
                     }
                 }
-                Some(Frame::Data { number, received, payload }) if wire.open => {
-                    self.acknowledged(received)?;
-                    // With no consumer, or none for long, nothing counts as received.
-                    if let Some(place) = place.take() {
-                        self.deliver(place, number, payload)?;
+                Some(Frame::Data { number, received, payload })
+                    if state.phase != Phase::Resuming =>
+                {
+                    self.on_acknowledged(received)?;
+                    // While the mesh closes, there is no consumer, and messages stay
+                    // unacknowledged.
+                    if let Some(permit) = permit.take() {
+                        self.deliver(permit, number, payload)?;
                     }
                 }
-                Some(Frame::Goodbye { received }) if wire.open => {
-                    self.acknowledged(received)?;
-                    self.parted_from(place.take());
-                    // It waits for nothing else.
-                    wire.output.push(&self.conversation.acknowledgement());
+                Some(Frame::Goodbye { received }) if state.phase != Phase::Resuming => {
+                    self.on_acknowledged(received)?;
+                    self.on_goodbye(permit.take());
+                    // The peer only waits for this acknowledgement.
+                    state.output.push(&self.reliable.acknowledgement());
                 }
                 Some(Frame::Refused(refused)) => {
-                    self.context.expulsion.heed(self.peer.process, refused.code);
-                    return Err(LinkError::Refused(refused.told()));
+                    self.context.eviction.on_refused(self.peer.process, refused.code);
+                    return Err(LinkError::Refused(refused.sanitized()));
                 }
-                Some(_) => return Err(LinkError::OutOfPlace),
+                Some(_) => return Err(LinkError::UnexpectedFrame),
             }
         }
     }
 
     fn deliver(
         &mut self,
-        place: Permit<'_, Incoming>,
+        permit: Permit<'_, Incoming>,
         number: u64,
         payload: &[u8],
     ) -> Result<(), LinkError> {
-        match self.conversation.admit(number, payload)? {
-            Novelty::Duplicate => self.context.counters.duplicates.add(1),
-            Novelty::Fresh => {
+        match self.reliable.receive(number, payload)? {
+            Reception::Duplicate => self.context.counters.duplicates.add(1),
+            Reception::New => {
                 self.context.counters.messages_received.add(1);
-                place.send(Incoming::Message {
+                permit.send(Incoming::Message {
                     from: self.peer.process,
                     session: self.session,
                     payload: payload.to_vec(),
@@ -441,63 +452,63 @@ impl Link {
         Ok(())
     }
 
-    fn acknowledged(&mut self, received: u64) -> Result<(), LinkError> {
-        self.peer.outbox.release(self.conversation.forget(received)?);
+    fn on_acknowledged(&mut self, received: u64) -> Result<(), LinkError> {
+        self.peer.outbox.release(self.reliable.acknowledge_up_to(received)?);
         Ok(())
     }
 
-    fn discard(&self, amount: Amount) {
-        self.context.counters.discarded.add(amount.frames as u64);
-        self.peer.outbox.release(amount);
+    fn discard(&self, size: QueueSize) {
+        self.context.counters.discarded.add(size.frames as u64);
+        self.peer.outbox.release(size);
     }
 
-    fn came_up(&mut self, place: Option<Permit<'_, Incoming>>) {
+    fn on_connected(&mut self, permit: Option<Permit<'_, Incoming>>) {
         let (peer, session) = (self.peer.process, self.session);
         self.context.counters.connections.add(1);
         if self.peer.status().connected_at.is_some() {
             self.context.counters.reconnections.add(1);
         }
-        self.peer.came_up();
-        self.context.expulsion.agrees(peer);
-        if let Some(more) = self.comings.say() {
-            tracing::info!(me = %self.context.identity.me, %peer, session, "connected{more}");
+        self.peer.on_connected();
+        self.context.eviction.on_group_match(peer);
+        if let Some(Suppressed(suppressed)) = self.connect_log.admit() {
+            tracing::info!(me = %self.context.identity.me, %peer, session, suppressed, "connected");
         }
-        if let Some(place) = place {
-            place.send(Incoming::PeerUp { peer, session });
+        if let Some(permit) = permit {
+            permit.send(Incoming::PeerUp { peer, session });
         }
     }
 
-    /// The peer's session has ended, in its own word.
-    fn parted_from(&mut self, place: Option<Permit<'_, Incoming>>) {
+    /// Reports the goodbye of the peer to the consumer.
+    fn on_goodbye(&mut self, permit: Option<Permit<'_, Incoming>>) {
         let (peer, session) = (self.peer.process, self.session);
-        self.left = session;
-        if let Some(place) = place {
-            place.send(Incoming::PeerLeft { peer, session });
+        self.left_session = session;
+        if let Some(permit) = permit {
+            permit.send(Incoming::PeerLeft { peer, session });
         }
     }
 
-    /// The connection is gone; whoever waited for room must not wait for this peer.
-    async fn part(&mut self) {
+    /// Handles the loss of the connection. Senders that wait for room must not wait for this peer.
+    async fn on_disconnected(&mut self) {
         if !self.peer.is_connected() {
             return;
         }
-        self.peer.went_down();
+        self.peer.on_disconnected();
         self.context.room.notify_waiters();
         let down = Incoming::PeerDown { peer: self.peer.process, session: self.session };
-        // A consumer that is gone does not want to know.
+        // The consumer may have gone.
         let _ = self.incoming.send(down).await;
     }
 
-    fn note_loss(&mut self, error: &LinkError) {
+    fn record_loss(&mut self, error: &LinkError) {
         let (me, peer, session) = (self.context.identity.me, self.peer.process, self.session);
-        self.peer.remember_error(&error.to_string());
+        self.peer.set_last_error(&error.to_string());
         if error.is_malformed() {
             self.context.counters.malformed.add(1);
-            if let Some(more) = self.breaches.say() {
-                tracing::warn!(%me, %peer, session, %error, "connection closed{more}");
+            if let Some(Suppressed(suppressed)) = self.violation_log.admit() {
+                tracing::warn!(%me, %peer, session, %error, suppressed, "connection closed");
             }
-        } else if let Some(more) = self.goings.say() {
-            tracing::info!(%me, %peer, session, %error, "connection lost{more}");
+        } else if let Some(Suppressed(suppressed)) = self.loss_log.admit() {
+            tracing::info!(%me, %peer, session, %error, suppressed, "connection lost");
         }
     }
 }

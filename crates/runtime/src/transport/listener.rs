@@ -1,4 +1,4 @@
-//! The listener: accepts anybody, believes nobody, and lets no stranger hold up another.
+//! Listener that accepts and authenticates connections, with bounded resources for strangers.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -12,33 +12,34 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
-use super::conduit::Conduit;
-use super::context::{Context, tune};
-use super::handshake::{self, Caller, HandshakeError};
+use super::context::{Context, set_socket_options};
+use super::framed_stream::FramedStream;
+use super::handshake::{self, HandshakeError, RemoteProcess};
 use super::link::Connection;
 use super::refusal::Refusal;
 use super::settings::{Listen, MeshError, Trust};
-use crate::seldom::Seldom;
+use crate::log_throttle::{LogThrottle, Suppressed};
 
-/// How long to wait when the system has no resources for another connection.
-const EXHAUSTED: Duration = Duration::from_millis(100);
+/// Pause after a failed accept, such as for lack of file descriptors.
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 
-/// Binds if need be, and refuses to be reachable by strangers without keys.
+/// Binds the socket if necessary. Rejects addresses beyond loopback if keys are required but
+/// missing.
 pub(crate) fn bind(listen: Listen, trust: &Trust) -> Result<TcpListener, MeshError> {
-    let demand_keys = |address: SocketAddr| match trust {
-        Trust::Machine if !address.ip().to_canonical().is_loopback() => {
+    let require_keys = |address: SocketAddr| match trust {
+        Trust::LoopbackOnly if !address.ip().to_canonical().is_loopback() => {
             Err(MeshError::KeysRequired { address })
         }
         _ => Ok(()),
     };
     let listener = match listen {
         Listen::Listener(listener) => {
-            demand_keys(listener.local_addr().map_err(MeshError::Socket)?)?;
+            require_keys(listener.local_addr().map_err(MeshError::Socket)?)?;
             listener.set_nonblocking(true).map_err(MeshError::Socket)?;
             listener
         }
         Listen::Address(address) => {
-            demand_keys(address)?;
+            require_keys(address)?;
             listen_at(address).map_err(|source| match source.kind() {
                 io::ErrorKind::AddrInUse => MeshError::AddressTaken { address },
                 _ => MeshError::Listen { address, source },
@@ -48,115 +49,116 @@ pub(crate) fn bind(listen: Listen, trust: &Trust) -> Result<TcpListener, MeshErr
     TcpListener::from_std(listener).map_err(MeshError::Socket)
 }
 
-/// The standard library sets `SO_REUSEADDR` on Unix, so that a node that comes back gets its
-/// port at once.
+/// Binds a socket. The standard library sets `SO_REUSEADDR` on Unix, so a restarted node can use
+/// its port at once.
 fn listen_at(address: SocketAddr) -> io::Result<std::net::TcpListener> {
     let listener = std::net::TcpListener::bind(address)?;
     listener.set_nonblocking(true)?;
     Ok(listener)
 }
 
-/// Accepts connections and hands each that proves itself to the link of its peer.
+/// Accepts connections and passes authenticated ones to the links of their peers.
 #[derive(Debug)]
 pub(crate) struct Listener {
     pub(crate) context: Arc<Context>,
     pub(crate) socket: TcpListener,
-    /// Where the links wait, by process; nothing for this one.
+    /// Channels to the links, by process; `None` for this process.
     pub(crate) links: Vec<Option<mpsc::Sender<Connection>>>,
-    /// What is logged of those who are refused, by reason.
-    pub(crate) quiet: Mutex<BTreeMap<Refusal, Seldom>>,
+    /// Log throttles for refused connections, by reason.
+    pub(crate) refusal_logs: Mutex<BTreeMap<Refusal, LogThrottle>>,
 }
 
-/// One handshake in progress.
+/// A handshake in progress.
 #[derive(Debug)]
-struct Guest {
+struct PendingHandshake {
     task: AbortHandle,
     address: SocketAddr,
-    /// Set when the guest must go, or is done: whoever sets it first decides how it ended.
-    decided: Arc<AtomicBool>,
+    /// Set by the first of completion and abort, which determines the outcome.
+    is_decided: Arc<AtomicBool>,
 }
 
 impl Listener {
-    /// Accepts until the task is dropped, and every handshake with it.
+    /// Accepts connections until the task is dropped, and all handshakes with it.
     pub(crate) async fn run(self) {
         let listener = Arc::new(self);
         let mut tasks = JoinSet::new();
-        let mut guests = VecDeque::new();
-        let mut exhausted = Seldom::default();
+        let mut pending = VecDeque::new();
+        let mut exhausted = LogThrottle::default();
         loop {
             let (stream, address) = match listener.socket.accept().await {
                 Ok(accepted) => accepted,
                 Err(error) => {
-                    if let Some(more) = exhausted.say() {
+                    if let Some(Suppressed(suppressed)) = exhausted.admit() {
                         let me = listener.context.identity.me;
-                        tracing::warn!(%me, %error, "cannot accept a connection{more}");
+                        tracing::warn!(%me, %error, suppressed, "cannot accept a connection");
                     }
-                    sleep(EXHAUSTED).await;
+                    sleep(ACCEPT_RETRY_DELAY).await;
                     continue;
                 }
             };
             while tasks.try_join_next().is_some() {}
-            listener.make_place(&mut guests);
-            let decided = Arc::new(AtomicBool::new(false));
-            let task = tasks.spawn(listener.clone().receive(stream, address, decided.clone()));
-            guests.push_back(Guest { task, address, decided });
+            listener.drop_oldest_handshakes(&mut pending);
+            let is_decided = Arc::new(AtomicBool::new(false));
+            let task =
+                tasks.spawn(listener.clone().run_handshake(stream, address, is_decided.clone()));
+            pending.push_back(PendingHandshake { task, address, is_decided });
         }
     }
 
-    /// Sends the oldest guests away if there are too many: a real peer needs a millisecond, so
-    /// whoever is oldest in a crowd is most likely part of what makes the crowd.
-    fn make_place(&self, guests: &mut VecDeque<Guest>) {
-        guests.retain(|guest| !guest.task.is_finished());
-        while guests.len() >= self.context.limits.handshakes {
-            let Some(guest) = guests.pop_front() else { return };
-            if !guest.decided.swap(true, Ordering::AcqRel) {
-                guest.task.abort();
-                self.note(guest.address, &HandshakeError::Refused(Refusal::CrowdedOut));
+    /// Aborts the oldest handshakes if there are too many. A real peer needs about a millisecond,
+    /// so the oldest one most likely belongs to the flood.
+    fn drop_oldest_handshakes(&self, pending: &mut VecDeque<PendingHandshake>) {
+        pending.retain(|entry| !entry.task.is_finished());
+        while pending.len() >= self.context.limits.max_handshakes {
+            let Some(entry) = pending.pop_front() else { return };
+            if !entry.is_decided.swap(true, Ordering::AcqRel) {
+                entry.task.abort();
+                self.record_refusal(entry.address, &HandshakeError::Refused(Refusal::CrowdedOut));
             }
         }
     }
 
-    async fn receive(
+    async fn run_handshake(
         self: Arc<Self>,
         stream: TcpStream,
         address: SocketAddr,
-        decided: Arc<AtomicBool>,
+        is_decided: Arc<AtomicBool>,
     ) {
-        let outcome = timeout(self.context.limits.handshake, self.greet(stream)).await;
-        if decided.swap(true, Ordering::AcqRel) {
+        let outcome =
+            timeout(self.context.limits.handshake_timeout, self.accept_handshake(stream)).await;
+        if is_decided.swap(true, Ordering::AcqRel) {
             return;
         }
         let error = match outcome {
-            Ok(Ok((conduit, caller))) => {
-                let connection = Connection { conduit, boot: caller.boot };
-                let link = self.links[caller.process.index()].as_ref();
-                // A link that has not taken its last connections yet gets no further one: the
-                // peer will dial again.
+            Ok(Ok((stream, remote))) => {
+                let connection = Connection { stream, boot: remote.boot };
+                let link = self.links[remote.process.index()].as_ref();
+                // A link with a full queue drops the connection, and the peer dials again.
                 let _ = link.expect("only peers are accepted").try_send(connection);
                 return;
             }
             Ok(Err(error)) => error,
             Err(_) => HandshakeError::Refused(Refusal::TooSlow),
         };
-        self.note(address, &error);
+        self.record_refusal(address, &error);
     }
 
-    async fn greet(
+    async fn accept_handshake(
         &self,
         stream: TcpStream,
-    ) -> Result<(Conduit<TcpStream>, Caller), HandshakeError> {
-        tune(&stream, &self.context.limits)?;
+    ) -> Result<(FramedStream<TcpStream>, RemoteProcess), HandshakeError> {
+        set_socket_options(&stream, &self.context.limits)?;
         handshake::accept(stream, &self.context).await
     }
 
-    fn note(&self, address: SocketAddr, error: &HandshakeError) {
+    fn record_refusal(&self, address: SocketAddr, error: &HandshakeError) {
         let refusal = error.refusal();
-        self.context.counters.refuse(refusal);
-        let mut quiet = self.quiet.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(more) = quiet.entry(refusal).or_default().say() {
+        self.context.counters.count_refusal(refusal);
+        let mut refusal_logs = self.refusal_logs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(Suppressed(suppressed)) = refusal_logs.entry(refusal).or_default().admit() {
             let me = self.context.identity.me;
             let reason = refusal.name();
-            tracing::warn!(%me, %address, reason, %error, "connection refused{more}");
+            tracing::warn!(%me, %address, reason, %error, suppressed, "connection refused");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The mesh: one process, connected with every peer of its group.
+//! Connections of one process with all peers of its group.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -11,82 +11,82 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::context::Context;
-use super::conversation::Amount;
 use super::counters::{Counters, Counts};
-use super::expulsion::Expulsion;
+use super::eviction::Eviction;
 use super::frame::Boot;
 use super::handshake::Identity;
 use super::inbox::{Inbox, Incoming};
 use super::link::Link;
 use super::listener::{Listener, bind};
-use super::outbox::{Letter, Outbox};
+use super::outbox::{Outbox, OutgoingMessage};
 use super::peer::{Peer, PeerStatus};
+use super::reliable_session::QueueSize;
 use super::settings::{Limits, MeshError, Settings, Trust};
 use crate::store::{Registry, SaveError};
 
-/// Connections of one peer that may wait for its link: more only when it flaps.
-const ACCEPTED: usize = 4;
+/// Maximum number of accepted connections of one peer that wait for its link.
+const MAX_ACCEPTED_CONNECTIONS: usize = 4;
 
-/// The sending half of the connections with all peers, and the owner of their tasks.
+/// Sending half of the connections with all peers, and owner of their tasks.
 ///
-/// Dropping it ends every connection at once; [`Mesh::close`] lets what was sent arrive first.
+/// Dropping it closes all connections at once. [`Mesh::close`] delivers sent messages first.
 #[derive(Debug)]
 pub struct Mesh {
     context: Arc<Context>,
     address: SocketAddr,
     links: JoinSet<()>,
     listener: JoinSet<()>,
-    /// Kept so that a group of one has an inbox that waits instead of ending.
+    /// Keeps the inbox of a group with one process open.
     incoming: mpsc::Sender<Incoming>,
 }
 
-/// What can be read of a mesh from anywhere: for metrics and status pages. Cheap to clone.
+/// Read-only status of a mesh, for metrics and status pages. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct View(Arc<Context>);
+pub struct MeshView(Arc<Context>);
 
-/// A message was not taken.
+/// Reason why a message was not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum SendError {
-    /// The peer's queue is full: the message is lost, and counted as overflowed.
+    /// The queue of the peer is full. The message is dropped and counted as overflowed.
     #[error("the queue for {to} is full: the message was dropped")]
     Full {
-        /// The peer.
+        /// Receiver of the message.
         to: ProcessId,
     },
-    /// The message does not fit a frame: it is lost.
+    /// The message does not fit a frame and is dropped.
     #[error("a message of {length} bytes is longer than the {limit} allowed")]
     TooLong {
-        /// The length of the message, in bytes.
+        /// Length of the message, in bytes.
         length: usize,
-        /// The longest message, in bytes.
+        /// Maximum length of a message, in bytes.
         limit: usize,
     },
-    /// There is no such peer; a process is no peer of its own.
+    /// The process is not a peer. A process is not its own peer.
     #[error("{to} is not a peer")]
     NotAPeer {
-        /// Who was meant.
+        /// Receiver of the message.
         to: ProcessId,
     },
 }
 
 impl Mesh {
-    /// Listens, and begins to connect with every peer; must be called inside a tokio runtime.
+    /// Starts to listen and to connect with all peers. Must be called inside a tokio runtime.
     ///
-    /// A peer that cannot be reached is not an error: it is dialed until it answers, and
-    /// [`View::peers`] tells how that goes.
+    /// An unreachable peer is not an error. It is dialed until it responds; see
+    /// [`MeshView::peers`].
     ///
     /// # Errors
     ///
-    /// [`MeshError`]; nothing runs and no port is held.
+    /// [`MeshError`]; no task runs and no port is in use then.
     pub fn start(settings: Settings) -> Result<(Mesh, Inbox), MeshError> {
         Mesh::start_with(settings, None)
     }
 
-    /// The same for a process that remembers its peers beyond a restart, in a registry.
+    /// Starts a mesh that remembers its peers in a registry, as [`Mesh::start`] does without one.
     ///
     /// # Errors
     ///
-    /// [`MeshError`], as of [`Mesh::start`].
+    /// [`MeshError`], as for [`Mesh::start`].
     pub fn start_with(
         settings: Settings,
         registry: Option<Registry>,
@@ -102,7 +102,7 @@ impl Mesh {
             boot: Boot { session: settings.session, nonce: nonce()? },
             keyring: match settings.trust {
                 Trust::Keys(keyring) => Some(keyring),
-                Trust::Machine | Trust::Anybody => None,
+                Trust::LoopbackOnly | Trust::Unauthenticated => None,
             },
         };
         let room = Arc::new(Notify::new());
@@ -110,9 +110,9 @@ impl Mesh {
         let limits = settings.limits;
         let (incoming, receiver) = mpsc::channel(limits.incoming_frames);
         let counters = Counters::default();
-        let expulsion = Expulsion::new(identity.group_size, registry.clone());
+        let eviction = Eviction::new(identity.group_size, registry.clone());
         let context =
-            Arc::new(Context { identity, limits, counters, expulsion, room, peers, registry });
+            Arc::new(Context { identity, limits, counters, eviction, room, peers, registry });
         let mut mesh = Mesh {
             context: context.clone(),
             address,
@@ -122,100 +122,100 @@ impl Mesh {
         };
         let links = mesh.spawn_links();
         let listener =
-            Listener { context: context.clone(), socket, links, quiet: Mutex::default() };
+            Listener { context: context.clone(), socket, links, refusal_logs: Mutex::default() };
         mesh.listener.spawn(listener.run());
-        Ok((mesh, Inbox { context, receiver, knows: false }))
+        Ok((mesh, Inbox { context, receiver, is_eviction_reported: false }))
     }
 
-    /// The address at which the mesh listens, with the port the system chose if it did.
+    /// Returns the address of the listener, with the actual port.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Sends a message to the session of `to` that the consumer has seen come up last, or, before
-    /// any, to its first. Never waits.
+    /// Sends a message to the session of `to` from its latest [`Incoming::PeerUp`], or to its first
+    /// session if there was none. Never waits.
     ///
-    /// It arrives exactly once, behind all earlier ones, as long as that session and this one
-    /// live, however often connections break. If that session has ended it is discarded.
+    /// The message arrives exactly once and in order while that session and this one last, even if
+    /// connections break. It is dropped if that session has ended.
     ///
     /// # Errors
     ///
-    /// [`SendError`]; the message is dropped and everything else goes on.
+    /// [`SendError`]; only this message is dropped.
     pub fn send(&self, to: ProcessId, payload: Vec<u8>) -> Result<(), SendError> {
-        self.post(to, payload, None, false)
+        self.enqueue(to, payload, None, false)
     }
 
-    /// The same for a heartbeat, which says nothing that the next of its layer does not say: of
-    /// those that wait for a peer which is not reached, the last one of each layer is kept.
+    /// Sends a heartbeat that the next one of its layer makes obsolete. While the peer is
+    /// unreachable, only the latest of each layer is kept.
     ///
     /// # Errors
     ///
-    /// [`SendError`], as of [`Mesh::send`].
+    /// [`SendError`], as for [`Mesh::send`].
     pub fn send_latest(
         &self,
         to: ProcessId,
         layer: Layer,
         payload: Vec<u8>,
     ) -> Result<(), SendError> {
-        self.post(to, payload, Some(layer), false)
+        self.enqueue(to, payload, Some(layer), false)
     }
 
-    /// The same for a heartbeat that may overtake all that waits for the peer.
+    /// Sends a heartbeat that may overtake all waiting messages.
     ///
     /// # Errors
     ///
-    /// [`SendError`], as of [`Mesh::send`], but never for want of room.
+    /// [`SendError`], as for [`Mesh::send`], but never [`SendError::Full`].
     pub fn send_urgent(
         &self,
         to: ProcessId,
         layer: Layer,
         payload: Vec<u8>,
     ) -> Result<(), SendError> {
-        self.post(to, payload, Some(layer), true)
+        self.enqueue(to, payload, Some(layer), true)
     }
 
-    fn post(
+    fn enqueue(
         &self,
         to: ProcessId,
         payload: Vec<u8>,
-        latest_of: Option<Layer>,
+        heartbeat_layer: Option<Layer>,
         is_urgent: bool,
     ) -> Result<(), SendError> {
         let peer = self.context.peer(to).ok_or(SendError::NotAPeer { to })?;
-        let limit = self.context.limits.longest_payload();
+        let limit = self.context.limits.max_payload_bytes();
         let length = payload.len();
         if length > limit {
             return Err(SendError::TooLong { length, limit });
         }
-        let letter = Letter { session: peer.addressed(), payload, latest_of, is_urgent };
+        let letter =
+            OutgoingMessage { session: peer.target_session(), payload, heartbeat_layer, is_urgent };
         peer.outbox.push(letter).map_err(|_| {
             self.context.counters.overflowed.add(1);
             SendError::Full { to }
         })
     }
 
-    /// Closes the connection with a session of a peer, which said what cannot be true. It may come
-    /// back, as after any loss of a connection.
-    pub fn disbelieve(&self, peer: ProcessId, session: u64) {
+    /// Closes the connection with a session of a peer that sent an invalid message. The peer may
+    /// connect again.
+    pub fn close_invalid(&self, peer: ProcessId, session: u64) {
         self.context.counters.implausible.add(1);
         if let Some(peer) = self.context.peer(peer).filter(|peer| peer.newest() == session) {
-            peer.disbelieved.notify_one();
+            peer.invalid_message.notify_one();
         }
     }
 
-    /// Whether every connected peer keeps up: its queue is less than half full. When not, a
-    /// consumer should take nothing new from its local user, and go on receiving: if all stopped
-    /// receiving because all are full, nothing would ever move again. A peer that makes no room
-    /// within [`Limits::patience`] no longer counts.
+    /// Returns true if all connected peers keep up: their queues are less than half full. Otherwise
+    /// a consumer should accept no new requests, but must continue to receive, to avoid a deadlock
+    /// of full queues. A peer that makes no room within [`Limits::stall_timeout`] is ignored.
     pub fn has_room(&self) -> bool {
-        let patience = self.context.limits.patience;
+        let stall_timeout = self.context.limits.stall_timeout;
         let mut peers = self.context.peers.iter().flatten();
-        peers.all(|peer| !peer.is_connected() || peer.outbox.has_room(patience))
+        peers.all(|peer| !peer.is_connected() || peer.outbox.has_room(stall_timeout))
     }
 
-    /// Waits until [`Mesh::has_room`]. Dropping the future loses nothing.
-    pub async fn room(&self) {
-        let patience = self.context.limits.patience;
+    /// Waits until [`Mesh::has_room`] returns true. Dropping the future loses nothing.
+    pub async fn wait_for_room(&self) {
+        let stall_timeout = self.context.limits.stall_timeout;
         loop {
             let notified = self.context.room.notified();
             tokio::pin!(notified);
@@ -223,31 +223,30 @@ impl Mesh {
             if self.has_room() {
                 return;
             }
-            // Patience may end without any notification.
-            let _ = timeout(patience, notified).await;
+            // The timeout can pass without a notification.
+            let _ = timeout(stall_timeout, notified).await;
         }
     }
 
-    /// How many processes the group has.
+    /// Returns the number of processes in the group.
     pub(crate) fn group_size(&self) -> u32 {
         self.context.identity.group_size
     }
 
-    /// How long there and back takes at most, as far as anybody said.
+    /// Returns the configured upper bound on the round-trip time.
     pub(crate) fn round_trip(&self) -> Duration {
         self.context.limits.round_trip
     }
 
-    /// What can be read from anywhere, also after the mesh has gone.
-    pub fn view(&self) -> View {
-        View(self.context.clone())
+    /// Returns a view of the status, which outlives the mesh.
+    pub fn view(&self) -> MeshView {
+        MeshView(self.context.clone())
     }
 
-    /// Says goodbye, and ends all connections after what was sent has been acknowledged by every
-    /// peer that is connected, or after `grace`, whichever comes first. Peers that are not
-    /// connected get nothing any more.
+    /// Says goodbye and closes all connections, after connected peers have acknowledged all
+    /// messages or after `grace`. Messages to disconnected peers are dropped.
     pub async fn close(mut self, grace: Duration) {
-        // The links notice that nobody can hand them a connection any more, and finish.
+        // The links finish when their channels from the listener are closed.
         self.listener.shutdown().await;
         drop(self.incoming);
         let finish = async { while self.links.join_next().await.is_some() {} };
@@ -256,12 +255,12 @@ impl Mesh {
         }
     }
 
-    /// Starts one link per peer; gives where each waits for accepted connections.
+    /// Starts one link per peer and returns their channels for accepted connections.
     fn spawn_links(&mut self) -> Vec<Option<mpsc::Sender<super::link::Connection>>> {
         let context = self.context.clone();
         let spawn = |peer: &Option<Arc<Peer>>| {
             let peer = peer.clone()?;
-            let (sender, accepted) = mpsc::channel(ACCEPTED);
+            let (sender, accepted) = mpsc::channel(MAX_ACCEPTED_CONNECTIONS);
             let link = Link::new(context.clone(), peer, self.incoming.clone(), accepted);
             self.links.spawn(link.run());
             Some(sender)
@@ -270,31 +269,31 @@ impl Mesh {
     }
 }
 
-impl View {
-    /// What was counted since the start.
+impl MeshView {
+    /// Returns the counters since the start.
     pub fn counts(&self) -> Counts {
         self.0.counters.read()
     }
 
-    /// How things stand with every peer, in order of their ids.
+    /// Returns the status of all peers, in order of their ids.
     pub fn peers(&self) -> Vec<PeerStatus> {
         self.0.peers.iter().flatten().map(|peer| peer.status()).collect()
     }
 
-    /// Whether a peer is connected. One that was killed is not, as soon as the system says so; one
-    /// that is cut off still is for some time.
-    pub fn reaches(&self, peer: ProcessId) -> bool {
+    /// Returns true if a peer is connected. A crashed peer is disconnected as soon as the operating
+    /// system reports it, a partitioned one only after a while.
+    pub fn is_connected(&self, peer: ProcessId) -> bool {
         let peer = self.0.peers.get(peer.index()).and_then(Option::as_ref);
         peer.is_some_and(|peer| peer.is_connected())
     }
 
-    /// Notes who is a member since an entry of the log, where a registry is kept. The sessions of a
-    /// process that is no member any more are forgotten, and those of a process that is no member
-    /// are not compared: another process may be about to take its place. Blocks on the disk.
+    /// Records the members as of a log entry, if there is a registry. The sessions of processes
+    /// that are no longer members are forgotten and not compared, since another process may take
+    /// their place. Blocks on the disk.
     ///
     /// # Errors
     ///
-    /// [`SaveError`]; nothing is noted then.
+    /// [`SaveError`]; nothing is recorded then.
     pub fn set_members(&self, index: u64, members: &ProcessSet) -> Result<(), SaveError> {
         let Some(registry) = &self.0.registry else { return Ok(()) };
         for process in registry.set_members(index, members)? {
@@ -303,16 +302,16 @@ impl View {
         Ok(())
     }
 
-    /// The peers that are connected and for whom no more than so many messages are held: whom
-    /// something new reaches soon.
-    pub fn near(&self, frames: usize) -> ProcessSet {
+    /// Returns the connected peers with at most `max_queued` queued messages, which a new message
+    /// reaches soon.
+    pub fn responsive_peers(&self, max_queued: usize) -> ProcessSet {
         let peers = self.0.peers.iter().flatten();
-        let near = peers.filter(|it| it.is_connected() && it.outbox.held().frames <= frames);
+        let near = peers.filter(|it| it.is_connected() && it.outbox.held().frames <= max_queued);
         near.map(|peer| peer.process).collect()
     }
 }
 
-/// What tells this boot from every other, whatever state it began with.
+/// Returns a random number that distinguishes this boot from others with the same state.
 fn nonce() -> Result<u64, MeshError> {
     let mut bytes = [0; 8];
     getrandom::fill(&mut bytes)
@@ -327,10 +326,10 @@ fn peers(
     room: &Arc<Notify>,
     registry: &Option<Registry>,
 ) -> Vec<Option<Arc<Peer>>> {
-    let most = Amount { frames: limits.queue_frames, bytes: limits.queue_bytes };
+    let capacity = QueueSize { frames: limits.queue_frames, bytes: limits.queue_bytes };
     let peer = |(index, address)| {
         let process = ProcessId::at(index);
-        let outbox = Outbox::new(most, room.clone());
+        let outbox = Outbox::new(capacity, room.clone());
         let peer = || Peer::new(process, address, outbox, registry.clone());
         (process != me).then(|| Arc::new(peer()))
     };

@@ -1,26 +1,26 @@
-//! Messages between the processes of a group, over TCP: reliable, ordered, told apart by session.
+//! Reliable, ordered messages between the sessions of the processes of a group, over TCP.
 //!
-//! [`Mesh::start`] gives two halves: the [`Mesh`] sends, the [`Inbox`] receives. Between one
-//! session of this process and one session of a peer every message arrives exactly once and in
-//! order, over as many connections as it takes; when either session ends, what was under way
-//! between them ends too and never reaches a successor.
+//! [`Mesh::start`] returns two halves: the [`Mesh`] sends and the [`Inbox`] receives. Each message
+//! from one session of a process to one session of a peer arrives exactly once and in order, over
+//! as many connections as necessary. When either session ends, its undelivered messages are dropped
+//! and never reach a later session.
 //!
 //! There is **one connection per pair of processes**, dialed by the process with the higher id.
-//! One connection lets an answer carry the acknowledgement of what it answers, and leaves no
-//! question which of two to use; that the higher id dials lets a returning leader (by default
-//! the highest) reach everybody at once. A connection that breaks is dialed again; a new one
-//! that proves itself replaces an old one, so a half-dead connection blocks nobody.
+//! With a single connection a response carries the acknowledgement of its request. Since the higher
+//! process dials, a recovering leader (by default the highest process) reaches all others at once.
+//! A broken connection is dialed again. A new authenticated connection replaces the old one, so a
+//! half-open connection does not block the peer.
 //!
-//! `docs/wire.md` describes the bytes, the limits, what keys protect and what they do not.
+//! `docs/wire.md` describes the encoding, the limits, and the guarantees of the keys.
 
 mod backoff;
-mod conduit;
+mod connection_state;
 mod context;
-mod conversation;
 mod counters;
 mod dialer;
-mod expulsion;
+mod eviction;
 pub mod frame;
+mod framed_stream;
 mod handshake;
 mod inbox;
 #[cfg(not(feature = "keys"))]
@@ -33,21 +33,21 @@ mod mesh;
 mod outbox;
 mod peer;
 mod refusal;
+mod reliable_session;
 #[cfg(feature = "keys")]
 mod seal;
 mod settings;
-mod wire;
 
 pub use counters::Counts;
-pub use expulsion::Expelled;
+pub use eviction::Evicted;
 pub use inbox::{Inbox, Incoming};
 #[cfg(not(feature = "keys"))]
 use keyless::{keys, seal};
 pub use keys::Keyring;
 #[cfg(feature = "keys")]
 pub use keys::{GroupKeys, Keys, KeysError, PrivateKey, PublicKey};
-pub use mesh::{Mesh, SendError, View};
+pub use mesh::{Mesh, MeshView, SendError};
 pub use peer::PeerStatus;
-pub(crate) use peer::SESSIONS;
+pub(crate) use peer::SESSION_LIMIT;
 pub use refusal::Refusal;
 pub use settings::{Limits, Listen, MeshError, Settings, Trust};

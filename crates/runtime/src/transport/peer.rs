@@ -1,4 +1,4 @@
-//! What all parts of a mesh share about one peer.
+//! State of one peer that all parts of a mesh share.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
@@ -12,58 +12,58 @@ use super::outbox::Outbox;
 use super::refusal::Refusal;
 use crate::store::{Registry, SaveError};
 
-/// Sessions stay below this, as the numbers of terms do: nobody boots that often.
-pub(crate) const SESSIONS: u64 = 1 << 40;
+/// Exclusive upper bound on session numbers, as for term numbers. No process boots that often.
+pub(crate) const SESSION_LIMIT: u64 = 1 << 40;
 
-/// How many boots of a process may go by unseen. A process that takes the place of a member begins
-/// with the time, in milliseconds since 2026: enough for seventeen years of that.
-const UNSEEN_BOOTS: u64 = 1 << 39;
+/// Maximum difference between successive sessions of a process. A process that replaces a member
+/// starts with the time in milliseconds since 2026, which fits for 17 years.
+const MAX_SESSION_GAP: u64 = 1 << 39;
 
-/// One peer, seen from the consumer, the link and the listener.
+/// State of one peer, shared by the consumer, the link and the listener.
 #[derive(Debug)]
 pub(crate) struct Peer {
     pub(crate) process: ProcessId,
     pub(crate) address: String,
     pub(crate) outbox: Outbox,
-    /// The session that the consumer has seen come up last: whom its messages are meant for.
-    addressed: AtomicU64,
-    /// The newest boot that proved itself; session 0 before the first.
+    /// Session that messages of the consumer are sent to: that of the latest `PeerUp`.
+    target_session: AtomicU64,
+    /// Newest authenticated boot; session 0 before the first.
     newest: Mutex<Boot>,
-    /// How often it did not prove the key that was expected: the next time it is another.
+    /// Number of failed key exchanges. The next attempt expects another key of the peer.
     failed_exchanges: AtomicUsize,
-    connected: AtomicBool,
-    /// Whether it was said how far away it is.
-    far: AtomicBool,
-    /// Told when the consumer does not believe what came over the connection.
-    pub(crate) disbelieved: Notify,
+    is_connected: AtomicBool,
+    /// True if a warning about its distance has been logged.
+    is_distance_logged: AtomicBool,
+    /// Notified when the consumer rejects a message of this peer.
+    pub(crate) invalid_message: Notify,
     registry: Option<Registry>,
-    history: Mutex<History>,
+    history: Mutex<ConnectionHistory>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct History {
+struct ConnectionHistory {
     connected_at: Option<SystemTime>,
     error: Option<String>,
 }
 
-/// How things stand with one peer.
+/// Status of one peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerStatus {
-    /// Which peer.
+    /// Process of the peer.
     pub peer: ProcessId,
-    /// Its address, as configured.
+    /// Configured address.
     pub address: String,
-    /// Whether a connection carries messages now.
-    pub connected: bool,
-    /// Its newest session seen, if any.
+    /// True if a connection is established.
+    pub is_connected: bool,
+    /// Newest known session, if any.
     pub session: Option<u64>,
-    /// When a connection last began to carry messages, by the wall clock.
+    /// Time of the last established connection, by the wall clock.
     pub connected_at: Option<SystemTime>,
-    /// What went wrong last, if anything did since the last connection began.
+    /// Last error since the last established connection.
     pub error: Option<String>,
-    /// The messages kept for it until it acknowledges them.
+    /// Number of unacknowledged messages to the peer.
     pub held_frames: usize,
-    /// The bytes of those messages.
+    /// Size of these messages, in bytes.
     pub held_bytes: usize,
 }
 
@@ -74,46 +74,46 @@ impl Peer {
         outbox: Outbox,
         registry: Option<Registry>,
     ) -> Self {
-        let newest = registry.as_ref().map(|registry| registry.newest(process));
+        let newest = registry.as_ref().map(|registry| registry.newest_boot(process));
         Peer {
             process,
             address,
             outbox,
-            addressed: AtomicU64::new(0),
+            target_session: AtomicU64::new(0),
             newest: Mutex::new(newest.unwrap_or_default()),
             failed_exchanges: AtomicUsize::new(0),
-            connected: AtomicBool::new(false),
-            far: AtomicBool::new(false),
-            disbelieved: Notify::new(),
+            is_connected: AtomicBool::new(false),
+            is_distance_logged: AtomicBool::new(false),
+            invalid_message: Notify::new(),
             registry,
             history: Mutex::default(),
         }
     }
 
-    pub(crate) fn addressed(&self) -> u64 {
-        self.addressed.load(Ordering::Acquire)
+    pub(crate) fn target_session(&self) -> u64 {
+        self.target_session.load(Ordering::Acquire)
     }
 
-    pub(crate) fn address_to(&self, session: u64) {
-        self.addressed.store(session, Ordering::Release);
+    pub(crate) fn set_target_session(&self, session: u64) {
+        self.target_session.store(session, Ordering::Release);
     }
 
-    /// The newest session that proved itself; 0 before the first.
+    /// Returns the newest authenticated session; 0 before the first.
     pub(crate) fn newest(&self) -> u64 {
         self.newest_boot().session
     }
 
-    /// Whether this can be the newest boot of the peer, or the one that it was.
-    pub(crate) fn judge(&self, boot: Boot) -> Result<(), Refusal> {
+    /// Checks whether a boot can be the newest one of the peer, or equals the known one.
+    pub(crate) fn check_boot(&self, boot: Boot) -> Result<(), Refusal> {
         let newest = *self.newest_boot();
-        // Sessions of a process that is no member are not compared: another may take its place.
+        // Sessions of a former member are not compared: another process may take its place.
         let is_member = self.registry.as_ref().is_none_or(|it| it.is_member(self.process));
         if boot.session == 0 || is_member && boot.session < newest.session {
             Err(Refusal::OldSession)
         } else if boot.session == newest.session && boot.nonce != newest.nonce {
             Err(Refusal::Twin)
-        } else if boot.session >= SESSIONS
-            || is_member && newest.session > 0 && boot.session - newest.session > UNSEEN_BOOTS
+        } else if boot.session >= SESSION_LIMIT
+            || is_member && newest.session > 0 && boot.session - newest.session > MAX_SESSION_GAP
         {
             Err(Refusal::FarSession)
         } else {
@@ -121,57 +121,57 @@ impl Peer {
         }
     }
 
-    /// Takes note of a boot that was judged and proved itself.
+    /// Makes an authenticated boot the newest one.
     pub(crate) fn adopt(&self, boot: Boot) {
         *self.newest_boot() = boot;
     }
 
-    /// Makes a boot that was judged durable, where boots are. Blocks on the disk.
-    pub(crate) fn note(&self, boot: Boot) -> Result<(), SaveError> {
-        self.registry.as_ref().map_or(Ok(()), |registry| registry.note(self.process, boot))
+    /// Saves a boot in the registry, if there is one. Blocks on the disk.
+    pub(crate) fn record_boot(&self, boot: Boot) -> Result<(), SaveError> {
+        self.registry.as_ref().map_or(Ok(()), |registry| registry.record_boot(self.process, boot))
     }
 
-    /// Whether a boot is to be made durable yet.
-    pub(crate) fn is_unnoted(&self, boot: Boot) -> bool {
-        self.registry.as_ref().is_some_and(|registry| registry.newest(self.process) != boot)
+    /// Returns true if the registry does not have the boot yet.
+    pub(crate) fn is_unrecorded(&self, boot: Boot) -> bool {
+        self.registry.as_ref().is_some_and(|registry| registry.newest_boot(self.process) != boot)
     }
 
-    /// Forgets all boots: the next is that of another process in its place.
+    /// Forgets all boots, because another process takes the place of the peer.
     pub(crate) fn forget(&self) {
         *self.newest_boot() = Boot::default();
     }
 
     fn newest_boot(&self) -> MutexGuard<'_, Boot> {
-        self.newest.lock().expect("no code panics while it holds a boot")
+        self.newest.lock().expect("the lock is not poisoned")
     }
 
     pub(crate) fn failed_exchanges(&self) -> usize {
         self.failed_exchanges.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn exchange_failed(&self) {
+    pub(crate) fn count_failed_exchange(&self) {
         self.failed_exchanges.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn is_connected(&self) -> bool {
-        self.connected.load(Ordering::Acquire)
+        self.is_connected.load(Ordering::Acquire)
     }
 
-    /// Whether it is to be said how far away it is: once.
-    pub(crate) fn is_news_of_distance(&self) -> bool {
-        !self.far.swap(true, Ordering::Relaxed)
+    /// Returns true for the first call only, so that the distance is logged once.
+    pub(crate) fn mark_distance_logged(&self) -> bool {
+        !self.is_distance_logged.swap(true, Ordering::Relaxed)
     }
 
-    pub(crate) fn came_up(&self) {
-        self.connected.store(true, Ordering::Release);
-        *self.history() = History { connected_at: Some(SystemTime::now()), error: None };
+    pub(crate) fn on_connected(&self) {
+        self.is_connected.store(true, Ordering::Release);
+        *self.history() = ConnectionHistory { connected_at: Some(SystemTime::now()), error: None };
     }
 
-    pub(crate) fn went_down(&self) {
-        self.connected.store(false, Ordering::Release);
+    pub(crate) fn on_disconnected(&self) {
+        self.is_connected.store(false, Ordering::Release);
     }
 
-    pub(crate) fn remember_error(&self, error: &str) {
+    pub(crate) fn set_last_error(&self, error: &str) {
         self.history().error = Some(error.to_owned());
     }
 
@@ -181,7 +181,7 @@ impl Peer {
         PeerStatus {
             peer: self.process,
             address: self.address.clone(),
-            connected: self.is_connected(),
+            is_connected: self.is_connected(),
             session: Some(self.newest()).filter(|session| *session > 0),
             connected_at: history.connected_at,
             error: history.error,
@@ -190,7 +190,7 @@ impl Peer {
         }
     }
 
-    fn history(&self) -> MutexGuard<'_, History> {
-        self.history.lock().expect("no code panics while it holds a history")
+    fn history(&self) -> MutexGuard<'_, ConnectionHistory> {
+        self.history.lock().expect("the lock is not poisoned")
     }
 }

@@ -1,53 +1,53 @@
-//! Why a handshake is refused: the sentence, the code on the wire, the counter.
+//! Reasons for the refusal of a connection, with their messages, wire codes and metric names.
 
 use std::fmt;
 
-/// Why a connection was closed before it carried a message.
+/// Reason for the refusal of a connection during its handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Refusal {
-    /// What came was not a handshake at all.
+    /// The input is not a handshake.
     Malformed,
-    /// The dialer speaks a version newer than this build knows.
+    /// The dialer uses a version that is newer than this build supports.
     NewerVersion,
-    /// The dialer speaks a version that this build no longer knows.
+    /// The dialer uses a version that this build no longer supports.
     OlderVersion,
     /// The dialer belongs to another cluster.
     WrongCluster,
-    /// The dialer's group has another number of processes.
+    /// The group of the dialer has a different number of processes.
     WrongGroupSize,
-    /// The dialer is no process of the group, or one that does not dial this one.
+    /// The dialer is not a process of the group, or one that does not dial this process.
     WrongSender,
-    /// The dialer looked for another process at this address.
+    /// The dialer expects another process at this address.
     WrongReceiver,
-    /// The dialer's session has been followed by a newer one.
+    /// A newer session of the dialer is known.
     OldSession,
-    /// The other side proved no key that is listed for the group.
+    /// The other side proved no key of the group.
     Unproven,
-    /// The handshake did not end in time.
+    /// The handshake took too long.
     TooSlow,
-    /// Too many connections were in the middle of a handshake, and this was the oldest.
+    /// Too many handshakes were in progress, and this was the oldest.
     CrowdedOut,
-    /// The connection broke during the handshake.
+    /// The connection failed during the handshake.
     Broken,
     /// Another node runs as the same process, from a copy of its state.
     Twin,
-    /// The session is too far above those that were seen to be the next of this process.
+    /// The session is too high to be the next one of this process.
     FarSession,
 }
 
-/// What a refusal by a peer means for a node as a whole.
+/// Effect of a refusal by a peer on this node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Weight {
-    /// Nothing: another attempt may go well.
-    Passing,
-    /// The two belong to different groups: it depends on how many say so.
-    Counted,
-    /// This node is out.
+pub(crate) enum Severity {
+    /// None; another attempt may succeed.
+    Transient,
+    /// The two belong to different groups. Eviction depends on the number of such peers.
+    NeedsMajority,
+    /// This node is evicted.
     Final,
 }
 
 impl Refusal {
-    /// Every refusal, in order of the codes.
+    /// All reasons, in order of their codes.
     pub const ALL: [Refusal; 14] = [
         Refusal::Malformed,
         Refusal::NewerVersion,
@@ -65,12 +65,12 @@ impl Refusal {
         Refusal::FarSession,
     ];
 
-    /// The number on the wire and in metrics: 1 for the first. Codes are never reused.
+    /// Returns the code on the wire and in metrics, from 1. Codes are never reused.
     pub const fn code(self) -> u8 {
         self as u8 + 1
     }
 
-    /// The name in metrics: lower case with underscores.
+    /// Returns the name in metrics, in lower case with underscores.
     pub const fn name(self) -> &'static str {
         match self {
             Refusal::Malformed => "malformed",
@@ -90,76 +90,76 @@ impl Refusal {
         }
     }
 
-    /// What the refused side is told.
-    pub(crate) const fn sentence(self) -> &'static str {
+    /// Returns the message for the refused side.
+    pub(crate) const fn message(self) -> &'static str {
         match self {
             Refusal::Malformed => "this is not a handshake of tenure",
             Refusal::NewerVersion => {
-                "this node does not speak a version that new; upgrade it first"
+                "this node does not support that version yet; upgrade it first"
             }
-            Refusal::OlderVersion => "this node no longer speaks a version that old; upgrade yours",
+            Refusal::OlderVersion => "this node no longer supports that version; upgrade yours",
             Refusal::WrongCluster => "this node belongs to another cluster",
-            Refusal::WrongGroupSize => "this node's group has another number of processes",
+            Refusal::WrongGroupSize => "the group of this node has a different number of processes",
             Refusal::WrongSender => "no such process dials this node",
-            Refusal::WrongReceiver => "another process lives at this address",
+            Refusal::WrongReceiver => "another process uses this address",
             Refusal::OldSession => {
-                "a newer session of this process has been seen; if it takes the place of a member, \
-                 that is to be removed first"
+                "a newer session of this process has been seen; if it replaces a member, remove \
+                 that member first"
             }
             Refusal::Unproven => "no key of the group was proven; compare the keys of both nodes",
             Refusal::TooSlow => "the handshake took too long",
             Refusal::CrowdedOut => "too many handshakes at once",
-            Refusal::Broken => "the connection broke during the handshake",
+            Refusal::Broken => "the connection failed during the handshake",
             Refusal::Twin => "another node runs as this process, with the same session",
             Refusal::FarSession => "this session is too far above the last that was seen",
         }
     }
 
-    /// The refusal of this code; nothing if this build knows none.
-    pub(crate) fn of_code(code: u8) -> Option<Refusal> {
+    /// Returns the reason with this code, if this build knows it.
+    pub(crate) fn from_code(code: u8) -> Option<Refusal> {
         Refusal::ALL.into_iter().find(|refusal| refusal.code() == code)
     }
 
-    /// What it means for the node that is refused.
-    pub(crate) const fn weight(self) -> Weight {
+    /// Returns the effect on the refused node.
+    pub(crate) const fn severity(self) -> Severity {
         match self {
-            Refusal::OldSession | Refusal::Twin | Refusal::FarSession => Weight::Final,
-            Refusal::WrongCluster | Refusal::WrongGroupSize => Weight::Counted,
-            _ => Weight::Passing,
+            Refusal::OldSession | Refusal::Twin | Refusal::FarSession => Severity::Final,
+            Refusal::WrongCluster | Refusal::WrongGroupSize => Severity::NeedsMajority,
+            _ => Severity::Transient,
         }
     }
 
-    /// What a node that is out is told, and what may be the cause.
-    pub(crate) const fn reproach(self) -> &'static str {
+    /// Returns the reason of an eviction, with its probable cause.
+    pub(crate) const fn eviction_reason(self) -> &'static str {
         match self {
             Refusal::OldSession => {
                 "a newer session of this process has been seen; its saved state was lost or is an \
-                 old one, or another node runs as this process"
+                 old copy, or another node runs as this process"
             }
             Refusal::Twin => {
-                "another node runs as this process, with a copy of its state, or the state of this \
-                 one was lost; stop one of the two"
+                "another node runs as this process, from a copy of its state, or the state of this \
+                 node was lost; stop one of the two"
             }
             Refusal::FarSession => {
-                "the number of this session is too far above the last that was seen; the saved \
-                 state is not that of this process"
+                "this session is too far above the last one that was seen; the saved state belongs \
+                 to another process"
             }
             Refusal::WrongCluster => {
-                "it belongs to another cluster, and with it too many for a majority; compare \
+                "it belongs to another cluster, and the remaining peers are no majority; compare \
                  cluster.name"
             }
             Refusal::WrongGroupSize => {
-                "its group has another size, and with it too many for a majority; compare \
+                "its group has a different size, and the remaining peers are no majority; compare \
                  cluster.addresses"
             }
-            other => other.sentence(),
+            other => other.message(),
         }
     }
 }
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.sentence())
+        f.write_str(self.message())
     }
 }
 
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_count_from_one_in_the_order_of_all() {
+    fn codes_are_consecutive_from_one() {
         for (place, refusal) in Refusal::ALL.into_iter().enumerate() {
             assert_eq!(usize::from(refusal.code()), place + 1, "{refusal:?}");
         }

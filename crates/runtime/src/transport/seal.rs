@@ -1,131 +1,136 @@
-//! The seal of a connection: Noise between two static keys, and the records behind it.
+//! Encryption of a connection with the Noise protocol between two static keys.
 //!
-//! `Noise_IK_25519_ChaChaPoly_BLAKE2s`: the dialer knows whom it calls and hides who it is from
-//! everybody else. A record is a length (`u16`, little endian) and as many sealed bytes; opened and
-//! joined they are frames. Noise counts the records of each direction, so one that was changed,
-//! left out, repeated or moved does not open, and the connection ends.
+//! The pattern is `Noise_IK_25519_ChaChaPoly_BLAKE2s`: the dialer knows the key of the acceptor,
+//! and hides its own identity from third parties. A record is a length (`u16`, little endian),
+//! followed by encrypted bytes. The decrypted records form the stream of frames. Noise counts the
+//! records of each direction, so a modified, omitted, repeated or reordered record cannot be
+//! decrypted, and the connection ends.
 
 use snow::{Builder, HandshakeState, TransportState};
 use thiserror::Error;
 
 use super::frame::{MAGIC, VERSION};
-use super::keys::{PrivateKey, PublicKey, exchange};
+use super::keys::{PrivateKey, PublicKey, noise_params};
 
-/// The bytes of the length in front of a record.
+/// Size of the length prefix of a record, in bytes.
 pub(crate) const RECORD_LENGTH_BYTES: usize = 2;
 
-/// What sealing adds to the bytes of a record.
+/// Overhead of the encryption of a record, in bytes.
 const TAG_BYTES: usize = 16;
 
-/// The most bytes of one record before they are sealed.
+/// Maximum size of a record before encryption, in bytes.
 const RECORD_BYTES: usize = u16::MAX as usize - TAG_BYTES;
 
-/// A message of the exchange with nothing inside: two keys and two tags at most.
+/// Maximum size of a handshake message without payload: two keys and two tags.
 const EXCHANGE_BYTES: usize = 2 * 32 + 2 * TAG_BYTES;
 
-/// What came is not sealed by whom it should be, or is not the next that they sealed.
+/// The data cannot be decrypted with the key of the peer, or is not its next record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("what came does not open: it was changed, or is not of the peer")]
-pub(crate) struct Unsealed;
+#[error("received data cannot be decrypted: it was modified or is not from the peer")]
+pub(crate) struct SealError;
 
-/// An exchange that was begun by one of the two and not yet answered.
+/// A key exchange that waits for its second message.
 #[derive(Debug)]
-pub(crate) struct Exchange(HandshakeState);
+pub(crate) struct KeyExchange(HandshakeState);
 
-/// Seals what is sent over one connection, and opens what comes.
+/// Encryption of the outgoing and decryption of the incoming records of a connection.
 #[derive(Debug)]
 pub(crate) struct Seal(TransportState);
 
-impl Exchange {
-    /// The dialer's side, and what it says.
-    pub(crate) fn dial(mine: &PrivateKey, theirs: PublicKey) -> (Exchange, Vec<u8>) {
+impl KeyExchange {
+    /// Starts an exchange as the dialer and returns its message.
+    pub(crate) fn dial(mine: &PrivateKey, theirs: PublicKey) -> (KeyExchange, Vec<u8>) {
         let prologue = prologue();
-        let noise = Builder::new(exchange())
+        let noise = Builder::new(noise_params())
             .prologue(&prologue)
             .and_then(|noise| noise.local_private_key(mine.bytes()))
             .and_then(|noise| noise.remote_public_key(theirs.bytes()))
             .and_then(Builder::build_initiator);
-        let mut noise = noise.expect("an exchange with all that it needs");
-        let said = say(&mut noise);
-        (Exchange(noise), said)
+        let mut noise = noise.expect("complete handshake parameters");
+        let message = write_handshake(&mut noise);
+        (KeyExchange(noise), message)
     }
 
-    /// The acceptor's side, after what the dialer said; and the key that the dialer claims. Whether
-    /// it has that key now, and not only once, is known when the first record opens.
-    pub(crate) fn accept(mine: &PrivateKey, said: &[u8]) -> Result<(Exchange, Vec<u8>), Unsealed> {
+    /// Starts an exchange as the acceptor, with the message of the dialer. Also returns the key
+    /// that the dialer claims. The message may be a replay; the first decrypted record proves the
+    /// key.
+    pub(crate) fn accept(
+        mine: &PrivateKey,
+        message: &[u8],
+    ) -> Result<(KeyExchange, Vec<u8>), SealError> {
         let prologue = prologue();
-        let noise = Builder::new(exchange())
+        let noise = Builder::new(noise_params())
             .prologue(&prologue)
             .and_then(|noise| noise.local_private_key(mine.bytes()))
             .and_then(Builder::build_responder);
-        let mut noise = noise.expect("an exchange with all that it needs");
-        hear(&mut noise, said)?;
-        let key = noise.get_remote_static().ok_or(Unsealed)?.to_vec();
-        Ok((Exchange(noise), key))
+        let mut noise = noise.expect("complete handshake parameters");
+        read_handshake(&mut noise, message)?;
+        let key = noise.get_remote_static().ok_or(SealError)?.to_vec();
+        Ok((KeyExchange(noise), key))
     }
 
-    /// The acceptor answers, and the connection is sealed.
-    pub(crate) fn answer(mut self) -> (Seal, Vec<u8>) {
-        let said = say(&mut self.0);
-        (Seal::of(self.0), said)
+    /// Creates the response of the acceptor and the encryption.
+    pub(crate) fn respond(mut self) -> (Seal, Vec<u8>) {
+        let message = write_handshake(&mut self.0);
+        (Seal::of(self.0), message)
     }
 
-    /// The dialer is answered: by the process that it called, or this fails.
-    pub(crate) fn answered(mut self, said: &[u8]) -> Result<Seal, Unsealed> {
-        hear(&mut self.0, said)?;
+    /// Handles the response of the acceptor. Fails unless it has the expected key.
+    pub(crate) fn finish(mut self, message: &[u8]) -> Result<Seal, SealError> {
+        read_handshake(&mut self.0, message)?;
         Ok(Seal::of(self.0))
     }
 }
 
 impl Seal {
     fn of(noise: HandshakeState) -> Seal {
-        Seal(noise.into_transport_mode().expect("an exchange that has ended"))
+        Seal(noise.into_transport_mode().expect("a finished handshake"))
     }
 
-    /// Appends `bytes` to `output` as records, as few as possible.
-    pub(crate) fn close(&mut self, bytes: &[u8], output: &mut Vec<u8>) -> Result<(), Unsealed> {
+    /// Encrypts `bytes` into as few records as possible and appends them to `output`.
+    pub(crate) fn seal(&mut self, bytes: &[u8], output: &mut Vec<u8>) -> Result<(), SealError> {
         for piece in bytes.chunks(RECORD_BYTES) {
             let length = piece.len() + TAG_BYTES;
             let prefix = u16::try_from(length).expect("a record fits its length").to_le_bytes();
             output.extend_from_slice(&prefix);
             let start = output.len();
             output.resize(start + length, 0);
-            // It fails only after 2^64 - 1 records.
-            self.0.write_message(piece, &mut output[start..]).map_err(|_| Unsealed)?;
+            // This fails only after 2^64 - 1 records.
+            self.0.write_message(piece, &mut output[start..]).map_err(|_| SealError)?;
         }
         Ok(())
     }
 
-    /// Appends to `output` what is in a record, given without its length.
-    pub(crate) fn open(&mut self, record: &[u8], output: &mut Vec<u8>) -> Result<(), Unsealed> {
+    /// Decrypts a record without its length prefix and appends the result to `output`.
+    pub(crate) fn open(&mut self, record: &[u8], output: &mut Vec<u8>) -> Result<(), SealError> {
         let start = output.len();
-        let length = record.len().checked_sub(TAG_BYTES).ok_or(Unsealed)?;
+        let length = record.len().checked_sub(TAG_BYTES).ok_or(SealError)?;
         output.resize(start + length, 0);
         let opened = self.0.read_message(record, &mut output[start..]);
         if opened.is_err() {
             output.truncate(start);
         }
-        opened.map(|_| ()).map_err(|_| Unsealed)
+        opened.map(|_| ()).map_err(|_| SealError)
     }
 }
 
-/// What both sides mean to speak: who is talked into another version does not get through.
+/// Returns the protocol version that both sides must agree on, to prevent downgrades.
 fn prologue() -> Vec<u8> {
     [MAGIC.as_slice(), &VERSION.to_le_bytes()].concat()
 }
 
-fn say(noise: &mut HandshakeState) -> Vec<u8> {
-    let mut said = vec![0; EXCHANGE_BYTES];
-    let length = noise.write_message(&[], &mut said).expect("it is this side's turn");
-    said.truncate(length);
-    said
+fn write_handshake(noise: &mut HandshakeState) -> Vec<u8> {
+    let mut message = vec![0; EXCHANGE_BYTES];
+    let length = noise.write_message(&[], &mut message).expect("this side sends the next message");
+    message.truncate(length);
+    message
 }
 
-fn hear(noise: &mut HandshakeState, said: &[u8]) -> Result<(), Unsealed> {
+fn read_handshake(noise: &mut HandshakeState, message: &[u8]) -> Result<(), SealError> {
     let mut nothing = [0; EXCHANGE_BYTES];
-    match noise.read_message(said, &mut nothing) {
+    match noise.read_message(message, &mut nothing) {
         Ok(0) => Ok(()),
-        _ => Err(Unsealed),
+        _ => Err(SealError),
     }
 }
 
@@ -139,26 +144,26 @@ mod tests {
 
     fn sealed() -> [Seal; 2] {
         let (mine, theirs) = (key(), key());
-        let (dialer, said) = Exchange::dial(&mine, theirs.public());
-        let (acceptor, claimed) = Exchange::accept(&theirs, &said).expect("a good start");
+        let (dialer, message) = KeyExchange::dial(&mine, theirs.public());
+        let (acceptor, claimed) = KeyExchange::accept(&theirs, &message).expect("a good start");
         assert_eq!(claimed, mine.public().bytes());
-        let (acceptor, said) = acceptor.answer();
-        [dialer.answered(&said).expect("a good answer"), acceptor]
+        let (acceptor, message) = acceptor.respond();
+        [dialer.finish(&message).expect("a good answer"), acceptor]
     }
 
     fn record(seal: &mut Seal, bytes: &[u8]) -> Vec<u8> {
         let mut records = Vec::new();
-        seal.close(bytes, &mut records).expect("a few records");
+        seal.seal(bytes, &mut records).expect("a few records");
         records.split_off(RECORD_LENGTH_BYTES)
     }
 
-    fn opened(seal: &mut Seal, record: &[u8]) -> Result<Vec<u8>, Unsealed> {
+    fn opened(seal: &mut Seal, record: &[u8]) -> Result<Vec<u8>, SealError> {
         let mut bytes = Vec::new();
         seal.open(record, &mut bytes).map(|()| bytes)
     }
 
     #[test]
-    fn what_is_sealed_is_opened_and_cannot_be_read_on_the_way() {
+    fn round_trip_hides_plaintext() {
         let [mut one, mut other] = sealed();
         let way = record(&mut one, b"the term is 7");
         assert!(!way.windows(4).any(|bytes| bytes == b"term"));
@@ -168,11 +173,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_long_is_cut_and_joined() {
+    fn long_input_is_split_into_records() {
         let [mut one, mut other] = sealed();
         let long = vec![7; 3 * RECORD_BYTES + 1];
         let (mut records, mut joined, mut count) = (Vec::new(), Vec::new(), 0);
-        one.close(&long, &mut records).expect("a few records");
+        one.seal(&long, &mut records).expect("a few records");
         let mut rest = records.as_slice();
         while let Some((prefix, behind)) = rest.split_first_chunk() {
             let (record, behind) = behind.split_at(u16::from_le_bytes(*prefix).into());
@@ -183,40 +188,40 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_is_changed_repeated_left_out_or_reflected_does_not_open() {
+    fn rejects_modified_repeated_omitted_or_reflected_records() {
         for bit in 0..8 * (4 + TAG_BYTES) {
             let [mut one, mut other] = sealed();
             let mut way = record(&mut one, b"term");
             way[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(opened(&mut other, &way), Err(Unsealed), "bit {bit}");
+            assert_eq!(opened(&mut other, &way), Err(SealError), "bit {bit}");
         }
         let [mut one, mut other] = sealed();
         let [first, second] = [b"1", b"2"].map(|bytes| record(&mut one, bytes));
-        assert_eq!(opened(&mut other, &second), Err(Unsealed), "the first was left out");
+        assert_eq!(opened(&mut other, &second), Err(SealError), "the first record was omitted");
         assert_eq!(opened(&mut other, &first), Ok(b"1".to_vec()));
-        assert_eq!(opened(&mut other, &first), Err(Unsealed), "it was repeated");
-        assert_eq!(opened(&mut one, &second), Err(Unsealed), "it was reflected");
-        assert_eq!(opened(&mut one, &[0; TAG_BYTES - 1]), Err(Unsealed), "it is no record");
+        assert_eq!(opened(&mut other, &first), Err(SealError), "it was repeated");
+        assert_eq!(opened(&mut one, &second), Err(SealError), "it was reflected");
+        assert_eq!(opened(&mut one, &[0; TAG_BYTES - 1]), Err(SealError), "it is not a record");
     }
 
     #[test]
-    fn whoever_lacks_the_key_gets_nowhere() {
+    fn rejects_processes_without_the_key() {
         let (mine, theirs, another) = (key(), key(), key());
-        // Called by the name of another: the called cannot read it.
-        let (_, said) = Exchange::dial(&mine, another.public());
-        assert!(Exchange::accept(&theirs, &said).is_err());
-        // Answered by another, who overheard it all.
-        let (dialer, _) = Exchange::dial(&mine, theirs.public());
-        let (_, other) = Exchange::dial(&mine, another.public());
-        let (answer, _) = Exchange::accept(&another, &other).expect("a good start");
-        assert_eq!(dialer.answered(&answer.answer().1).err(), Some(Unsealed));
-        // A beginning that was overheard and is repeated: what came behind it does not open.
-        let (dialer, said) = Exchange::dial(&mine, theirs.public());
-        let (first, _) = Exchange::accept(&theirs, &said).expect("a good start");
-        let (again, _) = Exchange::accept(&theirs, &said).expect("it cannot be known yet");
-        let ((mut first, said), (mut again, _)) = (first.answer(), again.answer());
-        let way = record(&mut dialer.answered(&said).expect("a good answer"), b"me");
-        assert_eq!(opened(&mut again, &way), Err(Unsealed));
+        // The message is encrypted for another acceptor.
+        let (_, message) = KeyExchange::dial(&mine, another.public());
+        assert!(KeyExchange::accept(&theirs, &message).is_err());
+        // An eavesdropper responds with another key.
+        let (dialer, _) = KeyExchange::dial(&mine, theirs.public());
+        let (_, other) = KeyExchange::dial(&mine, another.public());
+        let (answer, _) = KeyExchange::accept(&another, &other).expect("a good start");
+        assert_eq!(dialer.finish(&answer.respond().1).err(), Some(SealError));
+        // A replayed first message: later records cannot be decrypted.
+        let (dialer, message) = KeyExchange::dial(&mine, theirs.public());
+        let (first, _) = KeyExchange::accept(&theirs, &message).expect("a good start");
+        let (again, _) = KeyExchange::accept(&theirs, &message).expect("a first message");
+        let ((mut first, message), (mut again, _)) = (first.respond(), again.respond());
+        let way = record(&mut dialer.finish(&message).expect("a good answer"), b"me");
+        assert_eq!(opened(&mut again, &way), Err(SealError));
         assert_eq!(opened(&mut first, &way), Ok(b"me".to_vec()));
     }
 }

@@ -1,4 +1,4 @@
-//! What a mesh is told when it starts, and why it may not start.
+//! Settings of a mesh, and errors that prevent its start.
 
 use std::io;
 use std::net::SocketAddr;
@@ -7,101 +7,100 @@ use std::time::Duration;
 use tenure_core::ProcessId;
 use thiserror::Error;
 
-use super::frame::{DATA_OVERHEAD, DEFAULT_LONGEST_BODY};
-use super::handshake::LONGEST_CLUSTER_NAME;
+use super::frame::{DATA_OVERHEAD, DEFAULT_MAX_BODY_BYTES};
+use super::handshake::MAX_CLUSTER_NAME_BYTES;
 use super::keys::Keyring;
-use super::peer::SESSIONS;
+use super::peer::SESSION_LIMIT;
 
-/// Everything a [`Mesh`](super::Mesh) needs to know to connect one process with its peers.
+/// Settings of a [`Mesh`](super::Mesh), which connects one process with its peers.
 #[derive(Debug)]
 pub struct Settings {
-    /// The name of the cluster: nodes of different clusters refuse each other.
+    /// Name of the cluster. Nodes of different clusters refuse each other.
     pub cluster: String,
-    /// The process this node drives.
+    /// Process of this node.
     pub me: ProcessId,
-    /// This boot of the process, greater than every earlier one: [`Store`](crate::Store) counts.
+    /// Number of this boot, higher than all earlier ones. [`Store`](crate::Store) provides it.
     pub session: u64,
-    /// Where to be found.
+    /// Address or socket of the listener.
     pub listen: Listen,
-    /// The address of every process, `host:port`, in order of their ids, this one included. Names
-    /// are resolved anew for every attempt. The length is the size of the group.
+    /// Address of each process as `host:port`, in order of their ids, including this one. Names are
+    /// resolved for each attempt. The length is the number of processes in the group.
     pub addresses: Vec<String>,
-    /// Whom to take for a peer.
+    /// Authentication of peers.
     pub trust: Trust,
-    /// How much is held and how long is waited.
+    /// Sizes and timeouts.
     pub limits: Limits,
 }
 
-/// Whom a mesh takes for a peer. The same on all nodes of a cluster.
+/// Authentication of peers. It must be the same on all nodes of a cluster.
 #[derive(Clone, Debug)]
 pub enum Trust {
-    /// Whoever proves a key that is listed for it. Everything else is sealed: nobody on the way
-    /// can read it, change it, repeat it or leave it out.
+    /// Each peer must prove a key that is listed for it. Connections are encrypted, so no third
+    /// party can read, modify, repeat or omit messages.
     Keys(Keyring),
-    /// Whoever connects, which nobody can from beyond this machine: such addresses are refused.
-    Machine,
-    /// Whoever connects, from wherever it comes, and whoever is on the way.
-    Anybody,
+    /// Connections are not authenticated, but only loopback addresses are allowed.
+    LoopbackOnly,
+    /// Connections are not authenticated and not encrypted. Every host on the network is trusted.
+    Unauthenticated,
 }
 
-/// Where a mesh accepts connections.
+/// Listener of a mesh.
 #[derive(Debug)]
 pub enum Listen {
-    /// At this address, to be bound; port 0 lets the system choose.
+    /// Binds this address. With port 0 the operating system chooses a port.
     Address(SocketAddr),
-    /// On a socket that is already bound and listens.
+    /// Uses a socket that is already bound and listens.
     Listener(std::net::TcpListener),
 }
 
-/// How much a mesh holds and how long it waits. All have defaults that fit a small cluster.
+/// Sizes and timeouts of a mesh. The defaults suit a small cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The longest accepted body of a frame, in bytes; the same on all nodes. Default 1 MiB.
-    pub longest_body: usize,
-    /// The most messages kept for one peer until it acknowledges them. Default 65 536.
+    /// Maximum size of a frame body, in bytes. It must be the same on all nodes. Default: 1 MiB.
+    pub max_body_bytes: usize,
+    /// Maximum number of unacknowledged messages per peer. Default: 65,536.
     pub queue_frames: usize,
-    /// The most bytes of messages kept for one peer. Default 16 MiB.
+    /// Maximum size of the unacknowledged messages per peer, in bytes. Default: 16 MiB.
     pub queue_bytes: usize,
-    /// The most received messages waiting for the consumer. Default 1024.
+    /// Maximum number of received messages that wait for the consumer. Default: 1024.
     pub incoming_frames: usize,
-    /// The most connections in the middle of a handshake; the oldest makes place. Default 64.
-    pub handshakes: usize,
-    /// How long a connection and its handshake may take. Default 3 s.
-    pub handshake: Duration,
-    /// How long a peer's machine may take to answer at all when it is dialed. Default 400 ms.
-    pub connect: Duration,
-    /// How long there and back is taken into account by what runs over the mesh: the log says once
-    /// of each peer that is dialed if its machine takes longer. Default: however long it takes.
+    /// Maximum number of concurrent handshakes. A new one aborts the oldest. Default: 64.
+    pub max_handshakes: usize,
+    /// Time limit for a connection attempt with its handshake. Default: 3 s.
+    pub handshake_timeout: Duration,
+    /// Time limit for the TCP connection to a peer. Default: 400 ms.
+    pub connect_timeout: Duration,
+    /// Upper bound on the round-trip time that the protocol above the mesh assumes. A slower peer
+    /// causes one warning in the log. Default: unlimited.
     pub round_trip: Duration,
-    /// How long a peer's machine may leave unconfirmed what was written to it, on Linux: the
-    /// connection is given up then, and dialed anew, so that a network that comes back is not
-    /// found out as late as TCP finds it. Everywhere it is how long a silent machine is left
-    /// alone; at least a second of it counts. Default 1 s.
-    pub unheard: Duration,
-    /// How long a received message may stay unacknowledged for want of an answer. Default 20 ms.
-    pub acknowledge_after: Duration,
-    /// How long a peer whose queue is half full holds up the local user. Default 1 s.
-    pub patience: Duration,
-    /// The pause before the first new attempt to reach a peer; it doubles. Default 10 ms.
+    /// Time limit for TCP acknowledgements of the host of a peer, on Linux. The connection is then
+    /// closed and dialed again, so that a recovered network is noticed earlier than by TCP. On all
+    /// systems it is also the keepalive interval, which is at least 1 s. Default: 1 s.
+    pub silence_timeout: Duration,
+    /// Maximum delay of an acknowledgement that waits for a message to carry it. Default: 20 ms.
+    pub acknowledge_delay: Duration,
+    /// Time limit for which a peer with a half-full queue blocks local requests. Default: 1 s.
+    pub stall_timeout: Duration,
+    /// Pause before the first new connection attempt. It doubles each time. Default: 10 ms.
     pub redial_min: Duration,
-    /// The longest pause between attempts to reach a peer. Default 200 ms.
+    /// Maximum pause between connection attempts. Default: 200 ms.
     pub redial_max: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         Limits {
-            longest_body: DEFAULT_LONGEST_BODY,
+            max_body_bytes: DEFAULT_MAX_BODY_BYTES,
             queue_frames: 65_536,
             queue_bytes: 16 << 20,
             incoming_frames: 1024,
-            handshakes: 64,
-            handshake: Duration::from_secs(3),
-            connect: Duration::from_millis(400),
+            max_handshakes: 64,
+            handshake_timeout: Duration::from_secs(3),
+            connect_timeout: Duration::from_millis(400),
             round_trip: Duration::MAX,
-            unheard: Duration::from_secs(1),
-            acknowledge_after: Duration::from_millis(20),
-            patience: Duration::from_secs(1),
+            silence_timeout: Duration::from_secs(1),
+            acknowledge_delay: Duration::from_millis(20),
+            stall_timeout: Duration::from_secs(1),
             redial_min: Duration::from_millis(10),
             redial_max: Duration::from_millis(200),
         }
@@ -109,108 +108,111 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The longest payload that fits a frame, in bytes.
-    pub fn longest_payload(&self) -> usize {
-        self.longest_body.saturating_sub(DATA_OVERHEAD)
+    /// Returns the maximum size of a payload that fits a frame, in bytes.
+    pub fn max_payload_bytes(&self) -> usize {
+        self.max_body_bytes.saturating_sub(DATA_OVERHEAD)
     }
 }
 
-/// Why a mesh did not start; nothing is left behind.
+/// Reason why a mesh did not start. No resource is held then.
 #[derive(Debug, Error)]
 pub enum MeshError {
-    /// Somebody else listens at the address.
-    #[error("the address {address} is already taken; stop what uses it or choose another port")]
+    /// Another program listens at the address.
+    #[error(
+        "the address {address} is already in use; stop the program that uses it or choose another \
+         port"
+    )]
     AddressTaken {
-        /// The address that was asked for.
+        /// Requested address.
         address: SocketAddr,
     },
-    /// The address cannot be listened at for another reason.
+    /// Listening at the address failed for another reason.
     #[error("cannot listen at {address}: {source}")]
     Listen {
-        /// The address that was asked for.
+        /// Requested address.
         address: SocketAddr,
-        /// What the system says.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The already bound socket is of no use.
+    /// The bound socket is unusable.
     #[error("the listening socket cannot be used: {0}")]
     Socket(#[source] io::Error),
-    /// Anybody could reach this node and pretend to be a peer.
+    /// Other hosts could reach this node and impersonate a peer.
     #[error(
-        "{address} can be reached from other machines, and there are no keys by which to know the \
-         peers"
+        "the address {address} is reachable from other machines, but there are no keys that \
+         authenticate the peers"
     )]
     KeysRequired {
-        /// The address that is not loopback.
+        /// Address that is not a loopback address.
         address: SocketAddr,
     },
-    /// The keys are those of a group of another size.
-    #[error("there are keys for {keys} processes, and {size} processes with an address")]
-    KeysOfAnother {
-        /// How many processes have keys.
+    /// The keys belong to a group of a different size.
+    #[error("there are keys for {keys} processes, but addresses for {size}")]
+    KeyCountMismatch {
+        /// Number of processes with keys.
         keys: usize,
-        /// The number of addresses.
+        /// Number of addresses.
         size: usize,
     },
-    /// The system gave no random numbers.
-    #[error("the operating system gives no random numbers: {0}")]
+    /// The operating system provides no entropy.
+    #[error("the operating system provides no entropy: {0}")]
     Entropy(#[source] io::Error),
-    /// The name of the cluster is empty or too long.
-    #[error("a cluster's name has 1 to {LONGEST_CLUSTER_NAME} bytes, not {length}")]
+    /// The cluster name is empty or too long.
+    #[error("invalid cluster name of {length} bytes: expected 1 to {MAX_CLUSTER_NAME_BYTES} bytes")]
     ClusterName {
-        /// The length of the name, in bytes.
+        /// Length of the name, in bytes.
         length: usize,
     },
     /// The group does not contain this process.
     #[error("{me} is not one of the {size} processes with an address")]
     NotInGroup {
-        /// The process this node was to drive.
+        /// Process of this node.
         me: ProcessId,
-        /// The number of addresses.
+        /// Number of addresses.
         size: usize,
     },
-    /// Sessions count from 1, and nobody boots that often.
-    #[error("session {session} does not exist: sessions count from 1, and end below 2^40")]
-    NoSession {
-        /// What was asked for.
+    /// The session number is out of range.
+    #[error("invalid session {session}: expected a number from 1 to 2^40 - 1")]
+    InvalidSession {
+        /// Requested session.
         session: u64,
     },
-    /// A limit is zero or absurd.
+    /// A limit is too small.
     #[error("the limit {name} must be at least {least}")]
     LimitTooSmall {
-        /// The field of [`Limits`].
+        /// Field of [`Limits`].
         name: &'static str,
-        /// Its least useful value.
+        /// Minimum value.
         least: usize,
     },
 }
 
 impl Settings {
-    /// Everything that can be wrong before a socket is touched.
+    /// Validates all settings that can be checked before a socket is opened.
     pub(crate) fn validate(&self) -> Result<(), MeshError> {
         let length = self.cluster.len();
-        if length == 0 || length > LONGEST_CLUSTER_NAME {
+        if length == 0 || length > MAX_CLUSTER_NAME_BYTES {
             return Err(MeshError::ClusterName { length });
         }
         let size = self.addresses.len();
         if self.me.index() >= size {
             return Err(MeshError::NotInGroup { me: self.me, size });
         }
-        if !(1..SESSIONS).contains(&self.session) {
-            return Err(MeshError::NoSession { session: self.session });
+        if !(1..SESSION_LIMIT).contains(&self.session) {
+            return Err(MeshError::InvalidSession { session: self.session });
         }
         if let Trust::Keys(keyring) = &self.trust
             && keyring.keys().size() != size
         {
-            return Err(MeshError::KeysOfAnother { keys: keyring.keys().size(), size });
+            return Err(MeshError::KeyCountMismatch { keys: keyring.keys().size(), size });
         }
         let limits = &self.limits;
         for (name, limit, least) in [
-            ("longest_body", limits.longest_body, 1024),
+            ("max_body_bytes", limits.max_body_bytes, 1024),
             ("queue_frames", limits.queue_frames, 2),
-            ("queue_bytes", limits.queue_bytes, limits.longest_body),
+            ("queue_bytes", limits.queue_bytes, limits.max_body_bytes),
             ("incoming_frames", limits.incoming_frames, 1),
-            ("handshakes", limits.handshakes, 1),
+            ("max_handshakes", limits.max_handshakes, 1),
         ] {
             if limit < least {
                 return Err(MeshError::LimitTooSmall { name, least });

@@ -1,5 +1,5 @@
-//! What a leader is elected for, by real nodes over real sockets on loopback, with what they save
-//! on disk: nodes are killed as a crash does it, and come back.
+//! Applications of leader election on real nodes, with real sockets and files. Nodes are killed, as
+//! in a crash, and recover.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -14,32 +14,31 @@ use tenure_algorithms::application::{
 use tenure_algorithms::compose::{Detected, detected};
 use tenure_algorithms::detector::{Heartbeat, heartbeat};
 use tenure_algorithms::election::{Bully, bully};
-use tenure_claims::claims;
 use tenure_core::service::{clock, commit, election, led as service, replication, tree};
 use tenure_core::{Delay, Group, ProcessId, Rank, TICKS_PER_UNIT, Term};
 use tenure_runtime::store::Owner;
 use tenure_runtime::transport::{Limits, Listen, Settings, Trust};
-use tenure_runtime::{Injection, Parts, Raw, Recorder, Running, Store, follow, start};
+use tenure_runtime::{Injection, Parts, Passthrough, Recorder, RunningNode, Store, follow, start};
 use tenure_trace::{
-    ApplicationEvent, Course, Header, Heard, Kind, Record, Service, Source, Spoken, Who,
-    merge_files,
+    ApplicationEvent, Header, Kind, Record, Schedule, Service, ServiceCommand, ServiceEvent,
+    Source, Subject, merge_files,
 };
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-/// Everything on loopback is there at once; after so long something is wrong.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Time limit for events, which take almost no time on the loopback interface.
+const EVENT_TIMEOUT: Duration = Duration::from_secs(60);
 
 type Real<A> = Detected<Heartbeat, Led<A, Bully>>;
 
-/// One node, and its user.
+/// A node with its user.
 struct Node<A: Application> {
-    asks: mpsc::UnboundedSender<service::Command<A::Command>>,
-    told: mpsc::UnboundedReceiver<service::Event<A::Event>>,
-    running: Running,
+    commands: mpsc::UnboundedSender<service::Command<A::Command>>,
+    events: mpsc::UnboundedReceiver<service::Event<A::Event>>,
+    running: RunningNode,
 }
 
-/// The first process wins, then the second.
+/// Returns an election that the first process wins, then the second.
 fn election(size: usize) -> bully::Config {
     let size = u32::try_from(size).unwrap();
     let ranks = (1..=size).rev().map(Rank::of_id).collect();
@@ -48,7 +47,7 @@ fn election(size: usize) -> bully::Config {
 
 impl<A> Node<A>
 where
-    A: Application<Command: Spoken, Event: Heard>,
+    A: Application<Command: ServiceCommand, Event: ServiceEvent>,
 {
     fn boot(
         config: &A::Config,
@@ -60,8 +59,8 @@ where
         let group_size = u32::try_from(addresses.len()).unwrap();
         let owner = Owner { cluster: "test".into(), process: ProcessId::at(me), group_size };
         let store = Store::open(directory.join(me.to_string()), &owner, "test").unwrap();
-        let (local, told) = Raw::new();
-        let (asks, asked) = mpsc::unbounded_channel();
+        let (local, events) = Passthrough::new();
+        let (commands, receiver) = mpsc::unbounded_channel();
         let detector = heartbeat::Config {
             period: Delay::units(50),
             timeout: 1_000 * TICKS_PER_UNIT,
@@ -70,7 +69,7 @@ where
         };
         let election = election(addresses.len());
         let inner = led::Config { application: config.clone(), election };
-        let running = start::<Real<A>, Raw<Real<A>>>(Parts {
+        let running = start::<Real<A>, Passthrough<Real<A>>>(Parts {
             config: detected::Config { detector, inner },
             transport: Settings {
                 cluster: "test".into(),
@@ -78,32 +77,35 @@ where
                 session: store.session(),
                 listen: Listen::Listener(listener),
                 addresses: addresses.to_vec(),
-                trust: Trust::Machine,
+                trust: Trust::LoopbackOnly,
                 limits: Limits::default(),
             },
             store,
-            local,
-            asks: asked,
+            application: local,
+            requests: receiver,
             recorder: Recorder::none(),
             injection: Injection::none(),
             suspected: None,
         })
         .unwrap();
-        Node { asks, told, running }
+        Node { commands, events, running }
     }
 
     fn ask(&self, command: A::Command) {
-        self.asks.send(service::Command::Application(command)).unwrap();
+        self.commands.send(service::Command::Application(command)).unwrap();
     }
 
     fn elect(&self) {
-        self.asks.send(service::Command::Election(election::Command::Elect)).unwrap();
+        self.commands.send(service::Command::Election(election::Command::Elect)).unwrap();
     }
 
-    /// Waits for something that the application tells.
-    async fn told<T>(&mut self, is: impl Fn(A::Event) -> Option<T>) -> T {
+    /// Waits for an event of the application for which `is` returns a value.
+    async fn wait_for_event<T>(&mut self, is: impl Fn(A::Event) -> Option<T>) -> T {
         loop {
-            let event = timeout(PATIENCE, self.told.recv()).await.expect("in time").unwrap();
+            let event = timeout(EVENT_TIMEOUT, self.events.recv())
+                .await
+                .expect("an event in time")
+                .unwrap();
             if let service::Event::Application(event) = event
                 && let Some(it) = is(event)
             {
@@ -112,7 +114,7 @@ where
         }
     }
 
-    /// Dropped without a word, as a crash does.
+    /// Stops the node without a goodbye, like a crash.
     async fn kill(self) {
         self.running.task.abort();
         assert!(self.running.task.await.unwrap_err().is_cancelled());
@@ -128,7 +130,7 @@ struct Cluster<A: Application> {
 
 impl<A> Cluster<A>
 where
-    A: Application<Command: Spoken, Event: Heard>,
+    A: Application<Command: ServiceCommand, Event: ServiceEvent>,
 {
     fn boot(size: usize, config: A::Config) -> Self {
         let directory = TempDir::new().unwrap();
@@ -141,8 +143,8 @@ where
         Cluster { directory, addresses, config, nodes }
     }
 
-    /// Boots the first process again, with what it had saved.
-    fn bring_back_the_first(&mut self) {
+    /// Boots the first process again with its saved state.
+    fn recover_first(&mut self) {
         let listener = TcpListener::bind(&self.addresses[0]).unwrap();
         let node = Node::boot(&self.config, self.directory.path(), 0, listener, &self.addresses);
         self.nodes.insert(0, node);
@@ -165,20 +167,19 @@ fn shown(event: clock::Event) -> Option<i64> {
     }
 }
 
-/// The example, to the minute: it takes a moment to set three clocks.
-#[claims("4-berkeley")]
+/// The example of the algorithm, with a tolerance for the time that it takes to set three clocks.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn three_nodes_meet_at_3_05_and_go_on_when_their_leader_is_killed() {
+async fn clocks_converge_despite_leader_crash() {
     let mut cluster = Cluster::<Berkeley>::boot(3, berkeley::Config::default());
     for (node, minutes) in cluster.nodes.iter_mut().zip([180, 205, 170]) {
         node.ask(clock::Command::Set { to: minutes * MINUTE });
         node.ask(clock::Command::Read);
-        node.told(shown).await;
+        node.wait_for_event(shown).await;
     }
     cluster.nodes[0].elect();
     let mut by = Vec::new();
     for node in &mut cluster.nodes {
-        by.push(node.told(adjusted).await);
+        by.push(node.wait_for_event(adjusted).await);
     }
     let minutes = |by: i64| (by + MINUTE / 2).div_euclid(MINUTE);
     assert_eq!([by[0], by[1], by[2]].map(minutes), [5, -20, 15]);
@@ -187,7 +188,8 @@ async fn three_nodes_meet_at_3_05_and_go_on_when_their_leader_is_killed() {
     cluster.nodes[0].ask(clock::Command::Set { to: 300 * MINUTE });
     cluster.nodes[1].ask(clock::Command::Set { to: 310 * MINUTE });
     for (node, expected) in cluster.nodes.iter_mut().zip([5, -5]) {
-        let next = node.told(|event| adjusted(event).filter(|by| minutes(*by) != 0)).await;
+        let next =
+            node.wait_for_event(|event| adjusted(event).filter(|by| minutes(*by) != 0)).await;
         assert_eq!(minutes(next), expected);
     }
 }
@@ -206,34 +208,33 @@ fn serving(event: replication::Event) -> Option<(Term, Vec<u64>)> {
     }
 }
 
-#[claims("4-replication")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_killed_primary_has_acknowledged_the_next_one_has_and_so_has_it_when_it_is_back() {
+async fn acknowledged_writes_survive_primary_crash_and_recovery() {
     let mut cluster = Cluster::<PrimaryBackup>::boot(3, primary_backup::Config::default());
     cluster.nodes[0].elect();
-    let (first, writes) = cluster.nodes[0].told(serving).await;
+    let (first, writes) = cluster.nodes[0].wait_for_event(serving).await;
     assert_eq!(writes, [0; 0]);
     for value in 1..=60 {
         cluster.nodes[0].ask(replication::Command::Write { value });
     }
     let mut known = 0;
     while known < 20 {
-        let (place, value) = cluster.nodes[0].told(acknowledged).await;
+        let (place, value) = cluster.nodes[0].wait_for_event(acknowledged).await;
         assert_eq!((place, value), (known + 1, known + 1));
         known = place;
     }
-    // In the middle: most writes are on their way.
+    // Most writes are in progress at this moment.
     cluster.nodes.remove(0).kill().await;
-    let (second, writes) = cluster.nodes[0].told(serving).await;
+    let (second, writes) = cluster.nodes[0].wait_for_event(serving).await;
     assert!(second > first);
     assert!(writes.len() >= 20, "{known} were acknowledged: {writes:?}");
     assert_eq!(writes, (1..=writes.len() as u64).collect::<Vec<_>>());
     cluster.nodes[0].ask(replication::Command::Write { value: 1000 });
-    let (place, _) = cluster.nodes[0].told(acknowledged).await;
+    let (place, _) = cluster.nodes[0].wait_for_event(acknowledged).await;
     assert_eq!(place, writes.len() as u64 + 1);
-    // It leads again, and does not serve what it alone had.
-    cluster.bring_back_the_first();
-    let (third, back) = cluster.nodes[0].told(serving).await;
+    // The recovered primary leads again but does not serve writes that only it had.
+    cluster.recover_first();
+    let (third, back) = cluster.nodes[0].wait_for_event(serving).await;
     assert!(third > second);
     assert_eq!(back, [writes, vec![1000]].concat());
 }
@@ -246,30 +247,29 @@ fn decided(event: commit::Event) -> Option<bool> {
     }
 }
 
-#[claims("4-commit")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn three_nodes_commit_and_abort_together() {
+async fn three_nodes_agree_on_commit_and_abort() {
     let mut cluster = Cluster::<TwoPhaseCommit>::boot(3, two_phase_commit::Config::default());
     cluster.nodes[0].elect();
-    // Elected in its own eyes when the command has been heeded.
+    // The coordinator knows that it is elected when it accepts the command.
     for expected in [true, false] {
         cluster.nodes[0].ask(commit::Command::Begin);
         for node in &mut cluster.nodes {
-            assert_eq!(node.told(decided).await, expected);
+            assert_eq!(node.wait_for_event(decided).await, expected);
         }
         cluster.nodes[2].ask(commit::Command::Veto);
-        // Heeded before the next transaction is: it is refused here, after the veto.
+        // The veto is handled first: this node then rejects its own transaction.
         cluster.nodes[2].ask(commit::Command::Begin);
         let refused = |event| (event == commit::Event::Refused).then_some(());
-        cluster.nodes[2].told(refused).await;
+        cluster.nodes[2].wait_for_event(refused).await;
     }
 }
 
-/// What each process was told of a transaction, in order.
+/// Returns the events of a transaction at each process, in order.
 fn outcomes(records: &[Record], size: u32) -> Vec<Vec<&'static str>> {
     let mut outcomes = vec![Vec::new(); size as usize];
     for record in records {
-        let (Who::Process(at), Kind::Event(told)) = (record.process, &record.kind) else {
+        let (Subject::Process(at), Kind::Event(told)) = (record.process, &record.kind) else {
             continue;
         };
         let Some(ApplicationEvent::Commit(event)) = told.application() else { continue };
@@ -283,48 +283,47 @@ fn outcomes(records: &[Record], size: u32) -> Vec<Vec<&'static str>> {
     outcomes
 }
 
-/// Each message waits at its receiver until the story says that it arrives.
-fn told_over_tcp(script: &str) -> Vec<Vec<&'static str>> {
+/// Runs a script on nodes whose messages wait at the receiver until the script delivers them.
+fn run_over_tcp(script: &str) -> Vec<Vec<&'static str>> {
     type P = Led<TwoPhaseCommit, Bully>;
     let application = two_phase_commit::Config::default();
     let config = led::Config { application, election: election(3) };
     let script = script.parse().unwrap();
-    let course = Course::of_script::<P>(&script, |_: Group| config.clone()).unwrap().remove(0);
+    let schedule =
+        Schedule::from_script::<P>(&script, |_: Group| config.clone()).unwrap().remove(0);
     let directory = TempDir::new().unwrap();
     let header = Header::new("two-phase-commit", Service::Other, 3, Source::Node);
-    let traces = follow::<P>(&course, |_| config.clone(), directory.path(), &header);
+    let traces = follow::<P>(&schedule, |_| config.clone(), directory.path(), &header);
     outcomes(&merge_files(traces.unwrap()).unwrap().records, 3)
 }
 
 const ALL_HAVE_VOTED: &str = "group 3\nelect p1; stabilize\nbegin p1\n\
     deliver p1→p2 prepare; deliver p1→p3 prepare";
 
-#[claims("4-commit")]
 #[test]
-fn a_coordinator_that_was_killed_decides_from_the_log_on_its_disk() {
-    // Killed before it had the votes: the others are uncertain, whoever leads them.
+fn recovered_coordinator_decides_from_its_log() {
+    // It crashes before it has all votes: the others are uncertain under any leader.
     let killed =
         format!("{ALL_HAVE_VOTED}\ncrash p1\nsuspect p2 p1; suspect p3 p1\nstabilize timers");
-    let uncertain = told_over_tcp(&killed);
+    let uncertain = run_over_tcp(&killed);
     assert_eq!(uncertain, [vec![], vec!["prepared"], vec!["prepared"]]);
-    // It comes back, and its log says that it has begun and not decided.
+    // It recovers, and its log shows that it has begun but not decided.
     let back = format!("{killed}\nrecover p1; trust p2 p1; trust p3 p1\nstabilize timers");
-    let aborted = told_over_tcp(&back);
+    let aborted = run_over_tcp(&back);
     let both = vec!["prepared", "aborted"];
     assert_eq!(aborted, [vec!["aborted"], both.clone(), both]);
-    // Killed when it had decided and nobody had heard of it.
+    // It crashes after its decision, which no other process has received.
     let decided = format!(
         "{ALL_HAVE_VOTED}\ndeliver p2→p1 vote; deliver p3→p1 vote\ncrash p1\n\
          lose p1→p2 decision; lose p1→p3 decision\nrecover p1; trust p2 p1; trust p3 p1\n\
          stabilize timers"
     );
     let both = vec!["prepared", "committed"];
-    assert_eq!(told_over_tcp(&decided), [vec!["committed"], both.clone(), both]);
+    assert_eq!(run_over_tcp(&decided), [vec!["committed"], both.clone(), both]);
 }
 
-#[claims("4-tree")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_tree_over_a_ring_of_four_nodes_counts_four() {
+async fn tree_on_ring_of_four_counts_four() {
     let edges = [(0, 1), (1, 2), (2, 3), (3, 0)];
     let edges = edges.map(|(one, other)| (ProcessId(one), ProcessId(other)));
     let mut cluster = Cluster::<SpanningTree>::boot(4, spanning_tree::Config::of(4, edges));
@@ -333,12 +332,12 @@ async fn a_tree_over_a_ring_of_four_nodes_counts_four() {
         tree::Event::Completed { size, .. } => Some(size),
         tree::Event::Joined { .. } => None,
     };
-    assert_eq!(cluster.nodes[0].told(completed).await, 4);
+    assert_eq!(cluster.nodes[0].wait_for_event(completed).await, 4);
     for node in &mut cluster.nodes[1..] {
         let parent = |event| match event {
             tree::Event::Joined { parent, .. } => parent,
             tree::Event::Completed { .. } => None,
         };
-        node.told(parent).await;
+        node.wait_for_event(parent).await;
     }
 }

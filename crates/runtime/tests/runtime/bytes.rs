@@ -1,23 +1,22 @@
-//! Bytes that nobody meant to send take no process down: the short part of `fuzz/`. Whoever fuzzes
-//! finds out by and by how messages begin; here they are those of honest processes, damaged.
+//! Short version of the fuzz tests in `fuzz/`: arbitrary bytes crash no process. A fuzzer learns
+//! the format of messages over time; these tests start from damaged messages of correct processes.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use fastrand::Rng;
 use tenure_algorithms::catalogue::{Parameters, Visitor, names, visit};
 use tenure_core::{Agreement, Algorithm, Election, Group, Mutex, ProcessId, VectorClock};
-use tenure_runtime::exercise::{self, Belief};
+use tenure_runtime::fuzzing::{self, Validation};
 
-use crate::absurd::world::{Due, Service, World};
+use crate::invalid_messages::world::{Due, Service, World};
 
 const SIZE: u32 = 3;
 
-/// Who is told.
+/// Process that receives the bytes.
 const ME: ProcessId = ProcessId(1);
 
-/// The ends of what can be counted with, of what can be added to, of what is said of terms, and
-/// some beyond.
-const ABSURD: [u64; 9] = [
+/// Numbers at the limits of counters, terms and packed values, and beyond.
+const IMPOSSIBLE: [u64; 9] = [
     (1 << 31) - 1,
     u32::MAX as u64,
     (1 << 39) + 1,
@@ -29,35 +28,35 @@ const ABSURD: [u64; 9] = [
     u64::MAX,
 ];
 
-/// One process of a group, told what a seed says.
-struct Told {
-    belief: Belief,
+/// Visitor that runs one process on the bytes of a seed.
+struct FuzzVisitor {
+    validation: Validation,
     seed: u64,
 }
 
-impl Visitor for Told {
+impl Visitor for FuzzVisitor {
     type Output = ();
 
     fn mutex<P: Mutex + Algorithm>(self, config: P::Config) {
         let bytes = self.bytes::<P>(config.clone(), Service::lock());
-        exercise::lock::<P>(Group::new(ME, SIZE), &config, self.belief, &bytes);
+        fuzzing::lock::<P>(Group::new(ME, SIZE), &config, self.validation, &bytes);
     }
 
     fn election<P: Election + Algorithm>(self, config: P::Config) {
         let bytes = self.bytes::<P>(config.clone(), Service::election());
-        exercise::election::<P>(Group::new(ME, SIZE), &config, self.belief, &bytes);
+        fuzzing::election::<P>(Group::new(ME, SIZE), &config, self.validation, &bytes);
     }
 
     fn agreement<P: Agreement + Algorithm>(self, config: P::Config) {
         let Some(service) = Service::agreement(&config, SIZE) else { return };
         let bytes = self.bytes::<P>(config.clone(), service);
-        exercise::agreement::<P>(Group::new(ME, SIZE), &config, self.belief, &bytes);
+        fuzzing::agreement::<P>(Group::new(ME, SIZE), &config, self.validation, &bytes);
     }
 }
 
-impl Told {
-    /// What happens, one thing after the other: mostly messages, some as they were sent and some
-    /// damaged; and at the end anything at all.
+impl FuzzVisitor {
+    /// Returns a sequence of events: mostly messages, some of them damaged, and random bytes at the
+    /// end.
     fn bytes<P: Algorithm>(&self, config: P::Config, service: Service<P>) -> Vec<u8> {
         let mut rng = Rng::with_seed(self.seed);
         let sent = sent(config, service, self.seed);
@@ -82,7 +81,7 @@ impl Told {
     }
 }
 
-/// What honest processes send, in envelopes, and from whom.
+/// Returns messages of correct processes in their envelopes, with their senders.
 fn sent<P: Algorithm>(config: P::Config, service: Service<P>, seed: u64) -> Vec<(u8, Vec<u8>)> {
     let mut world = World::boot(SIZE, config, service, vec![None; SIZE as usize], seed);
     let mut sent = Vec::new();
@@ -92,7 +91,7 @@ fn sent<P: Algorithm>(config: P::Config, service: Service<P>, seed: u64) -> Vec<
             && *from != ME
         {
             let envelope = (1_u64, None::<VectorClock>, message);
-            let bytes = postcard::to_stdvec(&envelope).expect("a message can be encoded");
+            let bytes = postcard::to_stdvec(&envelope).expect("a message is serializable");
             sent.push((from.0 as u8, bytes));
         }
         world.perform(due);
@@ -100,7 +99,7 @@ fn sent<P: Algorithm>(config: P::Config, service: Service<P>, seed: u64) -> Vec<
     sent
 }
 
-/// Puts another number in some place, or leaves out or adds a byte.
+/// Replaces a number, or removes or inserts a byte.
 fn damage(rng: &mut Rng, message: &mut Vec<u8>) {
     if message.is_empty() {
         return;
@@ -115,36 +114,37 @@ fn damage(rng: &mut Rng, message: &mut Vec<u8>) {
         0 => None,
         1 | 2 => Some(rng.u64(0..4)),
         3 => Some(rng.u64(..)),
-        _ => rng.choice(ABSURD),
+        _ => rng.choice(IMPOSSIBLE),
     };
-    let number = number.map(|number| postcard::to_stdvec(&number).expect("a number is encoded"));
+    let number =
+        number.map(|number| postcard::to_stdvec(&number).expect("a number is serializable"));
     message.extend(number.into_iter().flatten());
     message.extend(behind);
 }
 
-/// Whether a process survives what a seed says.
-fn survives(name: &str, belief: Belief, seed: u64) -> bool {
-    let told = || visit(name, &Parameters::plain(SIZE), Told { belief, seed });
-    catch_unwind(AssertUnwindSafe(told)).is_ok_and(|known| known.is_ok())
+/// Returns true if a process survives the bytes of a seed.
+fn survives(name: &str, validation: Validation, seed: u64) -> bool {
+    let run = || visit(name, &Parameters::plain(SIZE), FuzzVisitor { validation, seed });
+    catch_unwind(AssertUnwindSafe(run)).is_ok_and(|known| known.is_ok())
 }
 
 #[test]
-fn no_bytes_take_a_process_down() {
+fn arbitrary_bytes_crash_no_process() {
     for seed in crate::seeds(0..20) {
         for name in names() {
             let replay = format!("cargo xtask attack bytes --seeds {seed}..{}", seed + 1);
-            assert!(survives(name, Belief::Plausible, seed), "{name}: {replay}");
+            assert!(survives(name, Validation::On, seed), "{name}: {replay}");
         }
     }
 }
 
-/// The control: these bytes would, if processes believed what they are told.
+/// Control experiment: without validation the same bytes crash processes.
 #[test]
-fn whoever_believes_everything_is_taken_down() {
-    let falls = |name: &&str| (0..40).any(|seed| !survives(name, Belief::Everything, seed));
-    let fallen: Vec<&str> = names().filter(falls).collect();
-    eprintln!("{fallen:?}");
+fn processes_without_validation_crash() {
+    let crashes = |name: &&str| (0..40).any(|seed| !survives(name, Validation::Off, seed));
+    let crashed: Vec<&str> = names().filter(crashes).collect();
+    eprintln!("{crashed:?}");
     for name in ["repaired-ring", "nishio-li-manning"] {
-        assert!(fallen.contains(&name), "{name} is not among {fallen:?}");
+        assert!(crashed.contains(&name), "{name} is not among {crashed:?}");
     }
 }

@@ -1,60 +1,62 @@
-//! What the handles of a lock say, where nodes are told by hand what happens.
+//! Behaviour of the lock handles, with a manually driven application.
 
 use std::time::Duration;
 
 use tenure_algorithms::compose::Coordinated;
 use tenure_algorithms::election::Bully;
 use tenure_core::service::{election, mutex, office};
-use tenure_core::{Fence, Name, ProcessId, Term};
-use tenure_runtime::{Asks, Front, Guard, Leadership, Local, Lock, Lost, Stopped};
+use tenure_core::{Fence, LockName, ProcessId, Term};
+use tenure_runtime::{
+    Application, Guard, Leadership, Lock, LockApplication, LockRequestReceiver, Lost, Stopped,
+};
 use tokio::task::JoinHandle;
 
 type Office = Coordinated<Bully>;
 
-/// A node without a protocol: what its users ask is read, and what they are told is said.
-struct Bench {
-    front: Front,
+/// Lock application without a protocol. Tests read its requests and inject events.
+struct TestNode {
+    application: LockApplication,
     lock: Lock,
-    asks: Asks,
-    /// A node whose handles are all gone would stop.
+    requests: LockRequestReceiver,
+    /// Keeps the channel of requests open.
     _leadership: Leadership,
 }
 
-impl Bench {
+impl TestNode {
     fn new() -> Self {
-        let (front, lock, leadership, asks) = Front::new();
-        Bench { front, lock, asks, _leadership: leadership }
+        let (application, lock, leadership, requests) = LockApplication::new();
+        TestNode { application, lock, requests, _leadership: leadership }
     }
 
-    /// Takes what users have asked; gives what the protocol is told.
-    async fn asked(&mut self) -> Vec<mutex::Command> {
-        // Whoever asks in a task of its own has done so then: there is one thread.
+    /// Handles the pending requests and returns the commands for the protocol.
+    async fn pending_commands(&mut self) -> Vec<mutex::Command> {
+        // All tasks run on this thread and have sent their requests after a few yields.
         for _ in 0..8 {
             tokio::task::yield_now().await;
         }
         let mut commands = Vec::new();
-        while let Ok(ask) = self.asks.try_recv() {
-            commands.extend(Local::<Office>::ask(&mut self.front, ask));
+        while let Ok(request) = self.requests.try_recv() {
+            commands.extend(Application::<Office>::on_request(&mut self.application, request));
         }
         commands.into_iter().map(of_mutex).collect()
     }
 
-    fn told(&mut self, event: office::Event) -> Option<mutex::Command> {
-        Local::<Office>::told(&mut self.front, event).map(of_mutex)
+    fn deliver_event(&mut self, event: office::Event) -> Option<mutex::Command> {
+        Application::<Office>::on_event(&mut self.application, event).map(of_mutex)
     }
 
     fn entered(&mut self, number: u64) -> Option<mutex::Command> {
-        self.told(office::Event::Mutex(mutex::Event::Entered { fence: Fence(number, 0) }))
+        self.deliver_event(office::Event::Mutex(mutex::Event::Entered { fence: Fence(number, 0) }))
     }
 
     fn exited(&mut self) -> Option<mutex::Command> {
-        self.told(office::Event::Mutex(mutex::Event::Exited))
+        self.deliver_event(office::Event::Mutex(mutex::Event::Exited))
     }
 
     fn elected(&mut self, number: u64) {
         let term = Term { number, leader: ProcessId(0) };
         let event = election::Event::Elected { leader: term.leader, term };
-        assert_eq!(self.told(office::Event::Election(event)), None);
+        assert_eq!(self.deliver_event(office::Event::Election(event)), None);
     }
 
     fn enter(&self) -> JoinHandle<Result<Guard, Stopped>> {
@@ -62,9 +64,9 @@ impl Bench {
         tokio::spawn(async move { lock.enter().await })
     }
 
-    async fn inside(&mut self, number: u64) -> Guard {
+    async fn acquire(&mut self, number: u64) -> Guard {
         let entering = self.enter();
-        assert_eq!(self.asked().await, [mutex::Command::Enter]);
+        assert_eq!(self.pending_commands().await, [mutex::Command::Enter]);
         assert_eq!(self.entered(number), None);
         entering.await.unwrap().unwrap()
     }
@@ -73,104 +75,104 @@ impl Bench {
 fn of_mutex(command: office::Command) -> mutex::Command {
     match command {
         office::Command::Mutex(command) => command,
-        office::Command::Election(_) => panic!("nobody asked for an election"),
+        office::Command::Election(_) => panic!("unexpected election command"),
     }
 }
 
 #[tokio::test]
-async fn an_entry_that_ends_by_itself_under_the_leader_who_let_it_in_was_a_lease_that_is_over() {
-    let mut bench = Bench::new();
-    bench.elected(1);
-    let guard = bench.inside(1).await;
+async fn exit_under_same_leader_reports_expired_lease() {
+    let mut node = TestNode::new();
+    node.elected(1);
+    let guard = node.acquire(1).await;
     assert!(!guard.is_lost());
-    assert_eq!(bench.exited(), None);
-    assert_eq!((guard.is_lost(), guard.lost().await), (true, Lost::LeaseOver));
+    assert_eq!(node.exited(), None);
+    assert_eq!((guard.is_lost(), guard.lost().await), (true, Lost::LeaseExpired));
     drop(guard);
-    assert_eq!(bench.asked().await, [], "a guard that is lost leaves nothing");
+    assert_eq!(node.pending_commands().await, [], "a lost guard sends no exit");
 }
 
 #[tokio::test]
-async fn an_entry_that_ends_by_itself_under_another_leader_or_none_went_with_its_leader() {
+async fn exit_under_other_leader_reports_deposed_leader() {
     for deposed in [false, true] {
-        let mut bench = Bench::new();
-        bench.elected(1);
-        let guard = bench.inside(1).await;
+        let mut node = TestNode::new();
+        node.elected(1);
+        let guard = node.acquire(1).await;
         if deposed {
             let term = Term { number: 1, leader: ProcessId(0) };
-            bench.told(office::Event::Election(election::Event::Deposed { term }));
+            node.deliver_event(office::Event::Election(election::Event::Deposed { term }));
         } else {
-            bench.elected(2);
+            node.elected(2);
         }
-        assert!(!guard.is_lost(), "as long as the entry lasts");
-        bench.exited();
+        assert!(!guard.is_lost(), "the entry has not ended");
+        node.exited();
         assert_eq!(guard.lost().await, Lost::Deposed);
     }
 }
 
 #[tokio::test]
-async fn guards_of_a_node_that_is_gone_are_lost_and_who_waits_is_told() {
-    let mut bench = Bench::new();
-    let guard = bench.inside(1).await;
-    let waits = bench.enter();
-    bench.asked().await;
-    let Bench { front, asks, .. } = bench;
-    drop((front, asks));
-    assert_eq!((guard.is_lost(), guard.lost().await), (true, Lost::NodeEnded));
+async fn stopped_node_loses_guards_and_waiters() {
+    let mut node = TestNode::new();
+    let guard = node.acquire(1).await;
+    let waits = node.enter();
+    node.pending_commands().await;
+    let TestNode { application, requests, .. } = node;
+    drop((application, requests));
+    assert_eq!((guard.is_lost(), guard.lost().await), (true, Lost::NodeStopped));
     assert_eq!(waits.await.unwrap().unwrap_err(), Stopped);
 }
 
 #[tokio::test]
-async fn a_node_that_is_told_to_end_does_though_there_are_handles() {
-    let mut bench = Bench::new();
-    assert!(!Local::<Office>::is_over(&bench.front));
-    bench.lock.end_node();
-    assert_eq!(bench.asked().await, []);
-    assert!(Local::<Office>::is_over(&bench.front));
+async fn stop_node_works_despite_handles() {
+    let mut node = TestNode::new();
+    assert!(!Application::<Office>::is_shutdown_requested(&node.application));
+    node.lock.stop_node();
+    assert_eq!(node.pending_commands().await, []);
+    assert!(Application::<Office>::is_shutdown_requested(&node.application));
 }
 
 #[tokio::test]
-async fn trying_while_a_task_of_this_process_is_inside_or_waits_asks_nobody() {
-    let mut bench = Bench::new();
-    let guard = bench.inside(1).await;
-    let lock = bench.lock.clone();
+async fn local_conflict_fails_try_enter_without_request() {
+    let mut node = TestNode::new();
+    let guard = node.acquire(1).await;
+    let lock = node.lock.clone();
     let tries = tokio::spawn(async move { lock.try_enter().await });
-    assert_eq!(bench.asked().await, []);
+    assert_eq!(node.pending_commands().await, []);
     assert!(tries.await.unwrap().unwrap().is_none());
     drop(guard);
-    assert_eq!(bench.asked().await, [mutex::Command::Exit]);
+    assert_eq!(node.pending_commands().await, [mutex::Command::Exit]);
 }
 
 #[tokio::test]
-async fn trying_is_given_up_when_an_answer_could_be_there_and_a_late_grant_is_given_back() {
-    let mut bench = Bench::new();
-    let lock = bench.lock.clone();
+async fn try_enter_times_out_and_releases_late_grant() {
+    let mut node = TestNode::new();
+    let lock = node.lock.clone();
     let tries = tokio::spawn(async move { lock.try_enter().await });
-    assert_eq!(bench.asked().await, [mutex::Command::Enter]);
+    assert_eq!(node.pending_commands().await, [mutex::Command::Enter]);
     assert!(tries.await.unwrap().unwrap().is_none());
-    assert_eq!(bench.entered(1), None);
-    assert_eq!(bench.asked().await, [mutex::Command::Exit], "nobody wants it any more");
-    assert_eq!(bench.exited(), None);
-    drop(bench.inside(2).await);
+    assert_eq!(node.entered(1), None);
+    assert_eq!(node.pending_commands().await, [mutex::Command::Exit], "no waiter is left");
+    assert_eq!(node.exited(), None);
+    drop(node.acquire(2).await);
 }
 
 #[tokio::test]
-async fn a_late_grant_goes_to_the_next_task_that_waits() {
-    let mut bench = Bench::new();
-    let lock = bench.lock.clone();
+async fn late_grant_goes_to_next_waiter() {
+    let mut node = TestNode::new();
+    let lock = node.lock.clone();
     let first = tokio::spawn(async move { lock.enter_within(Duration::from_millis(20)).await });
-    assert_eq!(bench.asked().await, [mutex::Command::Enter]);
-    let second = bench.enter();
+    assert_eq!(node.pending_commands().await, [mutex::Command::Enter]);
+    let second = node.enter();
     assert!(first.await.unwrap().unwrap().is_none());
-    assert_eq!(bench.asked().await, []);
-    assert_eq!(bench.entered(7), None);
+    assert_eq!(node.pending_commands().await, []);
+    assert_eq!(node.entered(7), None);
     assert_eq!(second.await.unwrap().unwrap().fence(), Fence(7, 0));
 }
 
 #[tokio::test]
-async fn whoever_asks_for_a_name_at_a_node_with_one_lock_is_told_and_does_not_wait() {
-    let mut bench = Bench::new();
-    let lock = bench.lock.named(Name::new("invoices").unwrap());
-    let asks = tokio::spawn(async move { lock.enter().await });
-    assert_eq!(bench.asked().await, []);
-    assert_eq!(asks.await.unwrap().unwrap_err(), Stopped);
+async fn named_lock_on_unnamed_node_returns_stopped() {
+    let mut node = TestNode::new();
+    let lock = node.lock.named(LockName::new("invoices").unwrap());
+    let requests = tokio::spawn(async move { lock.enter().await });
+    assert_eq!(node.pending_commands().await, []);
+    assert_eq!(requests.await.unwrap().unwrap_err(), Stopped);
 }

@@ -1,18 +1,18 @@
-//! Real sockets and real files: the transport, the store, and nodes and applications on top.
+//! Tests of the transport, the store and whole nodes with real sockets and files.
 
-mod absurd;
 mod applications;
-mod away;
+mod batching;
 mod bytes;
+mod formatting;
 mod handles;
+mod invalid_messages;
 mod named;
 mod node;
 mod rewriting;
 mod saving;
 mod store;
-mod telling;
-mod together;
 mod transport;
+mod unreachable;
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -20,11 +20,11 @@ use std::path::Path;
 use tenure_core::{ProcessId, Protocol};
 use tenure_runtime::store::Owner;
 use tenure_runtime::transport::{Limits, Listen, Settings, Trust};
-use tenure_runtime::{Injection, Parts, Raw, Recorder, Running, Store, start};
+use tenure_runtime::{Injection, Parts, Passthrough, Recorder, RunningNode, Store, start};
 use tenure_trace::Recorded;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// The transport of a node that is alone in its group, at a port that the system chose.
+/// Transport settings of a node that is alone in its group.
 fn alone(session: u64) -> Settings {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     Settings {
@@ -33,41 +33,41 @@ fn alone(session: u64) -> Settings {
         session,
         addresses: vec![listener.local_addr().unwrap().to_string()],
         listen: Listen::Listener(listener),
-        trust: Trust::Machine,
+        trust: Trust::LoopbackOnly,
         limits: Limits::default(),
     }
 }
 
-/// The store of a node that is alone in its group.
+/// Store of a node that is alone in its group.
 fn store_alone(directory: &Path, schema: &'static str) -> Store {
     let owner = Owner { cluster: "test".into(), process: ProcessId(0), group_size: 1 };
     Store::open(directory, &owner, schema).unwrap()
 }
 
-/// Starts a node that is alone in its group: what its user asks, and is told.
+/// Starts a node that is alone in its group. Returns the sender of its commands and its events.
 fn start_alone<P>(
     store: Store,
     recorder: Recorder,
-) -> (UnboundedSender<P::Command>, UnboundedReceiver<P::Event>, Running)
+) -> (UnboundedSender<P::Command>, UnboundedReceiver<P::Event>, RunningNode)
 where
     P: Recorded + Protocol<Config = ()>,
 {
-    let (local, told) = Raw::<P>::new();
-    let (asks, asked) = unbounded_channel();
-    let running = start::<P, Raw<P>>(Parts {
+    let (local, events) = Passthrough::<P>::new();
+    let (commands, receiver) = unbounded_channel();
+    let running = start::<P, Passthrough<P>>(Parts {
         config: (),
         transport: alone(store.session()),
         store,
-        local,
-        asks: asked,
+        application: local,
+        requests: receiver,
         recorder,
         injection: Injection::none(),
         suspected: None,
     });
-    (asks, told, running.unwrap())
+    (commands, events, running.unwrap())
 }
 
-/// Which seeds to take: those of `cargo xtask attack … --seeds A..B`, or these.
+/// Seeds of a test: those of `cargo xtask attack … --seeds A..B`, or `short`.
 fn seeds(short: std::ops::Range<u64>) -> std::ops::Range<u64> {
     let wanted = std::env::var("TENURE_SEEDS").unwrap_or_default();
     let range = wanted.split_once("..");

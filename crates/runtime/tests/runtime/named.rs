@@ -1,4 +1,4 @@
-//! Many locks by name at one leader, over one set of real connections.
+//! Many named locks of one leader, over one set of real connections.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -10,17 +10,18 @@ use tempfile::TempDir;
 use tenure_algorithms::compose::{Detected, Named, coordinated, detected};
 use tenure_algorithms::detector::{Heartbeat, heartbeat};
 use tenure_algorithms::election::{Raft, raft};
-use tenure_algorithms::mutex::Times;
-use tenure_core::{Delay, Name, ProcessId, TICKS_PER_UNIT};
+use tenure_algorithms::mutex::EntryTimes;
+use tenure_core::{Delay, LockName, ProcessId, TICKS_PER_UNIT};
 use tenure_runtime::store::Owner;
 use tenure_runtime::transport::{Limits, Listen, Settings, Trust};
 use tenure_runtime::{
-    Front, Guard, Injection, Leadership, Lock, Lost, Parts, Recorder, Running, Store, start,
+    Guard, Injection, Leadership, Lock, LockApplication, Lost, Parts, Recorder, RunningNode, Store,
+    start,
 };
 use tokio::sync::Barrier;
 use tokio::time::timeout;
 
-/// The longest that a message takes, in milliseconds.
+/// Maximum latency of a message, in milliseconds.
 const DELAY: u64 = 30;
 
 type Locks = Detected<Heartbeat, Named<Raft>>;
@@ -28,7 +29,7 @@ type Locks = Detected<Heartbeat, Named<Raft>>;
 struct Node {
     lock: Lock,
     leadership: Leadership,
-    running: Running,
+    running: RunningNode,
 }
 
 impl Node {
@@ -44,10 +45,10 @@ impl Node {
         };
         let inner = coordinated::Config {
             election: raft::Config::plain(group_size, DELAY * TICKS_PER_UNIT),
-            times: Some(Times::plain(DELAY * TICKS_PER_UNIT)),
+            times: Some(EntryTimes::plain(DELAY * TICKS_PER_UNIT)),
         };
-        let (front, lock, leadership, asks) = Front::new();
-        let running = start::<Locks, Front>(Parts {
+        let (application, lock, leadership, requests) = LockApplication::new();
+        let running = start::<Locks, LockApplication>(Parts {
             config: detected::Config { detector, inner },
             transport: Settings {
                 cluster: "test".into(),
@@ -55,12 +56,12 @@ impl Node {
                 session: store.session(),
                 listen: Listen::Listener(listener),
                 addresses: addresses.to_vec(),
-                trust: Trust::Machine,
+                trust: Trust::LoopbackOnly,
                 limits: Limits::default(),
             },
             store,
-            local: front,
-            asks,
+            application,
+            requests,
             recorder: Recorder::none(),
             injection: Injection::none(),
             suspected: None,
@@ -70,10 +71,10 @@ impl Node {
     }
 
     fn lock(&self, name: &str) -> Lock {
-        self.lock.named(Name::new(name).unwrap())
+        self.lock.named(LockName::new(name).unwrap())
     }
 
-    /// Dropped without a word, as a crash does.
+    /// Stops the node without a goodbye, like a crash.
     async fn kill(self) {
         self.running.task.abort();
         assert!(self.running.task.await.unwrap_err().is_cancelled());
@@ -89,8 +90,8 @@ fn cluster(directory: &Path, size: usize) -> (Vec<Node>, Vec<String>) {
     (nodes, addresses)
 }
 
-/// Whether two who enter, each through its lock, are ever inside at the same time: each waits there
-/// for the other, and leaves when it has come or long after it could have.
+/// Returns true if two users can hold their locks at the same time. Each waits for the other while
+/// it holds its lock, until the other has arrived or a time limit passes.
 async fn meet(one: Lock, other: Lock) -> bool {
     let inside = Arc::new(Barrier::new(2));
     let visit = |lock: Lock| {
@@ -104,9 +105,9 @@ async fn meet(one: Lock, other: Lock) -> bool {
     one.await.unwrap() && other.await.unwrap()
 }
 
-/// The other names are the control: an experiment that nobody could fail would show nothing.
+/// Different names are the control experiment: there both users hold their locks at once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_of_one_name_never_meet_inside_and_two_of_different_names_do() {
+async fn only_different_names_are_held_at_once() {
     let directory = TempDir::new().unwrap();
     let (nodes, _) = cluster(directory.path(), 3);
     assert!(!meet(nodes[0].lock("büro"), nodes[1].lock("büro")).await);
@@ -115,7 +116,7 @@ async fn two_of_one_name_never_meet_inside_and_two_of_different_names_do() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn tasks_of_three_nodes_contend_for_several_names_and_each_has_its_own_fences() {
+async fn contended_names_have_independent_growing_fences() {
     const NAMES: [&str; 3] = ["invoices", "reports", "mail"];
     let directory = TempDir::new().unwrap();
     let (nodes, _) = cluster(directory.path(), 3);
@@ -128,12 +129,16 @@ async fn tasks_of_three_nodes_contend_for_several_names_and_each_has_its_own_fen
                 let mut fences = Vec::new();
                 for _ in 0..30 {
                     let guard = lock.enter().await.unwrap();
-                    assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "somebody is inside");
+                    assert_eq!(
+                        inside.fetch_add(1, Ordering::SeqCst),
+                        0,
+                        "another task holds the lock"
+                    );
                     tokio::task::yield_now().await;
                     assert_eq!(inside.fetch_sub(1, Ordering::SeqCst), 1);
                     fences.push(guard.fence());
                 }
-                assert!(fences.is_sorted(), "fences of one user only grow");
+                assert!(fences.is_sorted(), "the fences of one user grow");
                 (place, fences)
             }));
         }
@@ -146,16 +151,16 @@ async fn tasks_of_three_nodes_contend_for_several_names_and_each_has_its_own_fen
     for mut fences in fences {
         fences.sort_unstable();
         fences.dedup();
-        assert_eq!(fences.len(), 90, "no two entries to one lock have the same fence");
+        assert_eq!(fences.len(), 90, "each entry to one lock has its own fence");
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn trying_says_no_while_another_node_is_inside_and_yes_when_it_has_left() {
+async fn try_enter_fails_while_another_node_holds_the_lock() {
     let directory = TempDir::new().unwrap();
     let (nodes, _) = cluster(directory.path(), 3);
     let guard = nodes[0].lock("invoices").enter().await.unwrap();
-    let other = nodes[1].lock("invoices").at_once_within(Duration::from_millis(150));
+    let other = nodes[1].lock("invoices").with_try_enter_timeout(Duration::from_millis(150));
     assert!(other.try_enter().await.unwrap().is_none());
     assert!(other.enter_within(Duration::from_millis(50)).await.unwrap().is_none());
     drop(guard);
@@ -163,15 +168,15 @@ async fn trying_says_no_while_another_node_is_inside_and_yes_when_it_has_left() 
     assert!(again.is_some());
 }
 
-/// What a guard was given before its node could reach anybody no more is over, with a reason; and
-/// locks go on with higher fences where there is a majority.
+/// A partitioned node loses its guards with a reason. The majority continues with higher fences.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn all_names_survive_the_leader_and_whoever_comes_back_is_told_of_them() {
+async fn named_locks_survive_leader_change() {
     let directory = TempDir::new().unwrap();
     let (mut nodes, addresses) = cluster(directory.path(), 3);
     let before = enter(&nodes, "invoices").await.fence();
     drop(enter(&nodes, "reports").await);
-    let leader = nodes[0].leadership.now().expect("who let somebody in leads").leader;
+    let leader =
+        nodes[0].leadership.current().expect("the node that granted the lock leads").leader;
     let fallen = nodes.remove(leader.index());
     fallen.kill().await;
     let guard = enter(&nodes, "invoices").await;
@@ -180,14 +185,14 @@ async fn all_names_survive_the_leader_and_whoever_comes_back_is_told_of_them() {
     let back = Node::boot(directory.path(), leader.index(), listener, &addresses);
     let other = back.lock("invoices");
     assert!(other.enter_within(Duration::from_millis(500)).await.unwrap().is_none());
-    assert!(!guard.is_lost(), "it was renewed all the time");
+    assert!(!guard.is_lost(), "the lease was renewed");
     let after = guard.fence();
     drop(guard);
     assert!(other.enter().await.unwrap().fence() > after);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_is_inside_alone_is_put_out_of_every_lock_with_a_reason() {
+async fn isolated_node_loses_all_guards_with_reason() {
     let directory = TempDir::new().unwrap();
     let (mut nodes, _) = cluster(directory.path(), 3);
     let last = nodes.pop().unwrap();
@@ -198,23 +203,23 @@ async fn whoever_is_inside_alone_is_put_out_of_every_lock_with_a_reason() {
     }
     for guard in &guards {
         let why = guard.lost().await;
-        assert!(matches!(why, Lost::LeaseOver | Lost::Deposed), "{why}");
+        assert!(matches!(why, Lost::LeaseExpired | Lost::Deposed), "{why}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_node_ends_though_somebody_waits_and_somebody_is_inside() {
+async fn node_stops_despite_waiter_and_holder() {
     let directory = TempDir::new().unwrap();
     let (nodes, _) = cluster(directory.path(), 1);
     let guard = enter(&nodes, "invoices").await;
     let lock = nodes[0].lock("invoices");
     let waits = tokio::spawn(async move { lock.enter().await });
     let lock = nodes[0].lock.clone();
-    lock.end_node();
+    lock.stop_node();
     for node in nodes {
         node.running.task.await.unwrap().unwrap();
     }
-    assert_eq!(guard.lost().await, Lost::NodeEnded);
+    assert_eq!(guard.lost().await, Lost::NodeStopped);
     assert!(waits.await.unwrap().is_err() && lock.enter().await.is_err());
 }
 

@@ -1,4 +1,4 @@
-//! Whole nodes over loopback: a lock that excludes, state that survives, peers that misbehave.
+//! Whole nodes over the loopback interface: exclusion, recovery, and misbehaving peers.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -7,21 +7,20 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use tempfile::TempDir;
-use tenure_algorithms::compose::keyed::Name;
+use tenure_algorithms::compose::keyed::LockName;
 use tenure_algorithms::compose::{
     Coordinated, Detected, InTurn, Keyed, coordinated, detected, in_turn,
 };
 use tenure_algorithms::detector::{Heartbeat, heartbeat};
 use tenure_algorithms::election::{Bully, Raft, bully, raft};
 use tenure_algorithms::mutex::{Central, Lease, RicartAgrawala, central, lease, ricart_agrawala};
-use tenure_claims::claims;
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::{Delay, Election, Mutex, Of, Office, ProcessId, TICKS_PER_UNIT, Term};
+use tenure_core::{Delay, Election, Mutex, Office, ProcessId, TICKS_PER_UNIT, Tagged, Term};
 use tenure_runtime::store::Owner;
 use tenure_runtime::transport::{Incoming, Limits, Listen, Mesh, Settings, Trust};
 use tenure_runtime::{
-    Failure, Front, Injection, Leadership, Lock, Lost, Parts, Raw, Recorder, Running, StartError,
-    Store, start,
+    Failure, Injection, Leadership, Lock, LockApplication, Lost, Parts, Passthrough, Recorder,
+    RunningNode, StartError, Store, start,
 };
 use tenure_trace::{Header, Service, Source, Writer, merge_files};
 use tokio::sync::mpsc;
@@ -29,7 +28,7 @@ use tokio::sync::mpsc;
 struct Node {
     lock: Lock,
     leadership: Leadership,
-    running: Running,
+    running: RunningNode,
 }
 
 fn listeners(count: usize) -> (Vec<TcpListener>, Vec<String>) {
@@ -45,7 +44,7 @@ fn transport(me: usize, session: u64, listener: TcpListener, addresses: &[String
         session,
         listen: Listen::Listener(listener),
         addresses: addresses.to_vec(),
-        trust: Trust::Machine,
+        trust: Trust::LoopbackOnly,
         limits: Limits::default(),
     }
 }
@@ -67,13 +66,13 @@ fn locks<P: Mutex>(
 ) -> Vec<Node> {
     let (listeners, addresses) = listeners(count);
     let boot = |(me, (listener, recorder))| {
-        let (front, lock, leadership, asks) = Front::new();
-        let running = start::<P, Front>(Parts {
+        let (application, lock, leadership, requests) = LockApplication::new();
+        let running = start::<P, LockApplication>(Parts {
             config: config.clone(),
             transport: transport(me, 1, listener, &addresses),
             store: store(directory, me),
-            local: front,
-            asks,
+            application,
+            requests,
             recorder,
             injection: Injection::none(),
             suspected: None,
@@ -116,14 +115,14 @@ fn boot<P: Office>(
     listener: TcpListener,
     addresses: &[String],
 ) -> Node {
-    let (front, lock, leadership, asks) = Front::new();
+    let (application, lock, leadership, requests) = LockApplication::new();
     let store = store(directory, me);
-    let running = start::<P, Front>(Parts {
+    let running = start::<P, LockApplication>(Parts {
         config,
         transport: transport(me, store.session(), listener, addresses),
         store,
-        local: front,
-        asks,
+        application,
+        requests,
         recorder: Recorder::none(),
         injection: Injection::none(),
         suspected: None,
@@ -142,16 +141,16 @@ fn silent(count: usize) -> Vec<Recorder> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn tasks_of_three_nodes_are_never_inside_together() {
+async fn tasks_of_three_nodes_exclude_each_other() {
     let directory = TempDir::new().unwrap();
     never_inside_together(ricart_agrawala(directory.path(), 3, silent(3))).await;
 }
 
-/// Each takes the same two, by names in different scripts.
+/// Each task acquires the same two locks, whose names use different scripts.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn tasks_that_take_two_named_locks_in_one_order_are_never_inside_together() {
+async fn tasks_with_two_named_locks_exclude_each_other() {
     let directory = TempDir::new().unwrap();
-    let names = ["büro", "办公室"].map(|name| Name::new(name).unwrap()).to_vec();
+    let names = ["büro", "办公室"].map(|name| LockName::new(name).unwrap()).to_vec();
     let inner = central::Config::default();
     let config = in_turn::Config { names: Arc::new([names.clone(), names.clone(), names]), inner };
     let nodes = locks::<InTurn<Central>>(config, directory.path(), 3, silent(3));
@@ -167,12 +166,16 @@ async fn never_inside_together(nodes: Vec<Node>) {
             let mut fences = Vec::new();
             for _ in 0..100 {
                 let guard = lock.enter().await.unwrap();
-                assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "somebody else is inside");
+                assert_eq!(
+                    inside.fetch_add(1, Ordering::SeqCst),
+                    0,
+                    "another task holds the locks"
+                );
                 tokio::task::yield_now().await;
                 assert_eq!(inside.fetch_sub(1, Ordering::SeqCst), 1);
                 fences.push(guard.fence());
             }
-            assert!(fences.is_sorted(), "fences of one user only grow");
+            assert!(fences.is_sorted(), "the fences of one user grow");
             fences
         }));
     }
@@ -182,45 +185,46 @@ async fn never_inside_together(nodes: Vec<Node>) {
     }
     fences.sort_unstable();
     fences.dedup();
-    assert_eq!(fences.len(), 600, "no two entries have the same fence");
+    assert_eq!(fences.len(), 600, "each entry has its own fence");
     for node in nodes {
         stop(node).await.unwrap();
     }
 }
 
-/// Many locks over one set of connections, P1 their coordinator.
+/// Many locks over one set of connections, with P1 as their coordinator.
 struct Named {
-    asks: mpsc::UnboundedSender<Of<Name, Command>>,
-    told: mpsc::UnboundedReceiver<Of<Name, Event>>,
-    running: Running,
+    requests: mpsc::UnboundedSender<Tagged<LockName, Command>>,
+    events: mpsc::UnboundedReceiver<Tagged<LockName, Event>>,
+    running: RunningNode,
 }
 
 impl Named {
     fn boot(directory: &Path, me: usize, listener: TcpListener, addresses: &[String]) -> Self {
-        let (local, told) = Raw::new();
-        let (asks, asked) = mpsc::unbounded_channel();
-        let running = start::<Keyed<Name, Central>, Raw<Keyed<Name, Central>>>(Parts {
-            config: central::Config::default(),
-            transport: transport(me, 1, listener, addresses),
-            store: store(directory, me),
-            local,
-            asks: asked,
-            recorder: Recorder::none(),
-            injection: Injection::none(),
-            suspected: None,
-        })
-        .unwrap();
-        Named { asks, told, running }
+        let (local, events) = Passthrough::new();
+        let (requests, receiver) = mpsc::unbounded_channel();
+        let running =
+            start::<Keyed<LockName, Central>, Passthrough<Keyed<LockName, Central>>>(Parts {
+                config: central::Config::default(),
+                transport: transport(me, 1, listener, addresses),
+                store: store(directory, me),
+                application: local,
+                requests: receiver,
+                recorder: Recorder::none(),
+                injection: Injection::none(),
+                suspected: None,
+            })
+            .unwrap();
+        Named { requests, events, running }
     }
 
     fn ask(&self, name: &str, inner: Command) {
-        self.asks.send(Of { key: Name::new(name).unwrap(), inner }).unwrap();
+        self.requests.send(Tagged { key: LockName::new(name).unwrap(), inner }).unwrap();
     }
 
-    /// The lock that is entered next.
+    /// Returns the name of the lock that is entered next.
     async fn entered(&mut self) -> String {
         loop {
-            let Of { key, inner } = self.told.recv().await.unwrap();
+            let Tagged { key, inner } = self.events.recv().await.unwrap();
             if let Event::Entered { .. } = inner {
                 return key.into();
             }
@@ -229,41 +233,40 @@ impl Named {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn locks_are_named_in_any_script_and_only_what_is_equal_to_the_byte_is_one_lock() {
+async fn lock_names_compare_by_bytes() {
     let directory = TempDir::new().unwrap();
     let (listeners, addresses) = listeners(3);
     let boot = |(me, listener)| Named::boot(directory.path(), me, listener, &addresses);
     let mut nodes: Vec<Named> = listeners.into_iter().enumerate().map(boot).collect();
-    // The last two look alike: é as one letter, and as an e with an accent.
+    // The last two look the same but differ in bytes: é as one code point, and e with an accent.
     for (place, name) in ["büro", "办公室", "caf\u{e9}", "cafe\u{301}"].iter().enumerate() {
         let node = &mut nodes[1 + place % 2];
         node.ask(name, Command::Enter);
         assert_eq!(node.entered().await, *name);
     }
-    // P2 is inside of the first. Whoever asks for it waits, and gets another one meanwhile.
+    // P2 holds the first lock. P3 waits for it and acquires another one meanwhile.
     nodes[2].ask("büro", Command::Enter);
     nodes[2].ask("🔒", Command::Enter);
     assert_eq!(nodes[2].entered().await, "🔒");
     nodes[1].ask("büro", Command::Exit);
     assert_eq!(nodes[2].entered().await, "büro");
     for node in nodes {
-        drop(node.asks);
+        drop(node.requests);
         node.running.task.await.unwrap().unwrap();
     }
 }
 
 #[test]
-fn a_frame_or_a_saved_state_cannot_hold_a_name_that_users_may_not_give() {
-    let read = |name: &str| postcard::from_bytes::<Name>(&postcard::to_allocvec(name).unwrap());
+fn decoding_rejects_invalid_lock_names() {
+    let read = |name: &str| postcard::from_bytes::<LockName>(&postcard::to_allocvec(name).unwrap());
     assert_eq!(read("büro").unwrap().as_str(), "büro");
     assert!(read("").is_err());
-    assert!(read(&"x".repeat(Name::LONGEST)).is_ok());
-    assert!(read(&"x".repeat(Name::LONGEST + 1)).is_err());
+    assert!(read(&"x".repeat(LockName::MAX_BYTES)).is_ok());
+    assert!(read(&"x".repeat(LockName::MAX_BYTES + 1)).is_err());
 }
 
-#[claims("I-21")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_user_that_gives_up_waiting_keeps_nobody_waiting() {
+async fn cancelled_waiter_delays_no_other_user() {
     let directory = TempDir::new().unwrap();
     let nodes = ricart_agrawala(directory.path(), 2, silent(2));
     let guard = nodes[0].lock.enter().await.unwrap();
@@ -273,18 +276,18 @@ async fn a_user_that_gives_up_waiting_keeps_nobody_waiting() {
     waiting.abort();
     assert!(waiting.await.unwrap_err().is_cancelled());
     drop(guard);
-    // The request that was given up may still be granted; it is given back at once.
+    // The cancelled request may still be granted, and is then released at once.
     for node in [&nodes[0], &nodes[1], &nodes[0]] {
         drop(node.lock.enter().await.unwrap());
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_the_nodes_wrote_down_tells_every_entry_and_every_message() {
+async fn traces_contain_every_entry_and_message() {
     let directory = TempDir::new().unwrap();
     let paths: Vec<_> = (0..3).map(|i| directory.path().join(format!("{i}.ndjson"))).collect();
     let header = Header::new("ricart-agrawala", Service::Mutex, 3, Source::Node);
-    let recorder = |path| Recorder::to(Writer::create(path, &header).unwrap(), true);
+    let recorder = |path| Recorder::writing_to(Writer::create(path, &header).unwrap(), true);
     let nodes = ricart_agrawala(directory.path(), 3, paths.iter().map(recorder).collect());
     for _ in 0..10 {
         for node in &nodes {
@@ -303,7 +306,7 @@ async fn what_the_nodes_wrote_down_tells_every_entry_and_every_message() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_leader_that_comes_back_leads_in_a_later_term() {
+async fn recovered_leader_leads_in_later_term() {
     let directory = TempDir::new().unwrap();
     let (listeners, addresses) = listeners(3);
     let mut nodes: Vec<Node> = listeners
@@ -314,7 +317,7 @@ async fn a_leader_that_comes_back_leads_in_a_later_term() {
     nodes[0].leadership.elect().unwrap();
     let first = leader(&mut nodes[0].leadership, ProcessId(2)).await;
     let last = nodes.pop().unwrap();
-    // Dropped without a word, as a crash does.
+    // Stop without a goodbye, like a crash.
     last.running.task.abort();
     assert!(last.running.task.await.unwrap_err().is_cancelled());
     drop((last.lock, last.leadership));
@@ -328,10 +331,10 @@ async fn a_leader_that_comes_back_leads_in_a_later_term() {
     drop(nodes[2].lock.enter().await.unwrap());
 }
 
-/// Waits until a process leads; gives its term.
+/// Waits until a process leads and returns its term.
 async fn leader(leadership: &mut Leadership, leader: ProcessId) -> Term {
     loop {
-        match leadership.now() {
+        match leadership.current() {
             Some(term) if term.leader == leader => return term,
             _ => leadership.changed().await.unwrap(),
         };
@@ -339,7 +342,7 @@ async fn leader(leadership: &mut Leadership, leader: ProcessId) -> Term {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_node_that_is_followed_by_another_lets_go_of_everything_at_once() {
+async fn superseded_node_loses_everything_at_once() {
     let directory = TempDir::new().unwrap();
     let (mut listeners, addresses) = listeners(2);
     let (second, first) = (listeners.pop().unwrap(), listeners.pop().unwrap());
@@ -353,22 +356,22 @@ async fn a_node_that_is_followed_by_another_lets_go_of_everything_at_once() {
     let (_mesh, _inbox) = Mesh::start(transport(1, 99, elsewhere, &addresses)).unwrap();
     assert!(matches!(guard.lost().await, Lost::Superseded(_)));
     let failure = running.task.await.unwrap().unwrap_err();
-    assert!(matches!(failure, Failure::Expelled(_)), "{failure}");
-    assert_eq!(leadership.now(), None);
+    assert!(matches!(failure, Failure::Evicted(_)), "{failure}");
+    assert_eq!(leadership.current(), None);
     assert!(lock.enter().await.is_err());
 }
 
-/// P1 grants, and is gone: nobody answers P2, whose node goes on.
+/// P1 grants a lock and crashes. P2 receives no further answers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_cannot_renew_a_lease_is_put_out_and_the_guard_leaves_nothing_more() {
+async fn unrenewed_lease_expires_and_guard_sends_no_exit() {
     let directory = TempDir::new().unwrap();
     let config = lease::Config::plain(30 * TICKS_PER_UNIT);
     let mut nodes = locks::<Lease>(config, directory.path(), 2, silent(2));
     let guard = nodes[1].lock.enter().await.unwrap();
     tokio::time::sleep(Duration::from_millis(600)).await;
-    assert!(!guard.is_lost(), "it was renewed");
+    assert!(!guard.is_lost(), "the lease was renewed");
     nodes.remove(0).running.task.abort();
-    assert_eq!(guard.lost().await, Lost::LeaseOver);
+    assert_eq!(guard.lost().await, Lost::LeaseExpired);
     assert!(guard.is_lost());
     let waits = nodes[0].lock.clone();
     let waits = tokio::spawn(async move { waits.enter().await.is_ok() });
@@ -378,7 +381,7 @@ async fn whoever_cannot_renew_a_lease_is_put_out_and_the_guard_leaves_nothing_mo
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_node_that_cannot_save_sends_nothing_and_stops() {
+async fn node_stops_without_sending_if_save_fails() {
     let directory = TempDir::new().unwrap();
     let (mut listeners, addresses) = listeners(2);
     let (second, first) = (listeners.pop().unwrap(), listeners.pop().unwrap());
@@ -387,24 +390,24 @@ async fn a_node_that_cannot_save_sends_nothing_and_stops() {
     let (mesh, mut inbox) = Mesh::start(transport(1, 1, second, &addresses)).unwrap();
     while !matches!(inbox.receive().await, Some(Incoming::PeerUp { .. })) {}
     std::fs::rename(directory.path().join("0"), directory.path().join("gone")).unwrap();
-    // An election begins with a number that must survive a crash. It may have begun by itself, as
-    // its peer is there from now on, and the node have stopped.
+    // An election begins with a number that must be saved. It may already have begun by itself and
+    // stopped the node, because the peer is connected.
     let _ = node.leadership.elect();
     let failure = node.running.task.await.unwrap().unwrap_err();
     assert!(matches!(failure, Failure::Save(_)), "{failure}");
     assert!(node.lock.enter().await.is_err());
     loop {
         match inbox.receive().await.unwrap() {
-            Incoming::Message { .. } => panic!("something left before it was saved"),
+            Incoming::Message { .. } => panic!("a message was sent before the save"),
             Incoming::PeerDown { .. } => break,
-            Incoming::PeerUp { .. } | Incoming::PeerLeft { .. } | Incoming::Expelled(_) => {}
+            Incoming::PeerUp { .. } | Incoming::PeerLeft { .. } | Incoming::Evicted(_) => {}
         }
     }
     drop(mesh);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_peer_that_sends_nonsense_is_not_understood_and_harms_nobody() {
+async fn undecodable_messages_have_no_effect() {
     let directory = TempDir::new().unwrap();
     let (mut listeners, addresses) = listeners(2);
     let (second, first) = (listeners.pop().unwrap(), listeners.pop().unwrap());
@@ -415,14 +418,14 @@ async fn a_peer_that_sends_nonsense_is_not_understood_and_harms_nobody() {
         mesh.send(ProcessId(0), vec![length ^ 0xA5; usize::from(length)]).unwrap();
     }
     node.leadership.elect().unwrap();
-    // The nonsense was taken before: its peer is silent otherwise, so the node comes to lead.
+    // The node has received the invalid bytes. Its peer is silent otherwise, so the node leads.
     leader(&mut node.leadership, ProcessId(0)).await;
     drop(node.lock.enter().await.unwrap());
 }
 
-/// Messages that can be read and cannot be true, from somebody who speaks as P2; then everybody
-/// is restarted, P2 as itself.
-async fn absurd_numbers_harm_nobody<E: Election>(config: E::Config, absurd: &[E::Message]) {
+/// Sends valid encodings with impossible numbers in the name of P2. Then all nodes restart, P2 as a
+/// correct process.
+async fn impossible_numbers_harm_nobody<E: Election>(config: E::Config, impossible: &[E::Message]) {
     let directory = TempDir::new().unwrap();
     let (sockets, addresses) = listeners(3);
     let again = || addresses.iter().map(|address| TcpListener::bind(address).unwrap());
@@ -431,13 +434,13 @@ async fn absurd_numbers_harm_nobody<E: Election>(config: E::Config, absurd: &[E:
     let mut sockets = sockets.into_iter();
     let first = office(0, sockets.next().unwrap());
     let settings = transport(1, 1, sockets.next().unwrap(), &addresses);
-    let (liar, mut heard) = Mesh::start(settings).unwrap();
+    let (liar, mut received) = Mesh::start(settings).unwrap();
     let third = office(2, sockets.next().unwrap());
     for _ in 0..2 {
-        while !matches!(heard.receive().await, Some(Incoming::PeerUp { .. })) {}
+        while !matches!(received.receive().await, Some(Incoming::PeerUp { .. })) {}
     }
     type Said<M> = detected::Message<(), coordinated::Message<M>>;
-    for (place, message) in absurd.iter().enumerate() {
+    for (place, message) in impossible.iter().enumerate() {
         let inner = coordinated::Message::Election(message.clone());
         let said: Said<_> = detected::Message::Inner(inner);
         let said = (1 + place as u64, None::<()>, said);
@@ -448,11 +451,11 @@ async fn absurd_numbers_harm_nobody<E: Election>(config: E::Config, absurd: &[E:
     for node in [&first, &third] {
         node.leadership.elect().unwrap();
         drop(node.lock.enter().await.unwrap());
-        while node.running.view.counts().implausible < absurd.len() as u64 {
+        while node.running.view.counts().implausible < impossible.len() as u64 {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
-    drop((liar, heard));
+    drop((liar, received));
     for node in [first, third] {
         stop(node).await.unwrap();
     }
@@ -467,47 +470,47 @@ async fn absurd_numbers_harm_nobody<E: Election>(config: E::Config, absurd: &[E:
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_bully_that_hears_absurd_numbers_goes_on_and_so_does_its_restart() {
-    let absurd = [1 << 40, u64::MAX].into_iter().flat_map(|number| {
+async fn bully_survives_impossible_numbers_and_restart() {
+    let impossible = [1 << 40, u64::MAX].into_iter().flat_map(|number| {
         use bully::Message::{Answer, Coordinator, Election};
         [Coordinator { number }, Answer { number }, Election { number }]
     });
     let config = bully::Config::plain(3, 30 * TICKS_PER_UNIT);
-    absurd_numbers_harm_nobody::<Bully>(config, &absurd.collect::<Vec<_>>()).await;
+    impossible_numbers_harm_nobody::<Bully>(config, &impossible.collect::<Vec<_>>()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_raft_that_hears_absurd_numbers_goes_on_and_so_does_its_restart() {
-    let absurd = [1 << 40, u64::MAX].into_iter().flat_map(|term| {
+async fn raft_survives_impossible_numbers_and_restart() {
+    let impossible = [1 << 40, u64::MAX].into_iter().flat_map(|term| {
         use raft::Message::{Heartbeat, Overtaken, RequestVote};
         [RequestVote { term }, Heartbeat { term, round: 0 }, Overtaken { term }]
     });
     let config = raft::Config::plain(3, 30 * TICKS_PER_UNIT);
-    absurd_numbers_harm_nobody::<Raft>(config, &absurd.collect::<Vec<_>>()).await;
+    impossible_numbers_harm_nobody::<Raft>(config, &impossible.collect::<Vec<_>>()).await;
 }
 
-/// As builds have left it that believed everything.
+/// A state as a build without validation could have saved it.
 #[test]
-fn a_saved_state_that_cannot_be_true_is_refused_with_the_way_out_and_left_as_it_is() {
+fn rejects_impossible_saved_state_without_changes() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let _inside = runtime.enter();
     let directory = TempDir::new().unwrap();
     let poisoned = postcard::to_stdvec(&(1_u64, 1_u64 << 40)).unwrap();
     store(directory.path(), 0).save(&poisoned).unwrap();
     let (mut listeners, addresses) = listeners(1);
-    let (front, _lock, _leadership, asks) = Front::new();
-    let refused = start::<Coordinated<Bully>, Front>(Parts {
+    let (application, _lock, _leadership, requests) = LockApplication::new();
+    let refused = start::<Coordinated<Bully>, LockApplication>(Parts {
         config: bully(&addresses).into(),
         transport: transport(0, 2, listeners.remove(0), &addresses),
         store: store(directory.path(), 0),
-        local: front,
-        asks,
+        application,
+        requests,
         recorder: Recorder::none(),
         injection: Injection::none(),
         suspected: None,
     });
     let refusal = refused.unwrap_err();
-    assert!(matches!(refusal, StartError::Implausible { .. }), "{refusal}");
+    assert!(matches!(refusal, StartError::InvalidState { .. }), "{refusal}");
     assert!(refusal.to_string().contains("docs/wire.md"), "{refusal}");
     assert_eq!(store(directory.path(), 0).state(), Some(&*poisoned));
 }

@@ -1,4 +1,4 @@
-//! What is saved while the whole is written beside it.
+//! Saves during a concurrent rewrite of the state.
 
 use std::fs;
 use std::path::Path;
@@ -16,11 +16,11 @@ use tokio::time::timeout;
 
 use crate::{start_alone, store_alone};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const EVENT_TIMEOUT: Duration = Duration::from_secs(20);
 
 const TERM: Term = Term { number: 1, leader: ProcessId(0) };
 
-/// Whether the thread that writes the whole may go on.
+/// Gate that blocks the thread of the rewrite until the flag is true.
 static GATE: (Mutex<bool>, Condvar) = (Mutex::new(false), Condvar::new());
 
 fn pass_the_gate() {
@@ -35,29 +35,29 @@ fn open_the_gate() {
     GATE.1.notify_all();
 }
 
-/// A list of bytes; a sum stands for its head, from some moment on, which need not be saved. Asked
-/// to write 0 it lets the sum stand for all but the last, and any other number adds as many bytes.
+/// A list of bytes whose prefix may be replaced by a sum, which need not be saved. The command 0
+/// replaces all but the last byte, and any other number appends that many bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Sums {
     sum: Sum,
     list: Vec<Vec<u8>>,
 }
 
-/// So many elements, with so many bytes.
+/// Number of elements and of their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Sum {
     count: u64,
     bytes: u64,
 }
 
-/// What is saved, or a change to it.
+/// Saved state or change.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Saved {
     #[serde(serialize_with = "at_the_gate")]
     head: u64,
-    /// Of a change: if it is another.
+    /// New sum of a change, if it has one.
     sum: Option<Sum>,
-    /// Where the list begins, which a change says from some place on.
+    /// Position of the first byte of the list.
     from: u64,
     list: Vec<Vec<u8>>,
 }
@@ -72,7 +72,7 @@ impl Saved {
         self.from + self.list.len() as u64
     }
 
-    /// What all that there ever was comes to, as far as it is known.
+    /// Returns the sum of all bytes so far.
     fn total(&self) -> Sum {
         let Sum { count, bytes } = self.sum.unwrap_or_default();
         Sum { count: count + self.list.len() as u64, bytes: bytes + bytes_of(&self.list) }
@@ -117,7 +117,7 @@ impl Protocol for Sums {
         self.change(saved)
     }
 
-    const DEFERS: bool = true;
+    const DEFERS_SAVES: bool = true;
 
     fn urgent(&self, saved: &Saved) -> Option<Saved> {
         let change = self.change(saved)?;
@@ -125,7 +125,7 @@ impl Protocol for Sums {
         (!urgent.list.is_empty()).then_some(urgent)
     }
 
-    fn amend(saved: &mut Saved, change: Saved) {
+    fn apply_change(saved: &mut Saved, change: Saved) {
         saved.sum = change.sum.or(saved.sum);
         saved.list.truncate(usize::try_from(change.from - saved.from).unwrap());
         saved.list.extend(change.list);
@@ -154,7 +154,7 @@ fn open(directory: &Path) -> Store {
     store_alone(directory, "sums 1")
 }
 
-/// What a crash at this moment would leave.
+/// Returns the sum that a crash at this moment would leave.
 fn after_a_crash(directory: &Path) -> Sum {
     let copy = TempDir::new().unwrap();
     for entry in fs::read_dir(directory).unwrap() {
@@ -164,37 +164,40 @@ fn after_a_crash(directory: &Path) -> Sum {
     let store = open(copy.path());
     let mut saved: Saved = postcard::from_bytes(store.state().unwrap()).unwrap();
     for change in store.changes() {
-        Sums::amend(&mut saved, postcard::from_bytes(change).unwrap());
+        Sums::apply_change(&mut saved, postcard::from_bytes(change).unwrap());
     }
     saved.total()
 }
 
-async fn next(told: &mut UnboundedReceiver<Event>) -> Sum {
-    match timeout(PATIENCE, told.recv()).await.expect("in time").expect("a node that runs") {
+async fn next(events: &mut UnboundedReceiver<Event>) -> Sum {
+    match timeout(EVENT_TIMEOUT, events.recv())
+        .await
+        .expect("an event in time")
+        .expect("a running node")
+    {
         Event::Acknowledged { place: count, value: bytes, .. } => Sum { count, bytes },
-        other => panic!("{other:?} is not told"),
+        other => panic!("{other:?} is not emitted"),
     }
 }
 
-/// A change as large as the whole is written in its place, but not in that of a newer whole, to
-/// which all changes behind it are made as well.
+/// A change as large as the state replaces it, but not a newer state. All later changes must apply
+/// to the newer state as well.
 #[tokio::test]
-async fn a_large_change_while_the_whole_is_written_takes_nothing_away() {
+async fn large_change_during_rewrite_loses_no_data() {
     let directory = TempDir::new().unwrap();
     let path = directory.path();
-    let (asks, mut told, running) = start_alone::<Sums>(open(path), Recorder::none());
+    let (commands, mut events, running) = start_alone::<Sums>(open(path), Recorder::none());
     let mut write = async |value| {
-        asks.send(Command::Write { value }).unwrap();
-        let sum = next(&mut told).await;
-        // What is cut need not be saved, and nobody was told of more.
+        commands.send(Command::Write { value }).unwrap();
+        let sum = next(&mut events).await;
+        // The truncated prefix need not be saved, and no further event was emitted.
         assert_eq!(after_a_crash(path), sum, "after {value} bytes");
         sum
     };
     for value in [100, 200, 300, 0, 1] {
         write(value).await;
     }
-    // The sum is on its way to the disk, and stays there until the gate is opened, which is for
-    // whoever waits for that.
+    // The sum is being written until the gate opens.
     let opened = tokio::spawn(async {
         tokio::time::sleep(Duration::from_millis(200)).await;
         open_the_gate();
@@ -210,7 +213,7 @@ async fn a_large_change_while_the_whole_is_written_takes_nothing_away() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     let sum = write(50).await;
-    drop(asks);
+    drop(commands);
     running.task.await.unwrap().unwrap();
     assert_eq!(after_a_crash(path), sum);
 }

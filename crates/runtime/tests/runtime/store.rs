@@ -1,4 +1,4 @@
-//! The store on a real disk: what it finds again, and what it refuses to believe.
+//! The store on a real disk: recovery, and detection of damage.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ fn owner() -> Owner {
     Owner { cluster: "test".into(), process: ProcessId(1), group_size: 3 }
 }
 
-/// A directory with one saved state, nobody owning it.
+/// Creates a directory with one saved state.
 fn saved(state: &[u8]) -> tempfile::TempDir {
     let directory = tempfile::tempdir().expect("a directory");
     let mut store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
@@ -26,7 +26,7 @@ fn saved(state: &[u8]) -> tempfile::TempDir {
 }
 
 #[test]
-fn a_first_boot_finds_nothing_and_is_session_one() {
+fn first_boot_has_session_one_and_no_state() {
     let directory = tempfile::tempdir().expect("a directory");
     let below = directory.path().join("not/yet/there");
     let store = Store::open(&below, &owner(), "token 1").expect("a store");
@@ -35,7 +35,7 @@ fn a_first_boot_finds_nothing_and_is_session_one() {
 }
 
 #[test]
-fn every_boot_is_a_new_session_and_finds_what_was_saved_last() {
+fn each_boot_has_new_session_and_last_state() {
     let directory = tempfile::tempdir().expect("a directory");
     for session in 1..=5_u64 {
         let mut store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
@@ -48,7 +48,7 @@ fn every_boot_is_a_new_session_and_finds_what_was_saved_last() {
 }
 
 #[test]
-fn a_session_counts_even_if_nothing_was_ever_saved() {
+fn session_counts_without_saved_state() {
     let directory = tempfile::tempdir().expect("a directory");
     for session in 1..=3 {
         let store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
@@ -65,11 +65,11 @@ fn two_nodes_cannot_share_a_directory() {
     assert!(error.to_string().contains(&directory.path().display().to_string()), "{error}");
     drop(first);
     let third = Store::open(directory.path(), &owner(), "token 1").expect("it is free again");
-    assert_eq!(third.session(), 3, "the refused attempt was no session");
+    assert_eq!(third.session(), 3, "the rejected attempt used no session number");
 }
 
 #[test]
-fn a_torn_write_is_told_and_never_taken_for_nothing() {
+fn torn_state_file_is_an_error() {
     let directory = saved(b"a promise");
     let whole = fs::read(state_of(directory.path())).expect("a state");
     for length in [0, 5, 10, 30, whole.len() - 33, whole.len() - 1] {
@@ -81,25 +81,25 @@ fn a_torn_write_is_told_and_never_taken_for_nothing() {
             "{length}: {error}"
         );
         let left = fs::read(state_of(directory.path())).expect("a state");
-        assert_eq!(left, &whole[..length], "the evidence was left alone");
+        assert_eq!(left, &whole[..length], "the file is unchanged");
     }
 }
 
 #[test]
-fn a_flipped_bit_is_told_with_the_path() {
+fn flipped_bit_is_reported_with_path() {
     let directory = saved(b"a promise");
     let mut bytes = fs::read(state_of(directory.path())).expect("a state");
     let place = bytes.len() - 35;
     bytes[place] ^= 4;
     fs::write(state_of(directory.path()), &bytes).expect("room");
-    let error = Store::open(directory.path(), &owner(), "token 1").expect_err("it is hurt");
+    let error = Store::open(directory.path(), &owner(), "token 1").expect_err("it is damaged");
     assert!(matches!(error, OpenError::Damaged { damage: Damage::Checksum, .. }), "{error}");
     let path = state_of(directory.path()).display().to_string();
     assert!(error.to_string().contains(&path), "{error}");
 }
 
 #[test]
-fn a_newer_version_is_refused_with_a_sentence() {
+fn rejects_newer_version_with_message() {
     let directory = saved(b"a promise");
     let mut bytes = fs::read(state_of(directory.path())).expect("a state");
     bytes[8] = 4;
@@ -110,14 +110,14 @@ fn a_newer_version_is_refused_with_a_sentence() {
 }
 
 #[test]
-fn the_memory_of_another_algorithm_is_refused() {
+fn rejects_state_of_another_algorithm() {
     let directory = saved(b"a promise");
-    let error = Store::open(directory.path(), &owner(), "bully 1").expect_err("it is of another");
+    let error = Store::open(directory.path(), &owner(), "bully 1").expect_err("another algorithm");
     assert!(matches!(error, OpenError::WrongSchema { .. }), "{error}");
 }
 
 #[test]
-fn the_memory_of_another_process_group_or_cluster_is_refused_and_left_alone() {
+fn rejects_state_of_another_owner_without_changes() {
     let directory = saved(b"a promise");
     let before = fs::read(state_of(directory.path())).expect("a state");
     for other in [
@@ -125,18 +125,18 @@ fn the_memory_of_another_process_group_or_cluster_is_refused_and_left_alone() {
         Owner { process: ProcessId(0), ..owner() },
         Owner { group_size: 5, ..owner() },
     ] {
-        let error = Store::open(directory.path(), &other, "token 1").expect_err("of another");
+        let error = Store::open(directory.path(), &other, "token 1").expect_err("another owner");
         assert!(matches!(error, OpenError::WrongOwner { .. }), "{error}");
         let says = error.to_string();
         assert!(says.contains("P2 of 3 in the cluster \"test\""), "{says}");
         assert!(says.contains(&other.to_string()), "{says}");
         assert_eq!(fs::read(state_of(directory.path())).expect("a state"), before);
     }
-    Store::open(directory.path(), &owner(), "token 1").expect("its own");
+    Store::open(directory.path(), &owner(), "token 1").expect("the owner");
 }
 
 #[test]
-fn sessions_end_before_they_would_begin_anew() {
+fn rejects_session_at_limit() {
     for session in [u64::MAX, u64::MAX - 1, (1 << 40) - 1] {
         let directory = saved(b"a promise");
         let path = state_of(directory.path());
@@ -146,14 +146,15 @@ fn sessions_end_before_they_would_begin_anew() {
         let checksum = Sha256::digest(&file);
         file.extend_from_slice(&checksum);
         fs::write(&path, &file).expect("room");
-        let error = Store::open(directory.path(), &owner(), "token 1").expect_err("the last");
-        assert!(matches!(error, OpenError::Session { .. }), "{error}");
+        let error =
+            Store::open(directory.path(), &owner(), "token 1").expect_err("the last session");
+        assert!(matches!(error, OpenError::ImpossibleSession { .. }), "{error}");
         assert_eq!(fs::read(&path).expect("a state"), file);
     }
 }
 
 #[test]
-fn a_write_that_never_took_its_place_is_forgotten() {
+fn temporary_state_file_is_ignored() {
     let directory = saved(b"before the crash");
     fs::write(directory.path().join("state.next"), b"half of what should fol").expect("room");
     let mut store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
@@ -163,20 +164,20 @@ fn a_write_that_never_took_its_place_is_forgotten() {
 }
 
 #[test]
-fn a_directory_that_is_a_file_is_told() {
+fn rejects_file_as_directory() {
     let file = tempfile::NamedTempFile::new().expect("a file");
     let error = Store::open(file.path(), &owner(), "token 1").expect_err("not a directory");
-    assert!(matches!(error, OpenError::Unusable { .. }), "{error}");
+    assert!(matches!(error, OpenError::Io { .. }), "{error}");
 }
 
 #[test]
-fn what_cannot_be_written_leaves_what_was_there() {
+fn failed_save_keeps_earlier_state() {
     let directory = saved(b"before");
     let mut store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
-    // In the way of the temporary file: this stops even root.
+    // A directory in place of the temporary file stops even root.
     fs::create_dir(directory.path().join("state.next")).expect("a directory");
-    let error = store.save(b"after").expect_err("nowhere to write");
-    assert!(matches!(error, SaveError::Unwritten { .. }), "{error}");
+    let error = store.save(b"after").expect_err("the file cannot be created");
+    assert!(matches!(error, SaveError::NotWritten { .. }), "{error}");
     assert_eq!(store.state(), Some(b"before".as_slice()));
     fs::remove_dir(directory.path().join("state.next")).expect("an empty directory");
     drop(store);
@@ -184,7 +185,7 @@ fn what_cannot_be_written_leaves_what_was_there() {
     assert_eq!(store.state(), Some(b"before".as_slice()));
 }
 
-/// The segments of a directory, in order.
+/// Returns the segments of a directory in order.
 fn segments(directory: &Path) -> Vec<std::path::PathBuf> {
     let entries = fs::read_dir(directory).expect("a directory");
     let paths = entries.map(|entry| entry.expect("an entry").path());
@@ -195,7 +196,7 @@ fn segments(directory: &Path) -> Vec<std::path::PathBuf> {
 }
 
 #[test]
-fn changes_are_found_behind_the_state_whatever_the_session() {
+fn changes_survive_restarts_in_order() {
     let directory = saved(b"whole");
     let mut expected: Vec<Vec<u8>> = Vec::new();
     for session in 0..4_u8 {
@@ -210,7 +211,7 @@ fn changes_are_found_behind_the_state_whatever_the_session() {
     let mut store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
     store.append(b"more").expect("room");
     store.save(b"new whole").expect("room");
-    assert!(segments(directory.path()).is_empty(), "they are in the state file");
+    assert!(segments(directory.path()).is_empty(), "the changes are in the state file");
     store.append(b"change").expect("room");
     drop(store);
     let store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
@@ -219,44 +220,44 @@ fn changes_are_found_behind_the_state_whatever_the_session() {
 }
 
 #[test]
-fn changes_go_on_in_another_file_when_one_is_full() {
+fn full_segment_is_followed_by_another() {
     let directory = saved(b"whole");
     let mut store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
-    assert!(!store.is_long());
+    assert!(!store.is_rewrite_due());
     for number in 0..9_u8 {
         store.append(&vec![number; 20 << 10]).expect("room");
     }
-    // One that is longer than any file.
+    // A change that is longer than any segment.
     store.append(&vec![9; 200 << 10]).expect("room");
-    assert!(store.is_long(), "the state has five bytes, and the changes many");
+    assert!(store.is_rewrite_due(), "the changes are longer than the state");
     assert_eq!(segments(directory.path()).len(), 4);
     drop(store);
     let left: Vec<Vec<u8>> =
         segments(directory.path()).iter().map(|path| fs::read(path).expect("a file")).collect();
     let names = segments(directory.path());
     let open = || Store::open(directory.path(), &owner(), "token 1");
-    // Without one of them, nothing is believed.
+    // A missing segment is an error.
     fs::remove_file(&names[1]).expect("a file");
-    let error = open().expect_err("one is missing");
+    let error = open().expect_err("a segment is missing");
     assert!(error.to_string().contains("missing"), "{error}");
     fs::write(&names[1], &left[1]).expect("room");
-    // Nor is a torn record, where another file comes after it.
+    // A torn record before another segment is an error.
     let mut torn = left[1].clone();
     torn[1000..].fill(0);
     fs::write(&names[1], &torn).expect("room");
-    let error = open().expect_err("one is torn in the middle");
-    let hurt = matches!(error, OpenError::Damaged { damage: Damage::Record { .. }, .. });
-    assert!(hurt && error.to_string().contains("at its byte"), "{error}");
+    let error = open().expect_err("a segment is torn in the middle");
+    let damaged = matches!(error, OpenError::Damaged { damage: Damage::Record { .. }, .. });
+    assert!(damaged && error.to_string().contains("at byte"), "{error}");
     assert!(error.to_string().contains(&names[1].display().to_string()), "{error}");
     fs::write(&names[1], &left[1]).expect("room");
-    let store = open().expect("all is there again");
+    let store = open().expect("all segments are complete");
     let lengths: Vec<usize> = store.changes().iter().map(Vec::len).collect();
     assert_eq!(lengths, [[20 << 10; 9].as_slice(), &[200 << 10]].concat());
 }
 
-/// A long file would keep what is saved from the disk while it is made.
+/// Creating a long segment would delay saves.
 #[test]
-fn files_of_changes_are_longer_with_the_state_and_never_long() {
+fn segment_size_grows_with_state_up_to_limit() {
     let kib = |of: u64| of << 10;
     for (whole, expected) in [(5, kib(64)), (100 << 10, kib(200)), (3 << 20, kib(256))] {
         let directory = saved(&vec![7; whole]);
@@ -266,57 +267,57 @@ fn files_of_changes_are_longer_with_the_state_and_never_long() {
         let made = segments(directory.path());
         let lengths: Vec<u64> =
             made.iter().map(|path| fs::metadata(path).expect("a file").len()).collect();
-        assert_eq!(lengths, [expected], "behind a state of {whole} bytes");
+        assert_eq!(lengths, [expected], "after a state of {whole} bytes");
         let store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
         assert_eq!(store.state(), Some(vec![7; whole].as_slice()));
     }
 }
 
-/// Replaces a state by one that has what was added to it, while more is added.
+/// Rewrites a state that includes its changes while further changes are appended.
 fn rewritten(store: &mut Store) -> Result<(), SaveError> {
     store.save(b"one").expect("room");
     store.append(b"two").expect("room");
     let (done, wait) = mpsc::channel();
-    store.rewrite(|| b"one two".to_vec(), move |it| done.send(it).expect("somebody waits"));
+    store.rewrite(|| b"one two".to_vec(), move |it| done.send(it).expect("the receiver exists"));
     store.append(b"three").expect("room");
-    let done = wait.recv().expect("it ends");
+    let done = wait.recv().expect("the rewrite ends");
     store.append(b"four").expect("room");
     done
 }
 
-/// Elsewhere threads have no priority of their own.
+/// Threads have their own priority only on Linux.
 #[cfg(target_os = "linux")]
 #[test]
-fn who_rewrites_all_leaves_the_processor_to_whoever_saves() {
+fn rewrite_has_lower_priority_than_saves() {
     let priority = || rustix::process::getpriority_process(None).expect("a thread has one");
     let directory = saved(b"one");
     let mut store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
     let (done, wait) = mpsc::channel();
     let state = move || {
-        done.send(priority()).expect("somebody waits");
+        done.send(priority()).expect("the receiver exists");
         b"one".to_vec()
     };
     let before = priority();
     store.rewrite(state, |it| it.expect("room"));
-    let of_rewriting = wait.recv().expect("it is asked for");
+    let of_rewriting = wait.recv().expect("the state is requested");
     assert_eq!((of_rewriting, priority()), ((before + 10).min(19), before));
 }
 
 #[test]
-fn what_is_added_while_all_is_rewritten_comes_behind_it() {
+fn changes_during_rewrite_follow_new_state() {
     let directory = tempfile::tempdir().expect("a directory");
     let mut store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
     rewritten(&mut store).expect("room");
-    assert_eq!(segments(directory.path()).len(), 1, "what came before is not needed");
+    assert_eq!(segments(directory.path()).len(), 1, "earlier segments are removed");
     drop(store);
     let store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
     assert_eq!(store.state(), Some(b"one two".as_slice()));
     assert_eq!(store.changes(), [b"three".to_vec(), b"four".to_vec()]);
 }
 
-/// As a crash leaves it before the new state takes its place.
+/// The situation after a crash before the new state replaces the old one.
 #[test]
-fn until_all_is_rewritten_what_was_there_is_found_with_all_that_was_added() {
+fn unfinished_rewrite_keeps_state_and_changes() {
     let directory = tempfile::tempdir().expect("a directory");
     let mut store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
     let next = directory.path().join("state.next");
@@ -324,13 +325,13 @@ fn until_all_is_rewritten_what_was_there_is_found_with_all_that_was_added() {
     store.append(b"nothing").expect("room");
     let (done, wait) = mpsc::channel();
     fs::create_dir(&next).expect("room");
-    store.rewrite(|| b"all".to_vec(), move |it| done.send(it).expect("somebody waits"));
-    store.append(b"more").expect("it is not held up");
-    let error = wait.recv().expect("it ends").expect_err("a folder is in its place");
-    assert!(matches!(error, SaveError::Unwritten { .. }), "{error}");
+    store.rewrite(|| b"all".to_vec(), move |it| done.send(it).expect("the receiver exists"));
+    store.append(b"more").expect("the append is not delayed");
+    let error = wait.recv().expect("the rewrite ends").expect_err("a directory is in its place");
+    assert!(matches!(error, SaveError::NotWritten { .. }), "{error}");
     store.append(b"and more").expect("room");
     drop(store);
-    fs::remove_dir(&next).expect("it is there");
+    fs::remove_dir(&next).expect("the directory exists");
     let store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
     assert_eq!(store.state(), Some(b"nothing".as_slice()));
     let added = [b"nothing".to_vec(), b"more".to_vec(), b"and more".to_vec()];
@@ -338,18 +339,19 @@ fn until_all_is_rewritten_what_was_there_is_found_with_all_that_was_added() {
 }
 
 #[test]
-fn changes_without_the_state_that_they_change_are_not_believed() {
+fn rejects_changes_without_state() {
     let directory = saved(b"whole");
     let mut store = Store::open(directory.path(), &owner(), "token 1").expect("a store");
     store.append(b"change").expect("room");
     drop(store);
     fs::remove_file(state_of(directory.path())).expect("a state");
-    let error = Store::open(directory.path(), &owner(), "token 1").expect_err("half of it");
+    let error =
+        Store::open(directory.path(), &owner(), "token 1").expect_err("the state is missing");
     assert!(matches!(error, OpenError::Damaged { .. }), "{error}");
 }
 
 #[test]
-fn the_changes_of_another_process_are_refused() {
+fn rejects_changes_of_another_process() {
     let directories = [saved(b"whole"), saved(b"whole")];
     let other = Owner { process: ProcessId(2), ..owner() };
     let elsewhere = tempfile::tempdir().expect("a directory");
@@ -357,14 +359,14 @@ fn the_changes_of_another_process_are_refused() {
     store.save(b"whole").expect("room");
     store.append(b"change").expect("room");
     let segment = segments(elsewhere.path()).remove(0);
-    // Both have had as many segments.
+    // Both stores have the same number of segments.
     fs::copy(&segment, directories[0].path().join(segment.file_name().expect("a name")))
         .expect("room");
-    let error = Store::open(directories[0].path(), &owner(), "token 1").expect_err("of another");
+    let error = Store::open(directories[0].path(), &owner(), "token 1").expect_err("another owner");
     assert!(matches!(error, OpenError::WrongOwner { .. }), "{error}");
 }
 
-/// What a store finds after the first segment has become these bytes.
+/// Opens a store whose first segment consists of these bytes, and returns its changes.
 fn found_in(bytes: &[u8]) -> Result<Vec<Vec<u8>>, OpenError> {
     let directory = saved(b"whole");
     fs::write(directory.path().join("log-0000000001"), bytes).expect("room");
@@ -376,7 +378,7 @@ proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig::with_cases(8))]
 
     #[test]
-    fn what_is_torn_is_cut_and_what_is_hurt_is_refused(
+    fn torn_record_is_cut_and_damage_is_rejected(
         lengths in proptest::collection::vec(0_usize..1_500, 1..6),
         place in 0_f64..1.0,
         bit in 0_u8..8,
@@ -396,19 +398,19 @@ proptest::proptest! {
         let complete = ends.iter().filter(|end| **end <= place).count();
         match found_in(&torn) {
             Ok(found) => proptest::prop_assert_eq!(found.len(), complete),
-            // The heading was durable before the file had its name.
+            // The header was durable before the segment had its name.
             Err(_) => proptest::prop_assert!(place < 44),
         }
-        let mut hurt = whole.clone();
-        hurt[place] ^= 1 << bit;
-        if let Ok(found) = found_in(&hurt) {
-            proptest::prop_assert!(hurt[place] == 1 << bit, "{place} was written");
+        let mut damaged = whole.clone();
+        damaged[place] ^= 1 << bit;
+        if let Ok(found) = found_in(&damaged) {
+            proptest::prop_assert!(damaged[place] == 1 << bit, "byte {place} is used");
             proptest::prop_assert_eq!(found.len(), lengths.len());
         }
     }
 }
 
-/// Needs a small file system of its own, which only Linux mounts this easily, and only for root.
+/// Needs a small file system of its own, which requires Linux and root.
 #[cfg(target_os = "linux")]
 mod full_disk {
     use std::fs::File;
@@ -419,11 +421,11 @@ mod full_disk {
 
     use super::*;
 
-    /// A file system in memory, gone when dropped.
+    /// A file system in memory, removed when dropped.
     struct SmallDisk(tempfile::TempDir);
 
     impl SmallDisk {
-        /// Nothing if this user may not mount.
+        /// Returns `None` if this user may not mount.
         fn new(bytes: u32) -> Option<SmallDisk> {
             let directory = tempfile::tempdir().expect("a directory");
             let options = std::ffi::CString::new(format!("size={bytes}")).expect("no zero byte");
@@ -432,8 +434,8 @@ mod full_disk {
             Some(SmallDisk(directory))
         }
 
-        /// A file system on a file of this one, which finds out when it flushes that there is no
-        /// room for the file. Nothing without the tools for it.
+        /// Creates a file system on a sparse file of this one, which detects only during a flush
+        /// that there is no space. Returns `None` if the tools are missing.
         fn disk_that_fills_up(&self) -> Option<LazyDisk> {
             let image = self.0.path().join("image");
             File::create(&image).and_then(|file| file.set_len(16 << 20)).expect("a sparse file");
@@ -448,30 +450,30 @@ mod full_disk {
             made.then_some(LazyDisk(directory))
         }
 
-        /// Uses up what is left.
+        /// Uses up the remaining space.
         fn fill(&self) {
             let mut file = File::create(self.0.path().join("filling")).expect("a file");
             while file.write_all(&[1; 4096]).is_ok() {}
         }
     }
 
-    /// A file system on a file, gone when dropped.
+    /// A file system on a file, removed when dropped.
     struct LazyDisk(tempfile::TempDir);
 
     impl Drop for LazyDisk {
         fn drop(&mut self) {
-            unmount(self.0.path(), UnmountFlags::DETACH).expect("what was mounted");
+            unmount(self.0.path(), UnmountFlags::DETACH).expect("a mounted file system");
         }
     }
 
     impl Drop for SmallDisk {
         fn drop(&mut self) {
-            unmount(self.0.path(), UnmountFlags::DETACH).expect("what was mounted");
+            unmount(self.0.path(), UnmountFlags::DETACH).expect("a mounted file system");
         }
     }
 
     #[test]
-    fn a_disk_that_fails_at_the_flush_has_not_saved() {
+    fn failed_flush_is_a_failed_save() {
         let small = SmallDisk::new(2 << 20);
         let Some((disk, lazy)) =
             small.and_then(|it| it.disk_that_fills_up().map(|lazy| (it, lazy)))
@@ -482,27 +484,27 @@ mod full_disk {
         let mut store = Store::open(lazy.0.path(), &owner(), "token 1").expect("a store");
         store.save(b"before").expect("room for little");
         disk.fill();
-        // All of it is written, to memory.
-        let error = store.save(&vec![1; 1 << 20]).expect_err("the flush finds no room");
-        let failed = matches!(error, SaveError::Full { .. } | SaveError::Unwritten { .. });
+        // All of it is written to memory.
+        let error = store.save(&vec![1; 1 << 20]).expect_err("the flush fails");
+        let failed = matches!(error, SaveError::DiskFull { .. } | SaveError::NotWritten { .. });
         assert!(failed, "{error}");
         assert_eq!(store.state(), Some(b"before".as_slice()));
     }
 
     #[test]
-    fn a_full_disk_is_told_and_leaves_what_was_there() {
+    fn full_disk_is_reported_and_keeps_earlier_state() {
         let Some(disk) = SmallDisk::new(64 << 10) else {
-            // Not a way to pass: whoever reads the output sees that this was not tested.
+            // The output shows that this was not tested.
             let _ = writeln!(std::io::stderr(), "skipped: needs root");
             return;
         };
         let mut store = Store::open(disk.0.path(), &owner(), "token 1").expect("a store");
         store.save(b"before").expect("room for little");
-        let error = store.save(&vec![1; 1 << 20]).expect_err("no room for much");
-        assert!(matches!(error, SaveError::Full { .. }), "{error}");
+        let error = store.save(&vec![1; 1 << 20]).expect_err("the disk is full");
+        assert!(matches!(error, SaveError::DiskFull { .. }), "{error}");
         assert_eq!(store.state(), Some(b"before".as_slice()));
         let rest = disk.0.path().join("state.next");
-        assert!(!rest.exists(), "the rest of a failed write must not fill the disk");
+        assert!(!rest.exists(), "a failed write must leave no file");
         store.save(b"after").expect("room again");
         drop(store);
         let store = Store::open(disk.0.path(), &owner(), "token 1").expect("a store");

@@ -1,13 +1,13 @@
-//! What follows from options, and what cannot be.
+//! Plans that result from options, and options that are rejected.
 
 use super::*;
 
 #[test]
-fn nothing_given_is_one_member_on_this_machine() {
+fn defaults_are_a_single_local_member() {
     let plan = Config::default().plan().expect("a plan");
     assert_eq!(plan.members.len(), 1);
     let address = "127.0.0.1:2379".parse().unwrap();
-    assert_eq!(plan.clients, [Place { address, is_sealed: false }]);
+    assert_eq!(plan.clients, [ListenAddress { address, is_tls: false }]);
     assert_eq!(plan.directory, PathBuf::from("default.tenure"));
     assert_eq!(plan.client_urls, ["http://127.0.0.1:2379"]);
     let nameless = Config { name: String::new(), ..Config::default() };
@@ -17,7 +17,7 @@ fn nothing_given_is_one_member_on_this_machine() {
 }
 
 #[test]
-fn all_members_number_all_alike() {
+fn all_members_compute_the_same_plan() {
     let cluster = "b=http://127.0.0.1:2,a=http://127.0.0.1:1,c=http://127.0.0.1:3";
     let plan = |name: &str| {
         let initial_cluster = Some(cluster.into());
@@ -26,11 +26,11 @@ fn all_members_number_all_alike() {
     let (a, c) = (plan("a").expect("a plan"), plan("c").expect("a plan"));
     assert_eq!((a.me, c.me, &a.members, a.cluster_id), (0, 2, &c.members, c.cluster_id));
     assert_eq!(a.peers, "127.0.0.1:1".parse().unwrap());
-    assert!(matches!(plan("d"), Err(ConfigError::Stranger { .. })));
+    assert!(matches!(plan("d"), Err(ConfigError::UnknownMember { .. })));
 }
 
 #[test]
-fn who_dials_others_elsewhere_is_of_the_same_cluster() {
+fn dial_addresses_do_not_change_the_cluster() {
     let initial_cluster = Some("a=http://127.0.0.1:1,b=http://127.0.0.1:2".into());
     let plain = Config { name: "a".into(), initial_cluster, ..Config::default() };
     let plan = plain.plan().expect("a plan");
@@ -46,20 +46,20 @@ fn who_dials_others_elsewhere_is_of_the_same_cluster() {
 }
 
 #[test]
-fn nobody_is_let_in_from_beyond_this_machine_unless_that_is_said() {
+fn rejects_remote_listener_without_authentication() {
     let listen_client_urls = "http://0.0.0.0:2379".to_owned();
     let open = Config { listen_client_urls, ..Config::default() };
     assert!(matches!(open.plan(), Err(ConfigError::Exposed { .. })));
     assert!(Config { insecure: true, ..open.clone() }.plan().is_ok());
     let listen_client_urls = "https://0.0.0.0:2379".to_owned();
-    let sealed = Config { listen_client_urls, ..open };
-    assert!(matches!(sealed.plan(), Err(ConfigError::Incomplete(_))));
+    let with_tls = Config { listen_client_urls, ..open };
+    assert!(matches!(with_tls.plan(), Err(ConfigError::Incomplete(_))));
     let (cert_file, key_file) = (Some("a".into()), Some("b".into()));
-    assert!(Config { cert_file, key_file, ..sealed }.plan().is_ok());
+    assert!(Config { cert_file, key_file, ..with_tls }.plan().is_ok());
 }
 
 #[test]
-fn a_file_has_the_names_of_the_options() {
+fn file_keys_are_option_names() {
     let config: Config =
         toml::from_str("name = \"a\"\nelection-timeout = 900\ninsecure = true").expect("TOML");
     assert_eq!((config.name.as_str(), config.election_timeout), ("a", 900));
@@ -67,37 +67,41 @@ fn a_file_has_the_names_of_the_options() {
 }
 
 #[test]
-fn a_file_has_nothing_that_the_help_does_not_have() {
+fn files_have_no_hidden_options() {
     let unknown = toml::from_str::<Config>("names = \"a\"").unwrap_err().to_string();
     assert!(unknown.contains("`data-dir`") && !unknown.contains("dial"), "{unknown}");
     assert!(toml::from_str::<Config>("dial-peers = \"b=127.0.0.1:9\"").is_err());
 }
 
 #[test]
-fn a_name_that_is_none_of_a_folder_needs_a_folder() {
+fn unusable_directory_name_requires_data_dir() {
     let plan = |name: &str, data_dir: Option<PathBuf>| {
         Config { name: name.into(), data_dir, ..Config::default() }.plan()
     };
     for name in ["a/b", "/a", "a/", "..", "../a", "a\0b"] {
-        assert!(matches!(plan(name, None), Err(ConfigError::Folder(_))), "{name}");
+        assert!(matches!(plan(name, None), Err(ConfigError::UnusableName(_))), "{name}");
         assert!(plan(name, Some("here".into())).is_ok(), "{name}");
     }
     assert!(plan("a b.c", None).is_ok());
 }
 
 #[test]
-fn member_alone_lists_no_peer_url_that_it_was_not_given() {
+fn single_member_lists_only_its_given_peer_url() {
     let plan = Config::default().plan().expect("a plan");
     assert_eq!(plan.members[0].peer_url, "");
     let initial_advertise_peer_urls = Some("https://10.0.0.1:2380".into());
-    let told = Config { initial_advertise_peer_urls, ..Config::default() }.plan().expect("a plan");
-    assert_eq!(told.members[0].peer_url, "https://10.0.0.1:2380");
-    // Its data stay its own.
-    assert_eq!((told.cluster_id, told.members[0].id), (plan.cluster_id, plan.members[0].id));
+    let plan_with_url =
+        Config { initial_advertise_peer_urls, ..Config::default() }.plan().expect("a plan");
+    assert_eq!(plan_with_url.members[0].peer_url, "https://10.0.0.1:2380");
+    // The data directory stays valid.
+    assert_eq!(
+        (plan_with_url.cluster_id, plan_with_url.members[0].id),
+        (plan.cluster_id, plan.members[0].id)
+    );
 }
 
 #[test]
-fn advertised_peer_url_is_the_one_of_the_cluster() {
+fn advertised_peer_url_must_be_in_the_cluster() {
     let initial_cluster = Some("a=http://127.0.0.1:1,b=http://127.0.0.1:2".into());
     let plan = |url: &str| {
         let initial_advertise_peer_urls = Some(url.into());
@@ -110,12 +114,12 @@ fn advertised_peer_url_is_the_one_of_the_cluster() {
 }
 
 #[test]
-fn https_between_members_needs_keys() {
+fn https_between_members_requires_keys() {
     let name = || "a".to_owned();
     let initial_cluster = Some("a=https://127.0.0.1:1,b=https://127.0.0.1:2".into());
     let several = Config { name: name(), initial_cluster, ..Config::default() };
-    let told = several.plan().expect_err("no keys").to_string();
-    assert!(told.contains("--peer-private-key"), "{told}");
+    let error = several.plan().expect_err("no keys").to_string();
+    assert!(error.contains("--peer-private-key"), "{error}");
     let keys = Some(PathBuf::from("keys"));
     let peer_public_keys = keys.clone();
     assert!(Config { peer_private_key: keys, peer_public_keys, ..several }.plan().is_ok());

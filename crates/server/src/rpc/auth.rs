@@ -1,246 +1,250 @@
-//! Users and roles: who they are, and who proves to be one.
+//! Service `Auth`: users, roles and authentication.
 
 use tenure_etcd::authpb::{self, permission::Type};
 use tenure_etcd::etcdserverpb as rpc;
-use tenure_store::{Change, Command, Error, Rights, Span};
+use tenure_store::{AccessChange, Command, Error, Permission, Span};
 
-use crate::caller::Caller;
-use crate::convert::span;
-use crate::refusal::Refusal;
-use crate::secrets::{self, Memory};
-use crate::state::State;
+use crate::auth::caller::Caller;
+use crate::auth::secrets::{self, HashMemory};
+use crate::log::state::State;
+use crate::rpc::convert::span;
+use crate::rpc::error::RpcError;
 
 type Header = Option<rpc::ResponseHeader>;
 
-async fn change(member: &Caller, change: Change) -> Result<Header, Refusal> {
-    let (revision, _) = member.answer(Command::Access(change)).await?;
-    Ok(member.header(revision))
+async fn change(caller: &Caller, change: AccessChange) -> Result<Header, RpcError> {
+    let (revision, _) = caller.execute(Command::Access(change)).await?;
+    Ok(caller.header(revision))
 }
 
-/// A password as it is kept.
-async fn kept(member: &Caller, password: String) -> Result<tenure_store::Bytes, Refusal> {
-    member.hashing.in_turn(move |memory| secrets::kept(&password, memory)).await
+/// Hashes a password in the queue of the member.
+async fn hash_password(caller: &Caller, password: String) -> Result<tenure_store::Bytes, RpcError> {
+    caller.password_hasher.run(move |memory| secrets::hash_password(&password, memory)).await
 }
 
 pub(crate) async fn enable(
-    member: Caller,
+    caller: Caller,
     _: rpc::AuthEnableRequest,
-) -> Result<rpc::AuthEnableResponse, Refusal> {
-    let header = change(&member, Change::Enable { secret: secrets::key() }).await?;
+) -> Result<rpc::AuthEnableResponse, RpcError> {
+    let header =
+        change(&caller, AccessChange::Enable { secret: secrets::new_signing_key() }).await?;
     Ok(rpc::AuthEnableResponse { header })
 }
 
 pub(crate) async fn disable(
-    member: Caller,
+    caller: Caller,
     _: rpc::AuthDisableRequest,
-) -> Result<rpc::AuthDisableResponse, Refusal> {
-    let header = change(&member, Change::Disable).await?;
+) -> Result<rpc::AuthDisableResponse, RpcError> {
+    let header = change(&caller, AccessChange::Disable).await?;
     Ok(rpc::AuthDisableResponse { header })
 }
 
 pub(crate) async fn status(
-    member: Caller,
+    caller: Caller,
     _: rpc::AuthStatusRequest,
-) -> Result<rpc::AuthStatusResponse, Refusal> {
-    member.may_all()?;
-    let header = member.header_now();
-    Ok(member.look(|state| {
+) -> Result<rpc::AuthStatusResponse, RpcError> {
+    caller.check_root()?;
+    let header = caller.header_now();
+    Ok(caller.with_state(|state| {
         let access = state.store.access();
-        let (enabled, auth_revision) = (access.is_enabled(), 1 + access.changes());
+        let (enabled, auth_revision) = (access.is_enabled(), 1 + access.change_count());
         rpc::AuthStatusResponse { header, enabled, auth_revision }
     }))
 }
 
-/// Gives whoever knows the password of a user a token.
+/// Issues a token to a user who proves the password.
 pub(crate) async fn authenticate(
-    member: Caller,
-    asked: rpc::AuthenticateRequest,
-) -> Result<rpc::AuthenticateResponse, Refusal> {
-    member.confirm().await?;
-    let rpc::AuthenticateRequest { name, password } = asked;
-    if !member.look(|state| state.store.access().is_enabled()) {
+    caller: Caller,
+    request: rpc::AuthenticateRequest,
+) -> Result<rpc::AuthenticateResponse, RpcError> {
+    caller.wait_linearizable().await?;
+    let rpc::AuthenticateRequest { name, password } = request;
+    if !caller.with_state(|state| state.store.access().is_enabled()) {
         return Err(Error::AccessDisabled.into());
     }
-    let (shared, user) = (member.shared.clone(), name.clone());
-    // It may be another password by the time that it is its turn.
-    let tried = move |memory: &mut Memory| {
-        let known = password_of(&shared.lock(), &user);
-        secrets::is_password(&known, &password, memory).then_some(known)
+    let (shared, user) = (caller.shared.clone(), name.clone());
+    // The password may change while the verification is queued.
+    let verify = move |memory: &mut HashMemory| {
+        let stored = stored_hash(&shared.lock(), &user);
+        secrets::verify_password(&stored, &password, memory).then_some(stored)
     };
-    let proved = member.hashing.in_turn(tried).await?.ok_or(Refusal::AUTH_FAILED)?;
-    let ttl = member.tokens.ttl();
-    let token = member.look(|state| secrets::token(state.store.access(), &name, &proved, ttl))?;
-    Ok(rpc::AuthenticateResponse { header: member.header_now(), token })
+    let proven_hash = caller.password_hasher.run(verify).await?.ok_or(RpcError::AUTH_FAILED)?;
+    let ttl = caller.token_uses.ttl();
+    let token = caller
+        .with_state(|state| secrets::issue_token(state.store.access(), &name, &proven_hash, ttl))?;
+    Ok(rpc::AuthenticateResponse { header: caller.header_now(), token })
 }
 
-/// The password of a user as it is kept; an empty one if there is none.
-fn password_of(state: &State, name: &str) -> tenure_store::Bytes {
+/// Returns the stored password of a user; an empty one if the user does not exist.
+fn stored_hash(state: &State, name: &str) -> tenure_store::Bytes {
     state.store.access().user(name).map(|user| user.password.clone()).unwrap_or_default()
 }
 
 pub(crate) async fn add_user(
-    member: Caller,
-    asked: rpc::AuthUserAddRequest,
-) -> Result<rpc::AuthUserAddResponse, Refusal> {
-    member.may_all()?;
-    let has_none = asked.options.is_some_and(|it| it.no_password);
+    caller: Caller,
+    request: rpc::AuthUserAddRequest,
+) -> Result<rpc::AuthUserAddResponse, RpcError> {
+    caller.check_root()?;
+    let has_none = request.options.is_some_and(|it| it.no_password);
     let password = match has_none {
         true => tenure_store::Bytes::default(),
-        false => kept(&member, asked.password).await?,
+        false => hash_password(&caller, request.password).await?,
     };
-    let header = change(&member, Change::AddUser { name: asked.name, password }).await?;
+    let header = change(&caller, AccessChange::AddUser { name: request.name, password }).await?;
     Ok(rpc::AuthUserAddResponse { header })
 }
 
 pub(crate) async fn get_user(
-    member: Caller,
-    asked: rpc::AuthUserGetRequest,
-) -> Result<rpc::AuthUserGetResponse, Refusal> {
-    let _undecided = member.undecided();
-    member.confirm().await?;
-    if member.user().as_ref() != Some(&asked.name) {
-        member.may_all()?;
+    caller: Caller,
+    request: rpc::AuthUserGetRequest,
+) -> Result<rpc::AuthUserGetResponse, RpcError> {
+    let _undecided = caller.track_undecided();
+    caller.wait_linearizable().await?;
+    if caller.user_name().as_ref() != Some(&request.name) {
+        caller.check_root()?;
     }
-    let header = member.header_now();
-    let roles = member.look(|state| {
-        let user = state.store.access().user(&asked.name)?;
+    let header = caller.header_now();
+    let roles = caller.with_state(|state| {
+        let user = state.store.access().user(&request.name)?;
         Ok::<_, Error>(user.roles.iter().cloned().collect())
     })?;
     Ok(rpc::AuthUserGetResponse { header, roles })
 }
 
 pub(crate) async fn list_users(
-    member: Caller,
+    caller: Caller,
     _: rpc::AuthUserListRequest,
-) -> Result<rpc::AuthUserListResponse, Refusal> {
-    let _undecided = member.undecided();
-    member.confirm().await?;
-    member.may_all()?;
-    let header = member.header_now();
-    let users = member.look(|state| state.store.access().users().cloned().collect());
+) -> Result<rpc::AuthUserListResponse, RpcError> {
+    let _undecided = caller.track_undecided();
+    caller.wait_linearizable().await?;
+    caller.check_root()?;
+    let header = caller.header_now();
+    let users = caller.with_state(|state| state.store.access().users().cloned().collect());
     Ok(rpc::AuthUserListResponse { header, users })
 }
 
 pub(crate) async fn delete_user(
-    member: Caller,
-    asked: rpc::AuthUserDeleteRequest,
-) -> Result<rpc::AuthUserDeleteResponse, Refusal> {
-    let header = change(&member, Change::DeleteUser { name: asked.name }).await?;
+    caller: Caller,
+    request: rpc::AuthUserDeleteRequest,
+) -> Result<rpc::AuthUserDeleteResponse, RpcError> {
+    let header = change(&caller, AccessChange::DeleteUser { name: request.name }).await?;
     Ok(rpc::AuthUserDeleteResponse { header })
 }
 
 pub(crate) async fn change_password(
-    member: Caller,
-    asked: rpc::AuthUserChangePasswordRequest,
-) -> Result<rpc::AuthUserChangePasswordResponse, Refusal> {
-    if member.user().as_ref() != Some(&asked.name) {
-        member.may_all()?;
+    caller: Caller,
+    request: rpc::AuthUserChangePasswordRequest,
+) -> Result<rpc::AuthUserChangePasswordResponse, RpcError> {
+    if caller.user_name().as_ref() != Some(&request.name) {
+        caller.check_root()?;
     }
-    let password = kept(&member, asked.password).await?;
-    let header = change(&member, Change::ChangePassword { name: asked.name, password }).await?;
+    let password = hash_password(&caller, request.password).await?;
+    let header =
+        change(&caller, AccessChange::ChangePassword { name: request.name, password }).await?;
     Ok(rpc::AuthUserChangePasswordResponse { header })
 }
 
 pub(crate) async fn grant_role(
-    member: Caller,
-    asked: rpc::AuthUserGrantRoleRequest,
-) -> Result<rpc::AuthUserGrantRoleResponse, Refusal> {
-    let rpc::AuthUserGrantRoleRequest { user, role } = asked;
-    let header = change(&member, Change::GrantRole { user, role }).await?;
+    caller: Caller,
+    request: rpc::AuthUserGrantRoleRequest,
+) -> Result<rpc::AuthUserGrantRoleResponse, RpcError> {
+    let rpc::AuthUserGrantRoleRequest { user, role } = request;
+    let header = change(&caller, AccessChange::GrantRole { user, role }).await?;
     Ok(rpc::AuthUserGrantRoleResponse { header })
 }
 
 pub(crate) async fn revoke_role(
-    member: Caller,
-    asked: rpc::AuthUserRevokeRoleRequest,
-) -> Result<rpc::AuthUserRevokeRoleResponse, Refusal> {
-    let rpc::AuthUserRevokeRoleRequest { name: user, role } = asked;
-    let header = change(&member, Change::RevokeRole { user, role }).await?;
+    caller: Caller,
+    request: rpc::AuthUserRevokeRoleRequest,
+) -> Result<rpc::AuthUserRevokeRoleResponse, RpcError> {
+    let rpc::AuthUserRevokeRoleRequest { name: user, role } = request;
+    let header = change(&caller, AccessChange::RevokeRole { user, role }).await?;
     Ok(rpc::AuthUserRevokeRoleResponse { header })
 }
 
 pub(crate) async fn add_role(
-    member: Caller,
-    asked: rpc::AuthRoleAddRequest,
-) -> Result<rpc::AuthRoleAddResponse, Refusal> {
-    let header = change(&member, Change::AddRole { name: asked.name }).await?;
+    caller: Caller,
+    request: rpc::AuthRoleAddRequest,
+) -> Result<rpc::AuthRoleAddResponse, RpcError> {
+    let header = change(&caller, AccessChange::AddRole { name: request.name }).await?;
     Ok(rpc::AuthRoleAddResponse { header })
 }
 
-/// Whoever has a role may see what it may do.
+/// Returns the permissions of a role. A user needs no other right to see its own roles.
 pub(crate) async fn get_role(
-    member: Caller,
-    asked: rpc::AuthRoleGetRequest,
-) -> Result<rpc::AuthRoleGetResponse, Refusal> {
-    let _undecided = member.undecided();
-    member.confirm().await?;
-    let user = member.user();
-    let has_it = member.look(|state| {
+    caller: Caller,
+    request: rpc::AuthRoleGetRequest,
+) -> Result<rpc::AuthRoleGetResponse, RpcError> {
+    let _undecided = caller.track_undecided();
+    caller.wait_linearizable().await?;
+    let user = caller.user_name();
+    let has_role = caller.with_state(|state| {
         let user = user.map(|name| state.store.access().user(&name));
-        user.is_some_and(|user| user.is_ok_and(|user| user.roles.contains(&asked.role)))
+        user.is_some_and(|user| user.is_ok_and(|user| user.roles.contains(&request.role)))
     });
-    if !has_it {
-        member.may_all()?;
+    if !has_role {
+        caller.check_root()?;
     }
-    let header = member.header_now();
-    let perm = member.look(|state| {
-        let role = state.store.access().role(&asked.role)?;
+    let header = caller.header_now();
+    let perm = caller.with_state(|state| {
+        let role = state.store.access().role(&request.role)?;
         Ok::<_, Error>(role.iter().map(|(span, rights)| permission(span, *rights)).collect())
     })?;
     Ok(rpc::AuthRoleGetResponse { header, perm })
 }
 
 pub(crate) async fn list_roles(
-    member: Caller,
+    caller: Caller,
     _: rpc::AuthRoleListRequest,
-) -> Result<rpc::AuthRoleListResponse, Refusal> {
-    let _undecided = member.undecided();
-    member.confirm().await?;
-    member.may_all()?;
-    let header = member.header_now();
-    let roles = member.look(|state| state.store.access().roles().cloned().collect());
+) -> Result<rpc::AuthRoleListResponse, RpcError> {
+    let _undecided = caller.track_undecided();
+    caller.wait_linearizable().await?;
+    caller.check_root()?;
+    let header = caller.header_now();
+    let roles = caller.with_state(|state| state.store.access().roles().cloned().collect());
     Ok(rpc::AuthRoleListResponse { header, roles })
 }
 
 pub(crate) async fn delete_role(
-    member: Caller,
-    asked: rpc::AuthRoleDeleteRequest,
-) -> Result<rpc::AuthRoleDeleteResponse, Refusal> {
-    let header = change(&member, Change::DeleteRole { name: asked.role }).await?;
+    caller: Caller,
+    request: rpc::AuthRoleDeleteRequest,
+) -> Result<rpc::AuthRoleDeleteResponse, RpcError> {
+    let header = change(&caller, AccessChange::DeleteRole { name: request.role }).await?;
     Ok(rpc::AuthRoleDeleteResponse { header })
 }
 
 pub(crate) async fn grant(
-    member: Caller,
-    asked: rpc::AuthRoleGrantPermissionRequest,
-) -> Result<rpc::AuthRoleGrantPermissionResponse, Refusal> {
-    let given = asked.perm.ok_or(Refusal::PERMISSION_MISSING)?;
-    let rights = match Type::try_from(given.perm_type) {
-        Ok(Type::Read) => Rights::Read,
-        Ok(Type::Write) => Rights::Write,
-        Ok(Type::Readwrite) => Rights::Both,
-        // What nobody knows is no right to read.
-        Err(_) => return Err(Refusal::PERMISSION_MISSING),
+    caller: Caller,
+    request: rpc::AuthRoleGrantPermissionRequest,
+) -> Result<rpc::AuthRoleGrantPermissionResponse, RpcError> {
+    let given = request.perm.ok_or(RpcError::PERMISSION_MISSING)?;
+    let permission = match Type::try_from(given.perm_type) {
+        Ok(Type::Read) => Permission::Read,
+        Ok(Type::Write) => Permission::Write,
+        Ok(Type::Readwrite) => Permission::ReadWrite,
+        // An unknown type must not become the right to read.
+        Err(_) => return Err(RpcError::PERMISSION_MISSING),
     };
     let span = span(given.key, given.range_end);
-    let header = change(&member, Change::Grant { role: asked.name, span, rights }).await?;
+    let header =
+        change(&caller, AccessChange::Grant { role: request.name, span, permission }).await?;
     Ok(rpc::AuthRoleGrantPermissionResponse { header })
 }
 
 pub(crate) async fn revoke(
-    member: Caller,
-    asked: rpc::AuthRoleRevokePermissionRequest,
-) -> Result<rpc::AuthRoleRevokePermissionResponse, Refusal> {
-    let span = span(asked.key, asked.range_end);
-    let header = change(&member, Change::Revoke { role: asked.role, span }).await?;
+    caller: Caller,
+    request: rpc::AuthRoleRevokePermissionRequest,
+) -> Result<rpc::AuthRoleRevokePermissionResponse, RpcError> {
+    let span = span(request.key, request.range_end);
+    let header = change(&caller, AccessChange::Revoke { role: request.role, span }).await?;
     Ok(rpc::AuthRoleRevokePermissionResponse { header })
 }
 
-fn permission(span: &Span, rights: Rights) -> authpb::Permission {
+fn permission(span: &Span, rights: Permission) -> authpb::Permission {
     let kind = match rights {
-        Rights::Read => Type::Read,
-        Rights::Write => Type::Write,
-        Rights::Both => Type::Readwrite,
+        Permission::Read => Type::Read,
+        Permission::Write => Type::Write,
+        Permission::ReadWrite => Type::Readwrite,
     };
     let (key, range_end) = (span.key.to_vec(), span.end.to_vec());
     authpb::Permission { perm_type: kind.into(), key, range_end }
@@ -251,44 +255,46 @@ mod tests {
     use std::sync::mpsc;
 
     use futures_util::FutureExt;
-    use tenure_store::{Asker, ROOT};
+    use tenure_store::{Principal, ROOT};
 
     use super::*;
-    use crate::caller::tests::closed;
+    use crate::auth::caller::tests::member_with_users;
 
-    fn asked(password: &str) -> rpc::AuthenticateRequest {
+    fn request(password: &str) -> rpc::AuthenticateRequest {
         rpc::AuthenticateRequest { name: ROOT.into(), password: password.into() }
     }
 
     #[tokio::test]
-    async fn a_right_that_nobody_knows_is_not_granted() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let member = Caller::new(closed(folder.path(), "secret").await, Asker::Member);
-        change(&member, Change::AddRole { name: "jobs".into() }).await.expect("a change");
+    async fn rejects_unknown_permission_type() {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let member =
+            Caller::new(member_with_users(folder.path(), "secret").await, Principal::Member);
+        change(&member, AccessChange::AddRole { name: "jobs".into() }).await.expect("a change");
         let granted = async |perm_type| {
             let perm = Some(authpb::Permission { perm_type, key: b"a".into(), range_end: vec![] });
-            let asked = rpc::AuthRoleGrantPermissionRequest { name: "jobs".into(), perm };
-            grant(member.clone(), asked).await.map(drop)
+            let request = rpc::AuthRoleGrantPermissionRequest { name: "jobs".into(), perm };
+            grant(member.clone(), request).await.map(drop)
         };
-        assert_eq!(granted(9).await, Err(Refusal::PERMISSION_MISSING));
+        assert_eq!(granted(9).await, Err(RpcError::PERMISSION_MISSING));
         assert_eq!(granted(Type::Write.into()).await, Ok(()));
     }
 
     #[tokio::test]
-    async fn the_password_that_counts_is_that_of_the_turn() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let member = Caller::new(closed(folder.path(), "old").await, Asker::Member);
-        let (go_on, held) = mpsc::channel::<()>();
-        let mut other = Box::pin(member.hashing.in_turn(move |_| held.recv().is_ok()));
+    async fn password_is_verified_against_the_current_hash() {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let member = Caller::new(member_with_users(folder.path(), "old").await, Principal::Member);
+        let (resume, paused) = mpsc::channel::<()>();
+        let mut other = Box::pin(member.password_hasher.run(move |_| paused.recv().is_ok()));
         assert!((&mut other).now_or_never().is_none());
-        let old = tokio::spawn(authenticate(member.clone(), asked("old")));
-        let new = tokio::spawn(authenticate(member.clone(), asked("new")));
-        member.hashing.until_waiting(2).await;
-        let (name, password) = (ROOT.into(), secrets::kept("new", &mut Memory::default()));
-        change(&member, Change::ChangePassword { name, password }).await.expect("a change");
-        go_on.send(()).expect("the turn is held");
+        let old = tokio::spawn(authenticate(member.clone(), request("old")));
+        let new = tokio::spawn(authenticate(member.clone(), request("new")));
+        member.password_hasher.until_waiting(2).await;
+        let (name, password) =
+            (ROOT.into(), secrets::hash_password("new", &mut HashMemory::default()));
+        change(&member, AccessChange::ChangePassword { name, password }).await.expect("a change");
+        resume.send(()).expect("the work waits");
         assert_eq!(other.await, Ok(true));
-        assert_eq!(old.await.expect("an end"), Err(Refusal::AUTH_FAILED));
+        assert_eq!(old.await.expect("an end"), Err(RpcError::AUTH_FAILED));
         assert!(new.await.expect("an end").is_ok());
     }
 }

@@ -1,119 +1,120 @@
-//! Who the members are, and how that changes.
+//! Service `Cluster`: the members and their changes.
 //!
-//! Everybody who can ever be a member is named when the cluster begins, with the URL for its peers.
-//! Of those, some keep the log: they are the members.
+//! The initial cluster names all possible members with their peer URLs. Some of them keep the log.
+//! Those are the current members.
 
 use tenure_core::ProcessId;
 use tenure_etcd::etcdserverpb as rpc;
 
-use crate::caller::Caller;
-use crate::errand::Change;
-use crate::refusal::Refusal;
-use crate::url::urls;
+use crate::auth::caller::Caller;
+use crate::config::url::urls;
+use crate::log::request::MembershipChange;
+use crate::rpc::error::RpcError;
 
 pub(crate) async fn list(
-    member: Caller,
-    asked: rpc::MemberListRequest,
-) -> Result<rpc::MemberListResponse, Refusal> {
-    member.is_named()?;
-    if asked.linearizable {
-        member.confirm().await?;
+    caller: Caller,
+    request: rpc::MemberListRequest,
+) -> Result<rpc::MemberListResponse, RpcError> {
+    caller.check_authenticated()?;
+    if request.linearizable {
+        caller.wait_linearizable().await?;
     }
-    Ok(rpc::MemberListResponse { header: member.header(0), members: members(&member) })
+    Ok(rpc::MemberListResponse { header: caller.header(0), members: members(&caller) })
 }
 
-/// Takes somebody in who was removed before, or did not take part from the beginning.
+/// Adds a member that was removed, or did not take part from the beginning.
 pub(crate) async fn add(
-    member: Caller,
-    asked: rpc::MemberAddRequest,
-) -> Result<rpc::MemberAddResponse, Refusal> {
-    member.confirm().await?;
-    member.may_all()?;
-    // They are compared as we write them.
-    let given = urls(&asked.peer_ur_ls.join(",")).map_err(|_| Refusal::URL_INVALID)?;
+    caller: Caller,
+    request: rpc::MemberAddRequest,
+) -> Result<rpc::MemberAddResponse, RpcError> {
+    caller.wait_linearizable().await?;
+    caller.check_root()?;
+    // Peer URLs are compared in normal form.
+    let given = urls(&request.peer_ur_ls.join(",")).map_err(|_| RpcError::PEER_URL_INVALID)?;
     let given: Vec<String> = given.iter().map(ToString::to_string).collect();
-    let known = member.plan.members.iter().position(|it| given.contains(&it.peer_url));
-    let index = known.ok_or(Refusal::URL_UNKNOWN)?;
+    let position = caller.plan.members.iter().position(|it| given.contains(&it.peer_url));
+    let index = position.ok_or(RpcError::PEER_URL_UNKNOWN)?;
     let process = ProcessId::at(index);
-    if member.look(|state| state.members.everybody().contains(process)) {
-        return Err(Refusal::URL_IN_USE);
+    if caller.with_state(|state| state.members.all().contains(process)) {
+        return Err(RpcError::PEER_URL_EXISTS);
     }
-    let change = match asked.is_learner {
-        true => Change::AddLearner(process.0),
-        false => Change::Add(process.0),
+    let change = match request.is_learner {
+        true => MembershipChange::AddLearner(process.0),
+        false => MembershipChange::Add(process.0),
     };
-    changed(&member, change).await?;
-    let added = described(&member, index);
-    let (header, members) = (member.header(0), members(&member));
+    change_members(&caller, change).await?;
+    let added = member_info(&caller, index);
+    let (header, members) = (caller.header(0), members(&caller));
     Ok(rpc::MemberAddResponse { header, member: Some(added), members })
 }
 
-/// Has somebody no longer take part.
+/// Removes a member.
 pub(crate) async fn remove(
-    member: Caller,
-    asked: rpc::MemberRemoveRequest,
-) -> Result<rpc::MemberRemoveResponse, Refusal> {
-    member.confirm().await?;
-    member.may_all()?;
-    let process = known(&member, asked.id)?;
-    changed(&member, Change::Remove(process.0)).await?;
-    Ok(rpc::MemberRemoveResponse { header: member.header(0), members: members(&member) })
+    caller: Caller,
+    request: rpc::MemberRemoveRequest,
+) -> Result<rpc::MemberRemoveResponse, RpcError> {
+    caller.wait_linearizable().await?;
+    caller.check_root()?;
+    let process = process_of(&caller, request.id)?;
+    change_members(&caller, MembershipChange::Remove(process.0)).await?;
+    Ok(rpc::MemberRemoveResponse { header: caller.header(0), members: members(&caller) })
 }
 
-/// Gives who has the log without a vote one.
+/// Gives a learner a vote.
 pub(crate) async fn promote(
-    member: Caller,
-    asked: rpc::MemberPromoteRequest,
-) -> Result<rpc::MemberPromoteResponse, Refusal> {
-    member.confirm().await?;
-    member.may_all()?;
-    let process = known(&member, asked.id)?;
-    if !member.look(|state| state.members.learners.contains(process)) {
-        return Err(Refusal::NO_LEARNER);
+    caller: Caller,
+    request: rpc::MemberPromoteRequest,
+) -> Result<rpc::MemberPromoteResponse, RpcError> {
+    caller.wait_linearizable().await?;
+    caller.check_root()?;
+    let process = process_of(&caller, request.id)?;
+    if !caller.with_state(|state| state.members.learners.contains(process)) {
+        return Err(RpcError::NOT_LEARNER);
     }
-    changed(&member, Change::Promote(process.0)).await?;
-    Ok(rpc::MemberPromoteResponse { header: member.header(0), members: members(&member) })
+    change_members(&caller, MembershipChange::Promote(process.0)).await?;
+    Ok(rpc::MemberPromoteResponse { header: caller.header(0), members: members(&caller) })
 }
 
-/// Has the log kept by others, and waits until this member knows that they do. Who is removed is
-/// told of nothing any more; and a leader that is may be gone before it says that it was.
-async fn changed(member: &Caller, change: Change) -> Result<(), Refusal> {
-    let _undecided = member.undecided();
-    let done = member.change(change).await;
-    let is_unknown = |why: &Refusal| [Refusal::LEADER_FAILED, Refusal::TIMED_OUT].contains(why);
+/// Changes the members of the log, and waits until this member has applied the change.
+///
+/// A removed member receives no more entries. A removed leader may stop before it responds.
+async fn change_members(caller: &Caller, change: MembershipChange) -> Result<(), RpcError> {
+    let _undecided = caller.track_undecided();
+    let done = caller.change_members(change).await;
+    let is_unknown = |why: &RpcError| [RpcError::LEADER_FAILED, RpcError::TIMED_OUT].contains(why);
     if let Err(why) = done.as_ref()
         && !is_unknown(why)
     {
         return done;
     }
-    if change == Change::Remove(ProcessId::at(member.plan.me).0) {
+    if change == MembershipChange::Remove(ProcessId::at(caller.plan.me).0) {
         return done;
     }
-    let confirmed = member.confirm().await;
-    let is_so = confirmed.is_ok() && member.look(|state| change.is_done(&state.members));
-    if is_so { Ok(()) } else { done }
+    let confirmed = caller.wait_linearizable().await;
+    let is_applied = confirmed.is_ok() && caller.with_state(|state| change.is_done(&state.members));
+    if is_applied { Ok(()) } else { done }
 }
 
-/// The process of a member.
-fn known(member: &Caller, id: u64) -> Result<ProcessId, Refusal> {
-    let index = member.plan.members.iter().position(|it| it.id == id);
-    let process = ProcessId::at(index.ok_or(Refusal::NO_MEMBER)?);
-    let is_member = member.look(|state| state.members.everybody().contains(process));
-    is_member.then_some(process).ok_or(Refusal::NO_MEMBER)
+/// Returns the process of a member, by the member's ID.
+fn process_of(caller: &Caller, id: u64) -> Result<ProcessId, RpcError> {
+    let index = caller.plan.members.iter().position(|it| it.id == id);
+    let process = ProcessId::at(index.ok_or(RpcError::MEMBER_NOT_FOUND)?);
+    let is_member = caller.with_state(|state| state.members.all().contains(process));
+    is_member.then_some(process).ok_or(RpcError::MEMBER_NOT_FOUND)
 }
 
-fn members(member: &Caller) -> Vec<rpc::Member> {
-    let there = member.look(|state| state.members.everybody());
-    there.iter().map(|process| described(member, process.index())).collect()
+fn members(caller: &Caller) -> Vec<rpc::Member> {
+    let processes = caller.with_state(|state| state.members.all());
+    processes.iter().map(|process| member_info(caller, process.index())).collect()
 }
 
-fn described(member: &Caller, index: usize) -> rpc::Member {
+fn member_info(caller: &Caller, index: usize) -> rpc::Member {
     let process = ProcessId::at(index);
-    let (urls, is_learner) = member.look(|state| {
-        (state.urls.get(&process.0).cloned(), state.members.learners.contains(process))
+    let (urls, is_learner) = caller.with_state(|state| {
+        (state.client_urls.get(&process.0).cloned(), state.members.learners.contains(process))
     });
-    let it = &member.plan.members[index];
-    let own = || (index == member.plan.me).then(|| member.plan.client_urls.clone());
+    let it = &caller.plan.members[index];
+    let own = || (index == caller.plan.me).then(|| caller.plan.client_urls.clone());
     rpc::Member {
         id: it.id,
         name: it.name.clone(),

@@ -1,112 +1,117 @@
-//! Elections that the server queues for.
+//! Election service: the server queues candidates.
 
 use std::sync::Arc;
 
 use tenure_store::{
-    Answer, Bytes, Command, Compare, Delete, Enqueue, KeyValue, Operation, Put, Range, Relation,
-    Share, SortOrder, SortTarget, Span, Store, Target, Txn,
+    Bytes, Command, CommandResult, Compare, Delete, Enqueue, KeyValue, LockMode, Operation, Put,
+    Range, Relation, SortOrder, SortTarget, Span, Store, Target, Txn,
 };
 
-use crate::caller::Caller;
-use crate::convert::{self, lease, lease_id, signed};
-use crate::refusal::Refusal;
-use crate::rpc::lease::given_or_hidden;
-use crate::rpc::lock::enter;
+use crate::auth::caller::Caller;
+use crate::rpc::convert::{self, lease, lease_id, signed};
+use crate::rpc::error::RpcError;
+use crate::rpc::lease::lease_or_default;
+use crate::rpc::lock::acquire;
 use tenure_etcd::v3electionpb as rpc;
 
 pub(crate) async fn campaign(
-    member: Caller,
-    asked: rpc::CampaignRequest,
-) -> Result<rpc::CampaignResponse, Refusal> {
-    let lease = given_or_hidden(&member, asked.lease).await.map_err(Refusal::into_unknown)?;
-    let (name, value) = (Bytes::from(asked.name), Bytes::from(asked.value));
-    let enqueue = Enqueue { name: name.clone(), lease, share: Share::Exclusive, value };
-    let (claim, revision) = enter(&member, enqueue, Refusal::CANDIDATE_OVER).await?;
+    caller: Caller,
+    request: rpc::CampaignRequest,
+) -> Result<rpc::CampaignResponse, RpcError> {
+    let lease =
+        lease_or_default(&caller, request.lease).await.map_err(RpcError::with_unknown_code)?;
+    let (name, value) = (Bytes::from(request.name), Bytes::from(request.value));
+    let enqueue = Enqueue { name: name.clone(), lease, mode: LockMode::Exclusive, value };
+    let (claim, revision) = acquire(&caller, enqueue, RpcError::ELECTION_SESSION_EXPIRED).await?;
     let leader = rpc::LeaderKey {
         name: name.to_vec(),
         key: claim.key.to_vec(),
         rev: signed(claim.fence),
         lease: lease_id(lease),
     };
-    Ok(rpc::CampaignResponse { header: member.header(revision), leader: Some(leader) })
+    Ok(rpc::CampaignResponse { header: caller.header(revision), leader: Some(leader) })
 }
 
 pub(crate) async fn proclaim(
-    member: Caller,
-    asked: rpc::ProclaimRequest,
-) -> Result<rpc::ProclaimResponse, Refusal> {
-    let leader = asked.leader.ok_or(Refusal::LEADER_MISSING)?;
+    caller: Caller,
+    request: rpc::ProclaimRequest,
+) -> Result<rpc::ProclaimResponse, RpcError> {
+    let leader = request.leader.ok_or(RpcError::LEADER_KEY_MISSING)?;
     let key = Bytes::from(leader.key);
-    // No key that is there was created in such a revision.
+    // No key has such a creation revision.
     if leader.rev <= 0 {
-        return Err(Refusal::NOT_LEADER);
+        return Err(RpcError::NOT_ELECTION_LEADER);
     }
     let put = Put {
         key: key.clone(),
-        value: Bytes::from(asked.value),
+        value: Bytes::from(request.value),
         lease: lease(leader.lease),
-        // Who does not say with which lease it leads does so with the one that it has.
+        // Without a lease in the request, the key keeps its lease.
         ignore_lease: leader.lease == 0,
         ..Put::default()
     };
-    let (revision, succeeded) = if_leading(&member, key, leader.rev, Operation::Put(put)).await?;
+    let (revision, succeeded) =
+        txn_if_leader(&caller, key, leader.rev, Operation::Put(put)).await?;
     if !succeeded {
-        return Err(Refusal::NOT_LEADER);
+        return Err(RpcError::NOT_ELECTION_LEADER);
     }
-    Ok(rpc::ProclaimResponse { header: member.header(revision) })
+    Ok(rpc::ProclaimResponse { header: caller.header(revision) })
 }
 
-/// Whoever does not lead any more has nothing to give up, and is told so by nothing.
+/// Deletes the key of the leader. As at etcd, it succeeds without an effect if the caller does not
+/// lead.
 pub(crate) async fn resign(
-    member: Caller,
-    asked: rpc::ResignRequest,
-) -> Result<rpc::ResignResponse, Refusal> {
-    let leader = asked.leader.ok_or(Refusal::LEADER_MISSING)?;
+    caller: Caller,
+    request: rpc::ResignRequest,
+) -> Result<rpc::ResignResponse, RpcError> {
+    let leader = request.leader.ok_or(RpcError::LEADER_KEY_MISSING)?;
     let key = Bytes::from(leader.key);
-    let delete = Delete { span: Span::one(key.clone()), prev_kv: false };
-    let (revision, _) = if_leading(&member, key, leader.rev, Operation::Delete(delete)).await?;
-    Ok(rpc::ResignResponse { header: member.header(revision) })
+    let delete = Delete { span: Span::single(key.clone()), prev_kv: false };
+    let (revision, _) = txn_if_leader(&caller, key, leader.rev, Operation::Delete(delete)).await?;
+    Ok(rpc::ResignResponse { header: caller.header(revision) })
 }
 
-async fn if_leading(
-    member: &Caller,
+async fn txn_if_leader(
+    caller: &Caller,
     key: Bytes,
     revision: i64,
     operation: Operation,
-) -> Result<(u64, bool), Refusal> {
+) -> Result<(u64, bool), RpcError> {
     let (relation, target) = (Relation::Equal, Target::Create(revision));
-    let compare = vec![Compare { span: Span::one(key), relation, target }];
+    let compare = vec![Compare { span: Span::single(key), relation, target }];
     let txn = Txn { compare, success: vec![operation], failure: Vec::new() };
-    match member.answer(Command::Txn(txn)).await.map_err(Refusal::into_unknown)? {
-        (revision, Answer::Txn(done)) => Ok((revision, done.succeeded)),
-        other => unreachable!("a transaction is answered as one, not by {other:?}"),
+    match caller.execute(Command::Txn(txn)).await.map_err(RpcError::with_unknown_code)? {
+        (revision, CommandResult::Txn(done)) => Ok((revision, done.succeeded)),
+        other => unreachable!("unexpected result of a transaction: {other:?}"),
     }
 }
 
 pub(crate) async fn leader(
-    member: Caller,
-    asked: rpc::LeaderRequest,
-) -> Result<rpc::LeaderResponse, Refusal> {
-    member.confirm().await?;
-    let name = Bytes::from(asked.name);
-    member.may(|access, asker| access.may_read(asker, &below(&name)))?;
-    let (revision, kv) = member.look(|state| (state.store.revision(), head(&state.store, &name)));
-    let kv = kv.ok_or(Refusal::VACANT)?;
-    Ok(rpc::LeaderResponse { header: member.header(revision), kv: Some(convert::kv(&kv)) })
+    caller: Caller,
+    request: rpc::LeaderRequest,
+) -> Result<rpc::LeaderResponse, RpcError> {
+    caller.wait_linearizable().await?;
+    let name = Bytes::from(request.name);
+    caller
+        .check_access(|access, principal| access.authorize_read(principal, &candidates(&name)))?;
+    let (revision, kv) =
+        caller.with_state(|state| (state.store.revision(), current_leader(&state.store, &name)));
+    let kv = kv.ok_or(RpcError::NO_ELECTION_LEADER)?;
+    Ok(rpc::LeaderResponse { header: caller.header(revision), kv: Some(convert::kv(&kv)) })
 }
 
-/// The first key of an election.
-pub(crate) fn head(store: &Store, name: &Bytes) -> Option<Arc<KeyValue>> {
+/// Returns the key of the candidate that leads, which is the oldest one.
+pub(crate) fn current_leader(store: &Store, name: &Bytes) -> Option<Arc<KeyValue>> {
     let range = Range {
         limit: 1,
         order: SortOrder::Ascend,
         target: SortTarget::Create,
-        ..Range::of(below(name))
+        ..Range::of(candidates(name))
     };
     store.range(&range).ok()?.kvs.into_iter().next()
 }
 
-/// The keys of all who stand for an election.
-pub(crate) fn below(name: &Bytes) -> Span {
+/// Returns the span of the keys of all candidates.
+pub(crate) fn candidates(name: &Bytes) -> Span {
     Span::prefix([name, b"/".as_slice()].concat())
 }

@@ -1,48 +1,48 @@
-//! Whether a member can serve, as gRPC asks it.
+//! Health service of gRPC.
 
 use futures_util::{Stream, StreamExt, stream};
 use tonic::Status;
 
-use crate::caller::Caller;
-use crate::refusal::Refusal;
-use crate::state::Standing;
+use crate::auth::caller::Caller;
+use crate::log::state::LeaderStatus;
+use crate::rpc::error::RpcError;
 use tenure_etcd::health::health_check_response::ServingStatus;
 use tenure_etcd::health::{HealthCheckRequest, HealthCheckResponse};
 
 pub(crate) async fn check(
-    member: Caller,
-    asked: HealthCheckRequest,
-) -> Result<HealthCheckResponse, Refusal> {
-    match is_known(&asked) {
-        true => Ok(response(member.standing())),
-        false => Err(Refusal::NO_SERVICE),
+    caller: Caller,
+    request: HealthCheckRequest,
+) -> Result<HealthCheckResponse, RpcError> {
+    match is_known(&request) {
+        true => Ok(response(caller.leader_status())),
+        false => Err(RpcError::UNKNOWN_SERVICE),
     }
 }
 
 pub(crate) fn watch(
-    member: Caller,
-    asked: HealthCheckRequest,
+    caller: Caller,
+    request: HealthCheckRequest,
 ) -> impl Stream<Item = Result<HealthCheckResponse, Status>> + Send + 'static {
-    let mut standing = member.shared.standing.subscribe();
-    standing.mark_changed();
-    let told = stream::unfold(standing, |mut standing| async {
-        standing.changed().await.ok()?;
-        let now = *standing.borrow_and_update();
-        Some((Ok(response(now)), standing))
+    let mut leader_status = caller.shared.leader_status.subscribe();
+    leader_status.mark_changed();
+    let statuses = stream::unfold(leader_status, |mut leader_status| async {
+        leader_status.changed().await.ok()?;
+        let now = *leader_status.borrow_and_update();
+        Some((Ok(response(now)), leader_status))
     });
-    // Whether another service will be known is not said, so it is waited for.
+    // The stream of an unknown service stays open, because it may become known.
     let unknown = HealthCheckResponse { status: ServingStatus::ServiceUnknown.into() };
     let unknown = stream::iter([Ok(unknown)]).chain(stream::pending());
-    if is_known(&asked) { told.left_stream() } else { unknown.right_stream() }
+    if is_known(&request) { statuses.left_stream() } else { unknown.right_stream() }
 }
 
-/// The member as a whole is the only service, as for etcd.
-fn is_known(asked: &HealthCheckRequest) -> bool {
-    asked.service.is_empty()
+/// True for the member as a whole, the only service, as for etcd.
+fn is_known(request: &HealthCheckRequest) -> bool {
+    request.service.is_empty()
 }
 
-fn response(standing: Standing) -> HealthCheckResponse {
-    let status = match standing.leader {
+fn response(leader_status: LeaderStatus) -> HealthCheckResponse {
+    let status = match leader_status.leader {
         Some(_) => ServingStatus::Serving,
         None => ServingStatus::NotServing,
     };
@@ -54,23 +54,25 @@ mod tests {
     use tonic::Code;
 
     use super::*;
-    use crate::alone::Alone;
+    use crate::test_member::TestMember;
 
     #[tokio::test]
-    async fn a_member_is_the_only_service_there_is() {
-        let alone = Alone::start();
-        let ask = async |method: &str, service: &str| {
-            let mut call = alone.call(&format!("/grpc.health.v1.Health/{method}")).await;
-            call.ask(&HealthCheckRequest { service: service.into() }).await;
+    async fn only_the_member_itself_is_a_known_service() {
+        let member = TestMember::start();
+        let status_of = async |method: &str, service: &str| {
+            let mut call = member.call(&format!("/grpc.health.v1.Health/{method}")).await;
+            call.send(&HealthCheckRequest { service: service.into() }).await;
             call.end();
-            let told: Result<Option<HealthCheckResponse>, Status> = call.next().await;
-            told.map(|told| told.expect("an answer").status()).map_err(|status| status.code())
+            let response: Result<Option<HealthCheckResponse>, Status> = call.next().await;
+            response
+                .map(|response| response.expect("a response").status())
+                .map_err(|status| status.code())
         };
-        assert_eq!(ask("Check", "etcdserverpb.KV").await, Err(Code::NotFound));
-        assert_eq!(ask("Watch", "etcdserverpb.KV").await, Ok(ServingStatus::ServiceUnknown));
+        assert_eq!(status_of("Check", "etcdserverpb.KV").await, Err(Code::NotFound));
+        assert_eq!(status_of("Watch", "etcdserverpb.KV").await, Ok(ServingStatus::ServiceUnknown));
         for method in ["Check", "Watch"] {
-            let told = ask(method, "").await.expect("it is known");
-            assert!(matches!(told, ServingStatus::Serving | ServingStatus::NotServing));
+            let status = status_of(method, "").await.expect("a status");
+            assert!(matches!(status, ServingStatus::Serving | ServingStatus::NotServing));
         }
     }
 }

@@ -1,146 +1,160 @@
-//! Keys: reading, writing, transactions.
+//! Service `KV`: reads, writes and transactions.
 
 use hyper::body::Bytes;
-use tenure_store::{Access, Answer, Asker, Command, Done, Error, Reading};
+use tenure_store::{
+    AccessControl, Command, CommandResult, Error, PendingRead, Principal, TxnResult,
+};
 use tonic::Response;
 
-use crate::beside::{FEW, looking_at};
-use crate::budget::Weighed;
-use crate::caller::Caller;
-use crate::convert::{delete, deleted, done, found, put, range, txn, unsigned, written};
-use crate::errand::Released;
-use crate::refusal::Refusal;
+use crate::auth::caller::Caller;
+use crate::blocking::{MAX_INLINE_KEYS, run_scan};
+use crate::log::request::Released;
+use crate::net::response_budget::ResponseSize;
+use crate::rpc::convert::{
+    delete, delete_response, put, put_response, range, range_response, txn, txn_response, unsigned,
+};
+use crate::rpc::error::RpcError;
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::etcdserverpb::request_op::Request;
 
-/// How many keys a transaction may look at: all members do so, one after the other, where it
-/// writes, and each of its ranges could be all there is.
-const MOST: usize = 1 << 20;
+/// Upper bound on the keys that a transaction scans. All members execute a writing transaction, and
+/// each of its ranges could cover all keys.
+const MAX_TXN_KEYS: usize = 1 << 20;
 
 pub(crate) async fn read(
-    member: Caller,
-    asked: rpc::RangeRequest,
-) -> Result<Response<Bytes>, Refusal> {
-    if asked.key.is_empty() {
+    caller: Caller,
+    request: rpc::RangeRequest,
+) -> Result<Response<Bytes>, RpcError> {
+    if request.key.is_empty() {
         return Err(Error::EmptyKey.into());
     }
-    up_to_date(&member, asked.serializable).await?;
-    let range = range(asked)?;
-    let may = |access: &Access, asker: &Asker| access.may_range(asker, &range);
-    let keys = member.look(|state| state.store.looks_at(&range, FEW + 1));
-    let _turn = member.turns.looking_at(keys).await?;
-    let reading = member.read(may, |store| store.reading(&range))?;
-    let (bytes, read) = looking_at(reading.len(), move || weighed(reading.found())).await?;
-    let header = member.header(read.revision);
-    member.budget.answer(bytes, move || rpc::RangeResponse { header, ..found(&read) }).await
+    wait_readable(&caller, request.serializable).await?;
+    let range = range(request)?;
+    let check =
+        |access: &AccessControl, principal: &Principal| access.authorize_range(principal, &range);
+    let keys = caller.with_state(|state| state.store.range_scan_cost(&range, MAX_INLINE_KEYS + 1));
+    let _permit = caller.scan_limit.acquire_for_scan(keys).await?;
+    let reading = caller.read(check, |store| store.begin_range(&range))?;
+    let (bytes, read) = run_scan(reading.len(), move || with_size(reading.finish())).await?;
+    let header = caller.header(read.revision);
+    caller
+        .response_budget
+        .respond(bytes, move || rpc::RangeResponse { header, ..range_response(&read) })
+        .await
 }
 
-/// Waits until a member knows all that anybody was told of before; or, if that is enough, all that
-/// it has ever told anybody itself.
-async fn up_to_date(member: &Caller, is_serializable: bool) -> Result<(), Refusal> {
-    if is_serializable { member.is_back().await } else { member.confirm().await }
+/// Waits until this member may serve the read: a serializable one from its own state, any other
+/// once it has all that was committed.
+async fn wait_readable(caller: &Caller, is_serializable: bool) -> Result<(), RpcError> {
+    if is_serializable { caller.wait_recovered().await } else { caller.wait_linearizable().await }
 }
 
 pub(crate) async fn write(
-    member: Caller,
-    asked: rpc::PutRequest,
-) -> Result<rpc::PutResponse, Refusal> {
-    match member.answer(Command::Put(put(asked))).await? {
-        (_, Answer::Put(it)) => {
-            Ok(rpc::PutResponse { header: member.header(it.revision), ..written(&it) })
+    caller: Caller,
+    request: rpc::PutRequest,
+) -> Result<rpc::PutResponse, RpcError> {
+    match caller.execute(Command::Put(put(request))).await? {
+        (_, CommandResult::Put(it)) => {
+            Ok(rpc::PutResponse { header: caller.header(it.revision), ..put_response(&it) })
         }
-        other => unreachable!("a put is answered as one, not by {other:?}"),
+        other => unreachable!("unexpected result of a put: {other:?}"),
     }
 }
 
 pub(crate) async fn remove(
-    member: Caller,
-    asked: rpc::DeleteRangeRequest,
-) -> Result<Response<Bytes>, Refusal> {
-    released(&asked).map_or(Ok(()), |released| member.release(released))?;
-    match member.answer(Command::Delete(delete(asked))).await? {
-        (_, Answer::Delete(it)) => {
-            let header = member.header(it.revision);
-            let bytes = it.weight();
-            let make = move || rpc::DeleteRangeResponse { header, ..deleted(&it) };
-            member.budget.answer(bytes, make).await
+    caller: Caller,
+    request: rpc::DeleteRangeRequest,
+) -> Result<Response<Bytes>, RpcError> {
+    released(&request).map_or(Ok(()), |released| caller.release(released))?;
+    match caller.execute(Command::Delete(delete(request))).await? {
+        (_, CommandResult::Delete(it)) => {
+            let header = caller.header(it.revision);
+            let bytes = it.response_size();
+            let make = move || rpc::DeleteRangeResponse { header, ..delete_response(&it) };
+            caller.response_budget.respond(bytes, make).await
         }
-        other => unreachable!("a deletion is answered as one, not by {other:?}"),
+        other => unreachable!("unexpected result of a deletion: {other:?}"),
     }
 }
 
 pub(crate) async fn transact(
-    member: Caller,
-    asked: rpc::TxnRequest,
-) -> Result<Response<Bytes>, Refusal> {
-    let is_serializable = is_serializable(&asked);
-    let released: Vec<Released> = asked.success.iter().filter_map(released_by).collect();
-    let txn = txn(asked)?;
-    txn.check(member.plan.bounds.txn_ops)?;
+    caller: Caller,
+    request: rpc::TxnRequest,
+) -> Result<Response<Bytes>, RpcError> {
+    let is_serializable = is_serializable(&request);
+    let released: Vec<Released> = request.success.iter().filter_map(released_by).collect();
+    let txn = txn(request)?;
+    txn.validate(caller.plan.bounds.txn_ops)?;
     if txn.is_read_only() {
-        up_to_date(&member, is_serializable).await?;
+        wait_readable(&caller, is_serializable).await?;
     }
-    // Most transactions need not wait for the store to know.
-    let keys = match txn.is_of_single_keys() {
+    // Most transactions access single keys, which are not counted.
+    let keys = match txn.reads_single_keys_only() {
         true => 0,
-        false => member.look(|state| state.store.txn_looks_at(&txn, MOST + 1)),
+        false => caller.with_state(|state| state.store.txn_scan_cost(&txn, MAX_TXN_KEYS + 1)),
     };
-    if keys > MOST {
-        return Err(Refusal::TOO_MANY_KEYS);
+    if keys > MAX_TXN_KEYS {
+        return Err(RpcError::TOO_MANY_KEYS);
     }
-    let _turn = member.turns.looking_at(keys).await?;
+    let _permit = caller.scan_limit.acquire_for_scan(keys).await?;
     if txn.is_read_only() {
-        let may = |access: &Access, asker: &Asker| access.may_transact(asker, &txn);
-        let reading = member.read(may, |store| store.reading_txn(&txn))?;
-        return transacted(&member, reading).await;
+        let check =
+            |access: &AccessControl, principal: &Principal| access.authorize_txn(principal, &txn);
+        let reading = caller.read(check, |store| store.begin_txn(&txn))?;
+        return respond_txn(&caller, reading).await;
     }
-    released.into_iter().try_for_each(|released| member.release(released))?;
-    match member.answer(Command::Txn(txn)).await? {
-        (_, Answer::Txn(it)) => transacted(&member, it).await,
-        other => unreachable!("a transaction is answered as one, not by {other:?}"),
+    released.into_iter().try_for_each(|released| caller.release(released))?;
+    match caller.execute(Command::Txn(txn)).await? {
+        (_, CommandResult::Txn(it)) => respond_txn(&caller, it).await,
+        other => unreachable!("unexpected result of a transaction: {other:?}"),
     }
 }
 
-/// Whether a transaction wants no more than what this member knows, as for etcd: each of its
-/// operations is a range that says so.
-fn is_serializable(asked: &rpc::TxnRequest) -> bool {
-    let mut all = asked.success.iter().chain(&asked.failure);
+/// True if all operations of a transaction are serializable ranges, as for etcd.
+fn is_serializable(request: &rpc::TxnRequest) -> bool {
+    let mut all = request.success.iter().chain(&request.failure);
     all.all(|op| matches!(&op.request, Some(Request::RequestRange(range)) if range.serializable))
 }
 
-/// Whether an operation says that a lock is released.
+/// Returns the lock that an operation releases.
 fn released_by(op: &rpc::RequestOp) -> Option<Released> {
     match &op.request {
-        Some(Request::RequestDeleteRange(asked)) => released(asked),
+        Some(Request::RequestDeleteRange(request)) => released(request),
         _ => None,
     }
 }
 
-/// The same of a deletion.
-fn released(asked: &rpc::DeleteRangeRequest) -> Option<Released> {
-    let is_one = asked.released > 0 && asked.range_end.is_empty();
-    let key = || tenure_store::Bytes::from(asked.key.as_slice());
-    is_one.then(|| Released { key: key(), fence: unsigned(asked.released) })
+/// Returns the lock that a deletion releases.
+fn released(request: &rpc::DeleteRangeRequest) -> Option<Released> {
+    let is_one = request.released > 0 && request.range_end.is_empty();
+    let key = || tenure_store::Bytes::from(request.key.as_slice());
+    is_one.then(|| Released { key: key(), fence: unsigned(request.released) })
 }
 
-/// With how many bytes it has, which takes as long as to look at all of it.
-fn weighed<T: Weighed>(it: T) -> (usize, T) {
-    (it.weight(), it)
+/// Returns the value with its size. Computing that takes as long as a scan.
+fn with_size<T: ResponseSize>(it: T) -> (usize, T) {
+    (it.response_size(), it)
 }
 
-async fn transacted(member: &Caller, read: Done<Reading>) -> Result<Response<Bytes>, Refusal> {
-    let (bytes, it) = looking_at(read.len(), move || weighed(read.found())).await?;
-    let header = member.header(it.revision);
-    member.budget.answer(bytes, move || rpc::TxnResponse { header, ..done(&it) }).await
+async fn respond_txn(
+    caller: &Caller,
+    read: TxnResult<PendingRead>,
+) -> Result<Response<Bytes>, RpcError> {
+    let (bytes, it) = run_scan(read.len(), move || with_size(read.finish())).await?;
+    let header = caller.header(it.revision);
+    caller
+        .response_budget
+        .respond(bytes, move || rpc::TxnResponse { header, ..txn_response(&it) })
+        .await
 }
 
 pub(crate) async fn compact(
-    member: Caller,
-    asked: rpc::CompactionRequest,
-) -> Result<rpc::CompactionResponse, Refusal> {
-    // It takes history away from all watchers.
-    member.may_all()?;
-    let revision = unsigned(asked.revision);
-    let (revision, _) = member.answer(Command::Compact { revision }).await?;
-    Ok(rpc::CompactionResponse { header: member.header(revision) })
+    caller: Caller,
+    request: rpc::CompactionRequest,
+) -> Result<rpc::CompactionResponse, RpcError> {
+    // Compaction removes the history of all watchers.
+    caller.check_root()?;
+    let revision = unsigned(request.revision);
+    let (revision, _) = caller.execute(Command::Compact { revision }).await?;
+    Ok(rpc::CompactionResponse { header: caller.header(revision) })
 }

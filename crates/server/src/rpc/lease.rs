@@ -1,95 +1,100 @@
-//! Leases: granted, renewed, ended, looked at.
+//! Service `Lease`: grants, renewals, revocations and queries.
 
 use futures_util::{Stream, StreamExt};
-use tenure_store::{Answer, Command, Error, Span, Store};
+use tenure_store::{Command, CommandResult, Error, Span, Store};
 use tonic::Status;
 
-use crate::caller::Caller;
-use crate::convert::{lease, lease_id, signed, unsigned};
-use crate::refusal::Refusal;
+use crate::auth::caller::Caller;
+use crate::rpc::convert::{lease, lease_id, signed, unsigned};
+use crate::rpc::error::RpcError;
 use tenure_etcd::etcdserverpb as rpc;
-use tenure_etcd::frames::Messages;
+use tenure_etcd::frames::MessageStream;
 
-/// How many renewals of one stream are under way at most.
-const AT_ONCE: usize = 64;
+/// Upper bound on concurrent renewals of one stream.
+const MAX_CONCURRENT_RENEWALS: usize = 64;
 
 pub(crate) async fn grant(
-    member: Caller,
-    asked: rpc::LeaseGrantRequest,
-) -> Result<rpc::LeaseGrantResponse, Refusal> {
-    let lease = match asked.id {
-        0 => member.new_lease(),
+    caller: Caller,
+    request: rpc::LeaseGrantRequest,
+) -> Result<rpc::LeaseGrantResponse, RpcError> {
+    let lease = match request.id {
+        0 => caller.new_lease_id(),
         id => lease(id),
     };
-    match member.answer(Command::Grant { lease, ttl: unsigned(asked.ttl) }).await? {
-        (revision, Answer::Granted { lease, ttl }) => Ok(rpc::LeaseGrantResponse {
-            header: member.header(revision),
+    match caller.execute(Command::Grant { lease, ttl: unsigned(request.ttl) }).await? {
+        (revision, CommandResult::Granted { lease, ttl }) => Ok(rpc::LeaseGrantResponse {
+            header: caller.header(revision),
             id: lease_id(lease),
             ttl: signed(ttl),
             error: String::new(),
         }),
-        other => unreachable!("a grant is answered as one, not by {other:?}"),
+        other => unreachable!("unexpected result of a grant: {other:?}"),
     }
 }
 
 pub(crate) async fn revoke(
-    member: Caller,
-    asked: rpc::LeaseRevokeRequest,
-) -> Result<rpc::LeaseRevokeResponse, Refusal> {
-    let lease = lease(asked.id);
-    let (revision, _) = member.answer(Command::Revoke { lease }).await?;
-    Ok(rpc::LeaseRevokeResponse { header: member.header(revision) })
+    caller: Caller,
+    request: rpc::LeaseRevokeRequest,
+) -> Result<rpc::LeaseRevokeResponse, RpcError> {
+    let lease = lease(request.id);
+    let (revision, _) = caller.execute(Command::Revoke { lease }).await?;
+    Ok(rpc::LeaseRevokeResponse { header: caller.header(revision) })
 }
 
-/// One answer for each renewal; one of a lease that is gone has no time to live. The stream ends at
-/// the first renewal that the caller has no right to, as at etcd.
+/// Responds to each renewal. The time to live is 0 if the lease is gone. As at etcd, the stream
+/// ends at the first renewal that the caller may not make.
 pub(crate) fn keep_alive(
-    member: Caller,
-    asked: Messages<rpc::LeaseKeepAliveRequest>,
+    caller: Caller,
+    requests: MessageStream<rpc::LeaseKeepAliveRequest>,
 ) -> impl Stream<Item = Result<rpc::LeaseKeepAliveResponse, Status>> + Send + 'static {
-    let renewed = asked.map(move |asked| {
-        let member = member.clone();
+    let renewed = requests.map(move |request| {
+        let caller = caller.clone();
         async move {
-            let id = asked?.id;
-            member.is_named()?;
-            member.may_in(|store, asker| store.may_renew(asker, lease(id)))?;
-            let ttl = member.renew(lease(id)).await?.unwrap_or_default();
-            let header = member.header_now();
+            let id = request?.id;
+            caller.check_authenticated()?;
+            caller.check_store_access(|store, principal| {
+                store.authorize_renewal(principal, lease(id))
+            })?;
+            let ttl = caller.renew_lease(lease(id)).await?.unwrap_or_default();
+            let header = caller.header_now();
             Ok(rpc::LeaseKeepAliveResponse { header, id, ttl: signed(ttl) })
         }
     });
-    renewed.buffered(AT_ONCE)
+    renewed.buffered(MAX_CONCURRENT_RENEWALS)
 }
 
 pub(crate) async fn time_to_live(
-    member: Caller,
-    asked: rpc::LeaseTimeToLiveRequest,
-) -> Result<rpc::LeaseTimeToLiveResponse, Refusal> {
-    member.is_named()?;
-    let _undecided = member.undecided();
-    let left = member.left(lease(asked.id)).await?;
-    // The leader may have taken entries that this member has not: of the lease, and of its keys.
+    caller: Caller,
+    request: rpc::LeaseTimeToLiveRequest,
+) -> Result<rpc::LeaseTimeToLiveResponse, RpcError> {
+    caller.check_authenticated()?;
+    let _undecided = caller.track_undecided();
+    let left = caller.lease_time_left(lease(request.id)).await?;
+    // The leader may have applied entries about the lease and its keys that this member has not.
     if left.is_some() {
-        member.confirm().await?;
+        caller.wait_linearizable().await?;
     }
-    let keys = member.look(|state| {
-        let known = state.store.lease(lease(asked.id)).filter(|_| asked.keys);
-        known.into_iter().flat_map(|known| &known.keys).cloned().collect::<Vec<_>>()
+    let keys = caller.with_state(|state| {
+        let stored = state.store.lease(lease(request.id)).filter(|_| request.keys);
+        stored.into_iter().flat_map(|stored| &stored.keys).cloned().collect::<Vec<_>>()
     });
     for key in &keys {
-        member.may(|access, asker| access.may_read(asker, &Span::one(key.clone())))?;
+        caller.check_access(|access, principal| {
+            access.authorize_read(principal, &Span::single(key.clone()))
+        })?;
     }
-    let header = member.header_now();
-    let gone = rpc::LeaseTimeToLiveResponse { header, id: asked.id, ttl: -1, ..Default::default() };
-    Ok(member.look(|state| {
-        let Some((known, left)) = state.store.lease(lease(asked.id)).zip(left) else {
+    let header = caller.header_now();
+    let gone =
+        rpc::LeaseTimeToLiveResponse { header, id: request.id, ttl: -1, ..Default::default() };
+    Ok(caller.with_state(|state| {
+        let Some((stored, left)) = state.store.lease(lease(request.id)).zip(left) else {
             return gone;
         };
-        // Those that were looked at: whoever asks may not read others that it has by now.
+        // Only keys whose right was checked. The lease may have others by now.
         let keys = keys.iter().map(|key| key.to_vec()).collect();
         rpc::LeaseTimeToLiveResponse {
             ttl: signed(left),
-            granted_ttl: signed(known.ttl),
+            granted_ttl: signed(stored.ttl),
             keys,
             ..gone
         }
@@ -97,25 +102,26 @@ pub(crate) async fn time_to_live(
 }
 
 pub(crate) async fn list(
-    member: Caller,
+    caller: Caller,
     _: rpc::LeaseLeasesRequest,
-) -> Result<rpc::LeaseLeasesResponse, Refusal> {
-    member.confirm().await?;
-    member.may_in(Store::may_list_leases)?;
-    let leases = member.leases().await?;
-    let header = member.header_now();
+) -> Result<rpc::LeaseLeasesResponse, RpcError> {
+    caller.wait_linearizable().await?;
+    caller.check_store_access(Store::authorize_lease_list)?;
+    let leases = caller.list_leases().await?;
+    let header = caller.header_now();
     let leases = leases.into_iter().map(|lease| rpc::LeaseStatus { id: lease_id(lease) }).collect();
     Ok(rpc::LeaseLeasesResponse { header, leases })
 }
 
-/// The lease that is meant, or one of a minute that nobody renews where none is.
-pub(crate) async fn given_or_hidden(member: &Caller, id: i64) -> Result<u64, Refusal> {
+/// Returns the lease of a request. Grants a lease of a minute without renewals if the request names
+/// none.
+pub(crate) async fn lease_or_default(caller: &Caller, id: i64) -> Result<u64, RpcError> {
     if id != 0 {
         return Ok(lease(id));
     }
-    let grant = Command::Grant { lease: member.new_lease(), ttl: 60 };
-    match member.answer(grant).await? {
-        (_, Answer::Granted { lease, .. }) => Ok(lease),
+    let grant = Command::Grant { lease: caller.new_lease_id(), ttl: 60 };
+    match caller.execute(grant).await? {
+        (_, CommandResult::Granted { lease, .. }) => Ok(lease),
         _ => Err(Error::LeaseNotFound.into()),
     }
 }

@@ -1,110 +1,112 @@
-//! Locks that the server queues for: whoever asks is answered when they are inside.
+//! Lock service: the server queues claims and responds when they are granted.
 
 use std::pin::pin;
 
 use tenure_store::{
-    Answer, Bytes, Claim, Command, Compare, Delete, Enqueue, Operation, Outcome, Relation, Share,
-    Span, Target, Txn,
+    Bytes, Claim, Command, CommandResult, Compare, Delete, Enqueue, LockMode, Operation, Outcome,
+    Relation, Span, Target, Txn,
 };
 
-use crate::caller::Caller;
-use crate::convert::signed;
+use crate::auth::caller::Caller;
+use crate::log::state::ClaimOutcome;
 use crate::member::Member;
-use crate::refusal::Refusal;
+use crate::rpc::convert::signed;
+use crate::rpc::error::RpcError;
 use crate::rpc::lease;
-use crate::state::Verdict;
 use tenure_etcd::v3lockpb as rpc;
 
 pub(crate) async fn lock(
-    member: Caller,
-    asked: rpc::LockRequest,
-) -> Result<rpc::LockResponse, Refusal> {
-    let lease =
-        lease::given_or_hidden(&member, asked.lease).await.map_err(Refusal::into_unknown)?;
-    let name = Bytes::from(asked.name);
-    let enqueue = Enqueue { name, lease, share: Share::Exclusive, value: Bytes::default() };
-    let (claim, _) = enter(&member, enqueue, Refusal::SESSION_OVER).await?;
-    Ok(rpc::LockResponse { header: member.header_now(), key: claim.key.to_vec() })
+    caller: Caller,
+    request: rpc::LockRequest,
+) -> Result<rpc::LockResponse, RpcError> {
+    let lease = lease::lease_or_default(&caller, request.lease)
+        .await
+        .map_err(RpcError::with_unknown_code)?;
+    let name = Bytes::from(request.name);
+    let enqueue = Enqueue { name, lease, mode: LockMode::Exclusive, value: Bytes::default() };
+    let (claim, _) = acquire(&caller, enqueue, RpcError::LOCK_SESSION_EXPIRED).await?;
+    Ok(rpc::LockResponse { header: caller.header_now(), key: claim.key.to_vec() })
 }
 
 pub(crate) async fn unlock(
-    member: Caller,
-    asked: rpc::UnlockRequest,
-) -> Result<rpc::UnlockResponse, Refusal> {
-    let span = Span::one(asked.key);
+    caller: Caller,
+    request: rpc::UnlockRequest,
+) -> Result<rpc::UnlockResponse, RpcError> {
+    let span = Span::single(request.key);
     let delete = Command::Delete(Delete { span, prev_kv: false });
-    let (revision, _) = member.answer(delete).await.map_err(Refusal::into_unknown)?;
-    Ok(rpc::UnlockResponse { header: member.header(revision) })
+    let (revision, _) = caller.execute(delete).await.map_err(RpcError::with_unknown_code)?;
+    Ok(rpc::UnlockResponse { header: caller.header(revision) })
 }
 
-/// Queues, and waits until the claim is inside; says which it is, and the revision in which it
-/// queued. Whoever stops waiting leaves the queue.
+/// Queues a claim and waits until it holds the lock. Returns the claim, and the revision in which
+/// it was queued. Withdraws the claim if the future is dropped.
 ///
-/// A claim keeps its place when the call ends for want of a leader. The client continues with it
-/// at another member, and a withdrawal by this one could be committed after the grant there.
-pub(crate) async fn enter(
-    member: &Caller,
+/// A claim keeps its place when the call ends for lack of a leader. The client continues with the
+/// claim at another member. A withdrawal by this one could be committed after the grant there.
+pub(crate) async fn acquire(
+    caller: &Caller,
     enqueue: Enqueue,
-    over: Refusal,
-) -> Result<(Claim, u64), Refusal> {
-    let leaving = member.clone();
-    let leave = move |outcome| drop(new_claim(outcome).map(|claim| Waiter::of(leaving, claim)));
-    let queued = member.propose_or(Command::Enqueue(enqueue), leave).await;
-    let Outcome { revision, answer, .. } = queued.map_err(Refusal::into_unknown)?;
-    let answer = answer.map_err(|error| Refusal::from(error).into_unknown())?;
-    let Answer::Enqueued { claim, inside } = answer else {
-        unreachable!("who queues is told of the place in the queue")
+    expired: RpcError,
+) -> Result<(Claim, u64), RpcError> {
+    let owner = caller.clone();
+    let on_abandoned =
+        move |outcome| drop(new_claim(outcome).map(|claim| Waiter::new(owner, claim)));
+    let enqueued = caller.propose_or_else(Command::Enqueue(enqueue), on_abandoned).await;
+    let Outcome { revision, result, .. } = enqueued.map_err(RpcError::with_unknown_code)?;
+    let result = result.map_err(|error| RpcError::from(error).with_unknown_code())?;
+    let CommandResult::Enqueued { claim, is_held } = result else {
+        unreachable!("unexpected result of an enqueue")
     };
-    if inside {
+    if is_held {
         return Ok((claim, revision));
     }
-    let mut waiter = Waiter::of(member.clone(), claim.clone());
-    let mut leader_lost = pin!(member.leader_lost());
+    let mut waiter = Waiter::new(caller.clone(), claim.clone());
+    let mut leader_lost = pin!(caller.leader_lost());
     loop {
-        let verdict = member.look(|state| state.await_claim(&claim));
-        let verdict = tokio::select! {
-            verdict = verdict => verdict,
+        let outcome = caller.with_state(|state| state.wait_for_claim(&claim));
+        let outcome = tokio::select! {
+            outcome = outcome => outcome,
             () = &mut leader_lost => {
                 waiter.claim = None;
-                member.look(|state| state.forget_claim(&claim.key));
-                return Err(Refusal::NO_LEADER);
+                caller.with_state(|state| state.remove_closed_waiters(&claim.key));
+                return Err(RpcError::NO_LEADER);
             }
         };
-        match verdict {
-            Ok(Verdict::Inside { .. }) => {
-                // The user may be another one by now, or none.
-                member.is_valid()?;
+        match outcome {
+            Ok(ClaimOutcome::Acquired { .. }) => {
+                // The user may have been deleted, or may have changed the password.
+                caller.check_valid()?;
                 waiter.claim = None;
                 return Ok((claim, revision));
             }
-            Ok(Verdict::Ended) => {
+            Ok(ClaimOutcome::Ended) => {
                 waiter.claim = None;
-                return Err(over);
+                return Err(expired);
             }
-            // The store was replaced: it is asked again.
+            // A snapshot replaced the store, so the claim is looked up again.
             Err(_) => tokio::task::yield_now().await,
         }
     }
 }
 
-/// Somebody who waits for a claim.
+/// Queued claim, withdrawn on drop.
 struct Waiter {
-    member: Caller,
-    /// Taken back when they stop waiting.
+    caller: Caller,
+    /// Claim to withdraw; none if it is to stay.
     claim: Option<Claim>,
 }
 
 impl Waiter {
-    fn of(member: Caller, claim: Claim) -> Self {
-        Waiter { member, claim: Some(claim) }
+    fn new(caller: Caller, claim: Claim) -> Self {
+        Waiter { caller, claim: Some(claim) }
     }
 }
 
-/// The claim that an outcome has made, and that nobody had before.
+/// Returns the claim of an outcome if the command created it.
 fn new_claim(outcome: Outcome) -> Option<Claim> {
     let is_new = |claim: &Claim| claim.fence == outcome.revision;
-    match outcome.answer {
-        Ok(Answer::Enqueued { claim, .. }) => Some(claim).filter(is_new),
+    match outcome.result {
+        Ok(CommandResult::Enqueued { claim, .. }) => Some(claim).filter(is_new),
         _ => None,
     }
 }
@@ -112,29 +114,29 @@ fn new_claim(outcome: Outcome) -> Option<Claim> {
 impl Drop for Waiter {
     fn drop(&mut self) {
         let Some(claim) = self.claim.take() else { return };
-        let member = self.member.clone();
-        member.look(|state| state.forget_claim(&claim.key));
+        let caller = self.caller.clone();
+        caller.with_state(|state| state.remove_closed_waiters(&claim.key));
         tokio::spawn(async move {
-            // If that fails, its lease ends it.
-            let _ = Member::propose(&member, withdrawal(&claim)).await;
+            // If the withdrawal fails, the claim ends with its lease.
+            let _ = Member::propose(&caller, withdrawal(&claim)).await;
         });
     }
 }
 
-/// The command that deletes the key of a claim, and of no later one.
+/// Returns a command that deletes the key of a claim, unless the key was created again since.
 pub(crate) fn withdrawal(claim: &Claim) -> Command {
-    let delete = Delete { span: Span::one(claim.key.clone()), prev_kv: false };
+    let delete = Delete { span: Span::single(claim.key.clone()), prev_kv: false };
     Command::Txn(Txn {
-        compare: vec![is_of(&claim.key, claim.fence)],
+        compare: vec![created_at(&claim.key, claim.fence)],
         success: vec![Operation::Delete(delete)],
         failure: Vec::new(),
     })
 }
 
-/// Whether a key is the one that was created in this revision.
-pub(crate) fn is_of(key: &Bytes, fence: u64) -> Compare {
+/// Returns the condition that a key was created in this revision.
+pub(crate) fn created_at(key: &Bytes, fence: u64) -> Compare {
     Compare {
-        span: Span::one(key.clone()),
+        span: Span::single(key.clone()),
         relation: Relation::Equal,
         target: Target::Create(signed(fence)),
     }

@@ -1,49 +1,51 @@
-//! How a member is, and what operators do with it.
+//! Service `Maintenance`: status, alarms, hashes and backups.
 
 use futures_util::{Stream, stream};
 use sha2::{Digest, Sha256};
 use tenure_core::ProcessId;
-use tenure_store::{Access, Alarm, AlarmChange, Answer, Command, Range, Reading, Span, Store};
+use tenure_store::{
+    AccessControl, Alarm, AlarmChange, Command, CommandResult, PendingRead, Range, Span, Store,
+};
 use tonic::{Response, Status};
 
+use crate::auth::caller::Caller;
 use crate::backup;
-use crate::beside::{beside, looking_at};
-use crate::caller::Caller;
-use crate::convert::{signed, unsigned};
-use crate::refusal::Refusal;
+use crate::blocking::{blocking, run_scan};
+use crate::rpc::convert::{signed, unsigned};
+use crate::rpc::error::RpcError;
 use tenure_etcd::etcdserverpb as rpc;
 
-/// Version of etcd that members report. Clients enable features by it: it is the newest one whose
-/// behaviour is tested, and `docs/operations.md` lists what depends on it.
+/// Version of etcd that members report. Clients enable features by it. It is the newest one whose
+/// behaviour is tested; `docs/etcd.md` lists what depends on it.
 pub(crate) const VERSION: &str = "3.5.13";
 
-/// How many bytes of a snapshot one message has.
-const PIECE: usize = 64 * 1024;
+/// Bytes of a snapshot per message.
+const CHUNK_BYTES: usize = 64 * 1024;
 
 pub(crate) async fn status(
-    member: Caller,
+    caller: Caller,
     _: rpc::StatusRequest,
-) -> Result<rpc::StatusResponse, Refusal> {
-    let standing = member.standing();
-    let me = ProcessId::at(member.plan.me);
-    let (revision, applied, is_learner, size, alarms) = member.look(|state| {
+) -> Result<rpc::StatusResponse, RpcError> {
+    let leader_status = caller.leader_status();
+    let me = ProcessId::at(caller.plan.me);
+    let (revision, applied, is_learner, size, alarms) = caller.with_state(|state| {
         let is_learner = state.members.learners.contains(me);
         let store = &state.store;
         (store.revision(), store.applied().index, is_learner, store.size(), alarms(store))
     });
     let size = signed(size as u64);
-    let no_leader = standing.leader.is_none().then(|| "etcdserver: no leader".to_owned());
-    // As etcd writes them.
+    let no_leader = leader_status.leader.is_none().then(|| "etcdserver: no leader".to_owned());
+    // The text has the format of etcd.
     let alarms = alarms.iter().map(|it| format!("memberID:{} alarm:NOSPACE ", it.member_id));
     let errors = no_leader.into_iter().chain(alarms).collect();
     Ok(rpc::StatusResponse {
-        header: member.header(revision),
+        header: caller.header(revision),
         version: VERSION.into(),
         db_size: size,
         db_size_in_use: size,
-        leader: standing.leader.map_or(0, |leader| member.plan.members[leader].id),
+        leader: leader_status.leader.map_or(0, |leader| caller.plan.members[leader].id),
         raft_index: applied,
-        raft_term: standing.term,
+        raft_term: leader_status.term,
         raft_applied_index: applied,
         errors,
         is_learner,
@@ -63,95 +65,97 @@ fn kind(alarm: Alarm) -> i32 {
 }
 
 /// Lists alarms, activates one, or clears one. Only NOSPACE can be active: Tenure verifies
-/// checksums of what it reads, and has no use for CORRUPT.
+/// checksums when it reads data, and does not need CORRUPT.
 pub(crate) async fn alarm(
-    member: Caller,
-    asked: rpc::AlarmRequest,
-) -> Result<rpc::AlarmResponse, Refusal> {
+    caller: Caller,
+    request: rpc::AlarmRequest,
+) -> Result<rpc::AlarmResponse, RpcError> {
     use rpc::alarm_request::AlarmAction;
-    let is_active = match asked.action() {
+    let is_active = match request.action() {
         AlarmAction::Get => {
-            member.confirm().await?;
-            let wanted = |it: &rpc::AlarmMember| asked.alarm == 0 || it.alarm == asked.alarm;
-            let (header, mut alarms) = (member.header_now(), member.look(|it| alarms(&it.store)));
+            caller.wait_linearizable().await?;
+            let wanted = |it: &rpc::AlarmMember| request.alarm == 0 || it.alarm == request.alarm;
+            let (header, mut alarms) =
+                (caller.header_now(), caller.with_state(|it| alarms(&it.store)));
             alarms.retain(wanted);
             return Ok(rpc::AlarmResponse { header, alarms });
         }
         AlarmAction::Activate => true,
         AlarmAction::Deactivate => false,
     };
-    let alarms = match asked.alarm() {
-        rpc::AlarmType::Nospace => change(&member, asked.member_id, is_active).await?,
+    let alarms = match request.alarm() {
+        rpc::AlarmType::Nospace => set_alarm(&caller, request.member_id, is_active).await?,
         rpc::AlarmType::Corrupt if is_active => {
-            return Err(Refusal::unimplemented("the alarm CORRUPT"));
+            return Err(RpcError::unimplemented("the alarm CORRUPT"));
         }
         rpc::AlarmType::Corrupt | rpc::AlarmType::None => Vec::new(),
     };
-    Ok(rpc::AlarmResponse { header: member.header_now(), alarms })
+    Ok(rpc::AlarmResponse { header: caller.header_now(), alarms })
 }
 
-/// Activates or clears NOSPACE of a member. Returns the alarm if something has changed, or if it
-/// was active before and is to be.
-async fn change(
-    member: &Caller,
+/// Activates or clears NOSPACE of a member. Returns the alarm if it changed, or if it is active
+/// already and should be.
+async fn set_alarm(
+    caller: &Caller,
     id: u64,
     is_active: bool,
-) -> Result<Vec<rpc::AlarmMember>, Refusal> {
-    let is_known = id == 0 || member.plan.members.iter().any(|it| it.id == id);
+) -> Result<Vec<rpc::AlarmMember>, RpcError> {
+    let is_known = id == 0 || caller.plan.members.iter().any(|it| it.id == id);
     if is_active && !is_known {
-        return Err(Refusal::NO_MEMBER);
+        return Err(RpcError::MEMBER_NOT_FOUND);
     }
     let change = AlarmChange { member: id, alarm: Alarm::NoSpace, is_active };
-    let (_, answer) = member.answer(Command::Alarm(change)).await?;
-    let has_changed = answer == Answer::Alarm { has_changed: true };
-    let told = is_active || has_changed;
+    let (_, answer) = caller.execute(Command::Alarm(change)).await?;
+    let has_changed = answer == CommandResult::Alarm { has_changed: true };
+    let is_listed = is_active || has_changed;
     let alarm = rpc::AlarmMember { member_id: id, alarm: kind(Alarm::NoSpace) };
-    Ok(told.then_some(alarm).into_iter().collect())
+    Ok(is_listed.then_some(alarm).into_iter().collect())
 }
 
-/// There is nothing to do: what is deleted leaves no holes.
+/// Does nothing: the store has no fragmentation.
 pub(crate) async fn defragment(
-    member: Caller,
+    caller: Caller,
     _: rpc::DefragmentRequest,
-) -> Result<rpc::DefragmentResponse, Refusal> {
-    member.may_all()?;
-    // As from etcd, without a header.
+) -> Result<rpc::DefragmentResponse, RpcError> {
+    caller.check_root()?;
+    // As at etcd, the response has no header.
     Ok(rpc::DefragmentResponse::default())
 }
 
 /// Returns a hash of the whole store. It is equal on members that have applied the same entries.
 pub(crate) async fn hash(
-    member: Caller,
+    caller: Caller,
     _: rpc::HashRequest,
-) -> Result<rpc::HashResponse, Refusal> {
-    // It takes as much memory as a backup.
-    let _turn = member.turns.next().await?;
-    let store = member.read(Access::may_all, |store| Ok(store.snapshot()))?;
+) -> Result<rpc::HashResponse, RpcError> {
+    // The encoded store takes as much memory as a backup.
+    let _permit = caller.scan_limit.acquire().await?;
+    let store = caller.read(AccessControl::authorize_root, |store| Ok(store.snapshot()))?;
     let revision = store.revision();
-    let hash = beside(move || first_bytes(Sha256::digest(store.encode()))).await?;
-    Ok(rpc::HashResponse { header: member.header(revision), hash })
+    let hash = blocking(move || first_bytes(Sha256::digest(store.encode()))).await?;
+    Ok(rpc::HashResponse { header: caller.header(revision), hash })
 }
 
-/// A number that is the same on members whose keys are, as of a revision.
+/// Returns a hash of all keys as of a revision. It is equal on members with equal keys.
 pub(crate) async fn hash_kv(
-    member: Caller,
-    asked: rpc::HashKvRequest,
-) -> Result<rpc::HashKvResponse, Refusal> {
-    let range = Range { revision: unsigned(asked.revision), ..Range::of(Span::all()) };
-    let read = |store: &Store| Ok((store.reading(&range)?, store.compacted()));
-    let (reading, compacted) = member.read(Access::may_all, read)?;
-    let (revision, hash) = looking_at(reading.len(), move || hashed(reading)).await?;
+    caller: Caller,
+    request: rpc::HashKvRequest,
+) -> Result<rpc::HashKvResponse, RpcError> {
+    let range = Range { revision: unsigned(request.revision), ..Range::of(Span::all()) };
+    let read = |store: &Store| Ok((store.begin_range(&range)?, store.oldest_revision()));
+    let (reading, compacted) = caller.read(AccessControl::authorize_root, read)?;
+    let (revision, hash) = run_scan(reading.len(), move || hash_keys(reading)).await?;
     Ok(rpc::HashKvResponse {
-        header: member.header(revision),
+        header: caller.header(revision),
         hash,
-        // As etcd says it before the first compaction.
+        // etcd reports -1 before the first compaction.
         compact_revision: if compacted == 0 { -1 } else { signed(compacted) },
     })
 }
 
-/// The revision of the store when keys were read, and the first bytes of their hash.
-fn hashed(reading: Reading) -> (u64, u32) {
-    let found = reading.found();
+/// Returns the revision of the store at the time of the read, and the first bytes of the hash of
+/// its keys.
+fn hash_keys(reading: PendingRead) -> (u64, u32) {
+    let found = reading.finish();
     let mut hash = Sha256::new();
     for kv in &found.kvs {
         for part in [&kv.key[..], &kv.value[..]] {
@@ -171,41 +175,41 @@ fn first_bytes(hash: impl AsRef<[u8]>) -> u32 {
     u32::from_be_bytes(*first)
 }
 
-/// The whole store, as `tenure-store` writes it, in pages and with its hash.
+/// Streams a backup: the encoded store in pages, with its hash.
 pub(crate) async fn snapshot(
-    member: Caller,
+    caller: Caller,
     _: rpc::SnapshotRequest,
 ) -> Result<
     Response<impl Stream<Item = Result<rpc::SnapshotResponse, Status>> + Send + 'static>,
-    Refusal,
+    RpcError,
 > {
-    member.confirm().await?;
-    member.may_all()?;
+    caller.wait_linearizable().await?;
+    caller.check_root()?;
     let write = async || {
-        let store = member.read(Access::may_all, |store| Ok(store.snapshot()))?;
+        let store = caller.read(AccessControl::authorize_root, |store| Ok(store.snapshot()))?;
         let revision = store.revision();
-        let bytes = beside(move || backup::written(&store)).await?;
+        let bytes = blocking(move || backup::encode(&store)).await?;
         Ok((bytes.len(), (revision, bytes)))
     };
-    let written = member.budget.answer_whole(write).await?;
-    let piece = move |revision, bytes: &[u8], from: usize| {
-        let to = bytes.len().min(from + PIECE);
+    let written = caller.response_budget.respond_measured(write).await?;
+    let chunk = move |revision, bytes: &[u8], from: usize| {
+        let to = bytes.len().min(from + CHUNK_BYTES);
         let remaining_bytes = (bytes.len() - to) as u64;
-        let header = member.header(revision);
+        let header = caller.header(revision);
         Ok(rpc::SnapshotResponse { header, remaining_bytes, blob: bytes[from..to].to_vec() })
     };
     Ok(written.map(|(revision, bytes)| {
-        let pieces = (0..bytes.len()).step_by(PIECE);
-        stream::iter(pieces.map(move |from| piece(revision, &bytes, from)))
+        let chunks = (0..bytes.len()).step_by(CHUNK_BYTES);
+        stream::iter(chunks.map(move |from| chunk(revision, &bytes, from)))
     }))
 }
 
 pub(crate) async fn move_leader(
-    member: Caller,
-    asked: rpc::MoveLeaderRequest,
-) -> Result<rpc::MoveLeaderResponse, Refusal> {
-    member.may_all()?;
-    let to = member.plan.members.iter().position(|it| it.id == asked.target_id);
-    member.transfer(to.ok_or(Refusal::NO_TRANSFEREE)?).await?;
+    caller: Caller,
+    request: rpc::MoveLeaderRequest,
+) -> Result<rpc::MoveLeaderResponse, RpcError> {
+    caller.check_root()?;
+    let to = caller.plan.members.iter().position(|it| it.id == request.target_id);
+    caller.transfer_leadership(to.ok_or(RpcError::BAD_TRANSFEREE)?).await?;
     Ok(rpc::MoveLeaderResponse::default())
 }

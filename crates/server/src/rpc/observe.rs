@@ -1,37 +1,37 @@
-//! Who leads an election, told whenever that changes.
+//! Method `Observe` of elections: the current leader, and each change.
 
 use std::sync::Arc;
 
-use tenure_store::{Bytes, KeyValue, Kind, Watch};
+use tenure_store::{Bytes, EventKind, KeyValue, Watch};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Status;
 
-use crate::caller::Caller;
-use crate::convert;
-use crate::refusal::Refusal;
-use crate::rpc::election::{below, head};
-use crate::state::{Signal, WatcherId};
+use crate::auth::caller::Caller;
+use crate::log::state::{WatcherId, WatcherSignal};
+use crate::rpc::convert;
+use crate::rpc::election::{candidates, current_leader};
+use crate::rpc::error::RpcError;
 use tenure_etcd::v3electionpb as rpc;
 
-/// How many answers wait for a client at most.
-const AHEAD: usize = 1;
+/// Upper bound on responses that wait for a client.
+const RESPONSE_BUFFER: usize = 1;
 
-/// How many changes are looked at while nobody else has the store.
-const MOST: usize = 1000;
+/// Upper bound on the events that are read under one lock of the state.
+const MAX_EVENTS_PER_SCAN: usize = 1000;
 
-/// Tells who leads now, each of their proclamations, and who leads when they do no longer; nothing
-/// while there is nobody.
+/// Streams the current leader, its proclamations, and each next leader. Sends nothing while there
+/// is no leader.
 pub(crate) fn observe(
-    member: Caller,
-    asked: rpc::LeaderRequest,
+    caller: Caller,
+    request: rpc::LeaderRequest,
 ) -> ReceiverStream<Result<rpc::LeaderResponse, Status>> {
-    let (sender, receiver) = mpsc::channel(AHEAD);
+    let (sender, receiver) = mpsc::channel(RESPONSE_BUFFER);
     tokio::spawn(async move {
-        let gone = sender.clone();
-        let observer = Observer::new(member, Bytes::from(asked.name), sender);
+        let closed = sender.clone();
+        let observer = Observer::new(caller, Bytes::from(request.name), sender);
         tokio::select! {
-            () = gone.closed() => {}
+            () = closed.closed() => {}
             () = observer.run() => {}
         }
     });
@@ -39,50 +39,51 @@ pub(crate) fn observe(
 }
 
 struct Observer {
-    member: Caller,
+    caller: Caller,
     name: Bytes,
-    signal: Arc<Signal>,
+    signal: Arc<WatcherSignal>,
     watcher: WatcherId,
-    answers: mpsc::Sender<Result<rpc::LeaderResponse, Status>>,
-    /// Who leads, as was told last.
+    responses: mpsc::Sender<Result<rpc::LeaderResponse, Status>>,
+    /// Leader that was sent last.
     leader: Option<Arc<KeyValue>>,
 }
 
 impl Observer {
     fn new(
-        member: Caller,
+        caller: Caller,
         name: Bytes,
-        answers: mpsc::Sender<Result<rpc::LeaderResponse, Status>>,
+        responses: mpsc::Sender<Result<rpc::LeaderResponse, Status>>,
     ) -> Self {
         let signal = Arc::default();
-        let watcher = member.look(|state| state.subscribe(&below(&name), &signal));
-        Observer { member, name, signal, watcher, answers, leader: None }
+        let watcher = caller.with_state(|state| state.subscribe(&candidates(&name), &signal));
+        Observer { caller, name, signal, watcher, responses, leader: None }
     }
 
     async fn run(mut self) {
-        if self.member.confirm().await.is_err() {
-            let _ = self.answers.send(Err(Refusal::NO_LEADER.into())).await;
+        if self.caller.wait_linearizable().await.is_err() {
+            let _ = self.responses.send(Err(RpcError::NO_LEADER.into())).await;
             return;
         }
-        if let Err(refused) = self.may_see() {
-            let _ = self.answers.send(Err(refused.into())).await;
+        if let Err(error) = self.check_read() {
+            let _ = self.responses.send(Err(error.into())).await;
             return;
         }
-        let (mut next, now) =
-            self.member.look(|state| (state.store.revision() + 1, head(&state.store, &self.name)));
+        let (mut next, now) = self.caller.with_state(|state| {
+            (state.store.revision() + 1, current_leader(&state.store, &self.name))
+        });
         self.leader.clone_from(&now);
-        if self.tell(now).await.is_err() {
+        if self.send(now).await.is_err() {
             return;
         }
         loop {
-            // A right may be taken away.
-            if let Err(refused) = self.may_see() {
-                let _ = self.answers.send(Err(refused.into())).await;
+            // The right may have been revoked.
+            if let Err(error) = self.check_read() {
+                let _ = self.responses.send(Err(error.into())).await;
                 return;
             }
-            let (news, from) = self.look(next);
-            for kv in news {
-                if self.tell(Some(kv)).await.is_err() {
+            let (leaders, from) = self.next_leaders(next);
+            for kv in leaders {
+                if self.send(Some(kv)).await.is_err() {
                     return;
                 }
             }
@@ -93,58 +94,62 @@ impl Observer {
         }
     }
 
-    fn may_see(&self) -> Result<(), Refusal> {
-        self.member.may(|access, asker| access.may_read(asker, &below(&self.name)))
+    fn check_read(&self) -> Result<(), RpcError> {
+        self.caller.check_access(|access, principal| {
+            access.authorize_read(principal, &candidates(&self.name))
+        })
     }
 
-    /// Some of what is to be told from a revision on, and from where to look next; nothing where
-    /// there is no more by now.
-    fn look(&mut self, from: u64) -> (Vec<Arc<KeyValue>>, Option<u64>) {
-        let member = self.member.clone();
-        let state = member.shared.lock();
+    /// Returns the leaders of some events from a revision on, and the revision to continue from;
+    /// none if there are no more events.
+    fn next_leaders(&mut self, from: u64) -> (Vec<Arc<KeyValue>>, Option<u64>) {
+        let caller = self.caller.clone();
+        let state = caller.shared.lock();
         let store = &state.store;
-        let watch = Watch { span: below(&self.name), start_revision: from, ..Watch::default() };
+        let watch =
+            Watch { span: candidates(&self.name), start_revision: from, ..Watch::default() };
         if from > store.revision() {
             return (Vec::new(), None);
         }
-        let mut news = Vec::new();
-        let Ok(replay) = store.replay(&watch, from, MOST) else {
-            // Too late for what was between: who leads now is told.
-            let now = head(store, &self.name).filter(|now| Some(now) != self.leader.as_ref());
+        let mut leaders = Vec::new();
+        let Ok(replay) = store.replay(&watch, from, MAX_EVENTS_PER_SCAN) else {
+            // The history was compacted: skip to the current leader.
+            let now =
+                current_leader(store, &self.name).filter(|now| Some(now) != self.leader.as_ref());
             self.leader.clone_from(&now);
-            news.extend(now);
-            return (news, Some(store.revision() + 1));
+            leaders.extend(now);
+            return (leaders, Some(store.revision() + 1));
         };
         for event in replay.events {
             let is_leaders = self.leader.as_ref().is_some_and(|it| it.key == event.kv.key);
             match event.kind {
-                Kind::Put if is_leaders || self.leader.is_none() => {
+                EventKind::Put if is_leaders || self.leader.is_none() => {
                     self.leader = Some(event.kv.clone());
-                    news.push(event.kv);
+                    leaders.push(event.kv);
                 }
-                Kind::Delete if is_leaders => {
-                    // As in etcd: of who led for a moment between nothing is told.
-                    self.leader = head(store, &self.name);
-                    news.extend(self.leader.clone());
-                    return (news, Some(store.revision() + 1));
+                EventKind::Delete if is_leaders => {
+                    // As at etcd, leaders that were replaced within one revision are skipped.
+                    self.leader = current_leader(store, &self.name);
+                    leaders.extend(self.leader.clone());
+                    return (leaders, Some(store.revision() + 1));
                 }
-                Kind::Put | Kind::Delete => {}
+                EventKind::Put | EventKind::Delete => {}
             }
         }
-        (news, Some(replay.next))
+        (leaders, Some(replay.next_revision))
     }
 
-    async fn tell(&self, kv: Option<Arc<KeyValue>>) -> Result<(), ()> {
+    async fn send(&self, kv: Option<Arc<KeyValue>>) -> Result<(), ()> {
         let Some(kv) = kv else { return Ok(()) };
-        let header = self.member.header_now();
-        let answer = rpc::LeaderResponse { header, kv: Some(convert::kv(&kv)) };
-        self.answers.send(Ok(answer)).await.map_err(|_| ())
+        let header = self.caller.header_now();
+        let response = rpc::LeaderResponse { header, kv: Some(convert::kv(&kv)) };
+        self.responses.send(Ok(response)).await.map_err(|_| ())
     }
 }
 
 impl Drop for Observer {
     fn drop(&mut self) {
-        self.member.look(|state| state.unsubscribe(&below(&self.name), self.watcher));
+        self.caller.with_state(|state| state.unsubscribe(&candidates(&self.name), self.watcher));
     }
 }
 
@@ -153,14 +158,14 @@ mod tests {
     use tenure_store::{Command, Delete, Operation, Put, Span, Txn};
 
     use super::*;
-    use crate::alone::{Alone, Call};
+    use crate::test_member::{Call, TestMember};
 
     fn put(key: &str) -> Operation {
         Operation::Put(Put { key: key.into(), ..Put::default() })
     }
 
     fn delete(key: &str) -> Operation {
-        Operation::Delete(Delete { span: Span::one(key), prev_kv: false })
+        Operation::Delete(Delete { span: Span::single(key), prev_kv: false })
     }
 
     fn txn(success: Vec<Operation>) -> Command {
@@ -168,52 +173,52 @@ mod tests {
     }
 
     async fn next(call: &mut Call<rpc::LeaderResponse>) -> (Vec<u8>, i64) {
-        let told = call.next().await.expect("an answer").expect("more");
-        let kv = told.kv.expect("a leader");
+        let response = call.next().await.expect("a response").expect("another response");
+        let kv = response.kv.expect("a leader");
         (kv.key, kv.mod_revision)
     }
 
-    async fn observed(alone: &Alone) -> Call<rpc::LeaderResponse> {
-        alone.does(txn(vec![put("e/0")])).await;
-        let mut call = alone.call("/v3electionpb.Election/Observe").await;
-        call.ask(&rpc::LeaderRequest { name: b"e".to_vec() }).await;
+    async fn observe_first_leader(member: &TestMember) -> Call<rpc::LeaderResponse> {
+        member.execute(txn(vec![put("e/0")])).await;
+        let mut call = member.call("/v3electionpb.Election/Observe").await;
+        call.send(&rpc::LeaderRequest { name: b"e".to_vec() }).await;
         call.end();
         assert_eq!(next(&mut call).await, (b"e/0".to_vec(), 2));
         call
     }
 
     #[tokio::test]
-    async fn a_new_leader_is_told_once_however_it_came_to_lead() {
-        let alone = Alone::start();
-        let mut call = observed(&alone).await;
-        alone.does(txn(vec![delete("e/0"), put("e/1")])).await;
+    async fn new_leader_is_reported_once() {
+        let member = TestMember::start();
+        let mut call = observe_first_leader(&member).await;
+        member.execute(txn(vec![delete("e/0"), put("e/1")])).await;
         assert_eq!(next(&mut call).await, (b"e/1".to_vec(), 3));
-        alone.does(txn(vec![put("e/2"), delete("e/1")])).await;
+        member.execute(txn(vec![put("e/2"), delete("e/1")])).await;
         assert_eq!(next(&mut call).await, (b"e/2".to_vec(), 4));
-        alone.does(txn(vec![delete("e/2")])).await;
-        alone.does(txn(vec![put("e/1")])).await;
+        member.execute(txn(vec![delete("e/2")])).await;
+        member.execute(txn(vec![put("e/1")])).await;
         assert_eq!(next(&mut call).await, (b"e/1".to_vec(), 6));
     }
 
     #[tokio::test]
-    async fn who_reads_late_is_told_who_leads_then_and_not_all_who_did_between() {
-        let alone = Alone::start();
-        let mut call = observed(&alone).await;
-        // Nothing is looked at meanwhile: this has the only thread, and the store.
-        alone.member.look(|state| {
+    async fn slow_reader_receives_only_the_current_leader() {
+        let member = TestMember::start();
+        let mut call = observe_first_leader(&member).await;
+        // The observer cannot run meanwhile: this task blocks the only thread and holds the lock.
+        member.member.with_state(|state| {
             for index in 0..5000 {
                 let (old, new) = (format!("e/{index}"), format!("e/{}", index + 1));
-                let at = tenure_store::At { index: 1000 + index, term: 1 };
+                let at = tenure_store::LogPosition { index: 1000 + index, term: 1 };
                 let change = txn(vec![put(&new), delete(&old)]);
-                let done = state.apply(at, &tenure_store::Asker::Member, change);
-                assert!(done.answer.is_ok(), "{done:?}");
+                let done = state.apply(at, &tenure_store::Principal::Member, change);
+                assert!(done.result.is_ok(), "{done:?}");
             }
         });
         assert_eq!(next(&mut call).await, (b"e/5000".to_vec(), 5002));
-        alone.member.look(|state| {
-            let at = tenure_store::At { index: 10_000, term: 1 };
-            let done = state.apply(at, &tenure_store::Asker::Member, txn(vec![put("e/5000")]));
-            assert!(done.answer.is_ok(), "{done:?}");
+        member.member.with_state(|state| {
+            let at = tenure_store::LogPosition { index: 10_000, term: 1 };
+            let done = state.apply(at, &tenure_store::Principal::Member, txn(vec![put("e/5000")]));
+            assert!(done.result.is_ok(), "{done:?}");
         });
         assert_eq!(next(&mut call).await, (b"e/5000".to_vec(), 5003));
     }

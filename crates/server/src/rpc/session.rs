@@ -1,54 +1,59 @@
-//! What a client of Tenure asks on one stream, instead of by a call each.
+//! Transactions of a Tenure client on one stream instead of one call each.
 
 use futures_util::{Stream, StreamExt};
 use hyper::body::Bytes;
 use tenure_etcd::etcdserverpb::TxnRequest;
-use tenure_etcd::frames::Messages;
+use tenure_etcd::frames::MessageStream;
 use tenure_etcd::tenure::Transacted;
 use tonic::{Response, Status};
 
 use super::kv;
-use crate::budget::SMALL;
-use crate::caller::Caller;
-use crate::router::described;
+use crate::auth::caller::Caller;
+use crate::net::response_budget::SMALL_RESPONSE_BYTES;
+use crate::rpc::router::describe_caller;
 
-/// How many transactions of one stream are under way at a time.
-const AT_ONCE: usize = 64;
+/// Upper bound on concurrent transactions of one stream.
+const MAX_CONCURRENT_TXNS: usize = 64;
 
-/// Transactions, until the client has none or the member leaves. What was taken by then is
-/// answered.
+/// Executes transactions until the client ends the stream or the member shuts down. Received
+/// transactions are answered before the end.
 pub(crate) fn transact(
-    member: Caller,
-    asked: Messages<TxnRequest>,
+    caller: Caller,
+    requests: MessageStream<TxnRequest>,
 ) -> impl Stream<Item = Result<Transacted, Status>> + Send + 'static {
-    let asked = asked.take_until(member.visits.ended());
-    let transacted = asked.map(move |asked| {
-        let member = member.clone();
+    let requests = requests.take_until(caller.connections.closing());
+    let transacted = requests.map(move |request| {
+        let caller = caller.clone();
         async move {
-            let asked = asked?;
-            let done = match member.is_named() {
-                Ok(()) => kv::transact(member.clone(), asked).await,
-                Err(refusal) => Err(refusal),
+            let request = request?;
+            let done = match caller.check_authenticated() {
+                Ok(()) => kv::transact(caller.clone(), request).await,
+                Err(error) => Err(error),
             };
-            Ok(done.map_or_else(|refusal| refused(&member, &refusal.into()), told))
+            Ok(done.map_or_else(|error| rejected(&caller, &error.into()), to_message))
         }
     });
-    transacted.buffered(AT_ONCE)
+    transacted.buffered(MAX_CONCURRENT_TXNS)
 }
 
-/// An answer, if it may wait on a stream until it is taken.
-fn told(answer: Response<Bytes>) -> Transacted {
-    let answer = answer.into_inner();
-    match answer.len() <= SMALL {
-        true => Transacted { answer, ..Transacted::default() },
+/// Converts a response to a message of the stream. A large response is left out, because it would
+/// wait on the stream without a share of the budget.
+fn to_message(response: Response<Bytes>) -> Transacted {
+    let response = response.into_inner();
+    match response.len() <= SMALL_RESPONSE_BYTES {
+        true => Transacted { answer: response, ..Transacted::default() },
         false => Transacted { is_too_long: true, ..Transacted::default() },
     }
 }
 
-/// It is counted and told as if it had been a call.
-fn refused(member: &Caller, status: &Status) -> Transacted {
-    member.refusals.note(status.code());
-    member.refusals.tell(status, &described(None, member.name()), "/tenure.Session/Transact");
+/// Counts and logs the error like that of a call.
+fn rejected(caller: &Caller, status: &Status) -> Transacted {
+    caller.rejections.count(status.code());
+    caller.rejections.log(
+        status,
+        &describe_caller(None, caller.log_name()),
+        "/tenure.Session/Transact",
+    );
     let (code, message) = (status.code().into(), status.message().to_owned());
     Transacted { code, message, ..Transacted::default() }
 }
@@ -59,7 +64,7 @@ mod tests {
     use tenure_etcd::etcdserverpb::{PutRequest, RangeRequest, RequestOp, TxnResponse};
 
     use super::*;
-    use crate::alone::{Alone, Call};
+    use crate::test_member::{Call, TestMember};
 
     const TRANSACT: &str = "/tenure.Session/Transact";
 
@@ -73,64 +78,65 @@ mod tests {
         txn(Request::RequestPut(put))
     }
 
-    fn look(key: &str) -> TxnRequest {
+    fn read(key: &str) -> TxnRequest {
         let range = RangeRequest { key: key.into(), ..RangeRequest::default() };
         txn(Request::RequestRange(range))
     }
 
-    /// What is answered next: in which revision, or by which code and words.
+    /// Returns the revision of the next response, or its code and message.
     async fn next(call: &mut Call<Transacted>) -> Result<i64, (i32, String)> {
-        let told = call.next().await.expect("no error").expect("an answer");
-        assert!(!told.is_too_long);
-        match told.code {
+        let response = call.next().await.expect("no error").expect("a response");
+        assert!(!response.is_too_long);
+        match response.code {
             0 => {
-                let answer: TxnResponse = prost::Message::decode(told.answer).expect("an answer");
-                Ok(answer.header.expect("a header").revision)
+                let response: TxnResponse =
+                    prost::Message::decode(response.answer).expect("a response");
+                Ok(response.header.expect("a header").revision)
             }
-            code => Err((code, told.message)),
+            code => Err((code, response.message)),
         }
     }
 
     #[tokio::test]
-    async fn each_is_answered_in_turn_whatever_becomes_of_the_others() {
-        let alone = Alone::start();
-        let mut call = alone.call(TRANSACT).await;
-        for asked in [put("a", Vec::new(), 0), put("b", Vec::new(), 7), put("c", Vec::new(), 0)] {
-            call.ask(&asked).await;
+    async fn transactions_are_answered_in_order_despite_failures() {
+        let member = TestMember::start();
+        let mut call = member.call(TRANSACT).await;
+        for request in [put("a", Vec::new(), 0), put("b", Vec::new(), 7), put("c", Vec::new(), 0)] {
+            call.send(&request).await;
         }
         let first = next(&mut call).await;
-        let refused = Err((5, "etcdserver: requested lease not found".to_owned()));
-        assert_eq!(next(&mut call).await, refused);
-        // They are done in any order, as all of them wait until somebody leads.
+        let rejected = Err((5, "etcdserver: requested lease not found".to_owned()));
+        assert_eq!(next(&mut call).await, rejected);
+        // All of them wait for a leader, so their order is not determined.
         let mut done = [first, next(&mut call).await];
         done.sort_unstable();
         assert_eq!(done, [Ok(2), Ok(3)]);
-        assert_eq!(alone.member.refusals.counts().collect::<Vec<_>>(), [(5, 1)]);
+        assert_eq!(member.member.rejections.counts().collect::<Vec<_>>(), [(5, 1)]);
         call.end();
         assert!(call.next().await.expect("no error").is_none());
     }
 
     #[tokio::test]
-    async fn what_is_too_long_is_done_and_not_told() {
-        let alone = Alone::start();
-        let mut call = alone.call(TRANSACT).await;
-        call.ask(&put("a", vec![0; SMALL], 0)).await;
+    async fn long_response_is_replaced_by_a_flag() {
+        let member = TestMember::start();
+        let mut call = member.call(TRANSACT).await;
+        call.send(&put("a", vec![0; SMALL_RESPONSE_BYTES], 0)).await;
         assert_eq!(next(&mut call).await, Ok(2));
-        call.ask(&look("a")).await;
-        let told = call.next().await.expect("no error").expect("an answer");
+        call.send(&read("a")).await;
+        let response = call.next().await.expect("no error").expect("a response");
         let expected = Transacted { is_too_long: true, ..Transacted::default() };
-        assert_eq!(told, expected);
-        call.ask(&look("b")).await;
+        assert_eq!(response, expected);
+        call.send(&read("b")).await;
         assert_eq!(next(&mut call).await, Ok(2));
     }
 
     #[tokio::test]
-    async fn a_member_that_leaves_answers_what_it_has_taken_and_ends() {
-        let alone = Alone::start();
-        let mut call = alone.call(TRANSACT).await;
-        call.ask(&put("a", Vec::new(), 0)).await;
+    async fn shutdown_answers_pending_transactions() {
+        let member = TestMember::start();
+        let mut call = member.call(TRANSACT).await;
+        call.send(&put("a", Vec::new(), 0)).await;
         assert_eq!(next(&mut call).await, Ok(2));
-        alone.member.visits.end();
+        member.member.connections.close_all();
         assert!(call.next().await.expect("no error").is_none());
     }
 }

@@ -1,166 +1,172 @@
-//! Watching: the changes since a revision, and each as it happens.
+//! Service `Watch`: past events from a revision on, and later ones as they happen.
 //!
-//! Nothing is kept for a client but where it is: what it is to be told is read from the store's
-//! history when it is able to take it. Who is too slow for that is told that what they missed is
-//! forgotten.
+//! A stream stores only the position of each watcher. Events are read from the history of the store
+//! when the client can receive them. The watch of a slow client is cancelled if the history is gone
+//! by then.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use tenure_store::{Bytes, Forgotten, Span, Store, Watch};
+use tenure_store::{Bytes, HistoryCompacted, Span, Store, Watch};
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Status;
 
-use crate::caller::Caller;
-use crate::convert::{self, signed, unsigned};
-use crate::refusal::Refusal;
-use crate::router::as_etcd_says;
-use crate::state::{News, Signal, State, WatcherId};
+use crate::auth::caller::Caller;
+use crate::log::state::{PendingEvents, State, WatcherId, WatcherSignal};
+use crate::rpc::convert::{self, signed, unsigned};
+use crate::rpc::error::RpcError;
+use crate::rpc::router::with_etcd_code;
 use tenure_etcd::etcdserverpb as rpc;
 use tenure_etcd::etcdserverpb::watch_create_request::FilterType;
 use tenure_etcd::etcdserverpb::watch_request::RequestUnion;
-use tenure_etcd::frames::Messages;
+use tenure_etcd::frames::MessageStream;
 
-/// How many answers wait for a client at most. The next is read from the store when this one is
-/// taken, and not before.
-const AHEAD: usize = 1;
+/// Upper bound on responses that wait for a client. The next one is read from the store only after
+/// the client has taken this one.
+const RESPONSE_BUFFER: usize = 1;
 
-/// How many changes one answer has, or a few more.
-const MOST: usize = 1000;
+/// Upper bound on the events of a response, except that a revision is not split.
+const MAX_EVENTS: usize = 1000;
 
-/// How many bytes of keys and values one answer has, or one revision more.
-const MOST_BYTES: usize = 32 << 10;
+/// Upper bound on the bytes of keys and values in a response, except that a revision is not split.
+const MAX_EVENT_BYTES: usize = 32 << 10;
 
-/// How many watchers one stream has at most.
-const WATCHERS: usize = 10_000;
+/// Upper bound on the watchers of a stream.
+const MAX_WATCHERS: usize = 10_000;
 
-/// The number that no watcher has.
-const NOBODY: i64 = -1;
+/// Watch ID that stands for no watcher.
+const NO_WATCHER: i64 = -1;
 
-type Answers = mpsc::Sender<Result<rpc::WatchResponse, Status>>;
+type Responses = mpsc::Sender<Result<rpc::WatchResponse, Status>>;
 
-/// The client is gone.
-struct Gone;
+/// Error: the client has closed the stream.
+struct ClientGone;
 
 pub(crate) fn watch(
-    member: Caller,
-    asked: Messages<rpc::WatchRequest>,
+    caller: Caller,
+    request: MessageStream<rpc::WatchRequest>,
 ) -> ReceiverStream<Result<rpc::WatchResponse, Status>> {
-    let (answers, receiver) = mpsc::channel(AHEAD);
+    let (responses, receiver) = mpsc::channel(RESPONSE_BUFFER);
     tokio::spawn(async move {
-        let gone = answers.clone();
-        let session = Session {
-            member,
-            answers,
+        let closed = responses.clone();
+        let stream = WatchStream {
+            caller,
+            responses,
             signal: Arc::default(),
             watchers: HashMap::new(),
-            numbers: HashMap::new(),
+            client_ids: HashMap::new(),
             next_id: 0,
         };
         tokio::select! {
-            () = gone.closed() => {}
-            _ = session.run(asked) => {}
+            () = closed.closed() => {}
+            _ = stream.run(request) => {}
         }
     });
     ReceiverStream::new(receiver)
 }
 
-/// One stream of a client, with all its watchers.
-struct Session {
-    member: Caller,
-    answers: Answers,
-    signal: Arc<Signal>,
-    /// By the numbers that the client knows.
+/// Stream of a client, with all its watchers.
+struct WatchStream {
+    caller: Caller,
+    responses: Responses,
+    signal: Arc<WatcherSignal>,
+    /// Watchers, by the IDs that the client knows.
     watchers: HashMap<i64, Watcher>,
-    /// Those numbers, by the member's.
-    numbers: HashMap<WatcherId, i64>,
+    /// IDs that the client knows, by the IDs of the member.
+    client_ids: HashMap<WatcherId, i64>,
     next_id: i64,
 }
 
 struct Watcher {
     watch: Watch,
-    at: WatcherId,
-    /// The first revision that was not told.
-    next: u64,
+    watcher_id: WatcherId,
+    /// First revision that was not sent yet.
+    next_revision: u64,
     wants_progress: bool,
-    /// Who waits behind the key, if somebody does.
+    /// Claim of the client that waits behind the watched key.
     waiting: Option<rpc::Waiting>,
 }
 
-impl Session {
-    async fn run(mut self, mut asked: Messages<rpc::WatchRequest>) -> Result<(), Gone> {
-        let mut progress = interval(self.member.plan.bounds.progress_interval);
+impl WatchStream {
+    async fn run(
+        mut self,
+        mut request: MessageStream<rpc::WatchRequest>,
+    ) -> Result<(), ClientGone> {
+        let mut progress = interval(self.caller.plan.bounds.progress_interval);
         progress.set_missed_tick_behavior(MissedTickBehavior::Delay);
         progress.tick().await;
         let mut is_open = true;
         loop {
             tokio::select! {
-                request = asked.message(), if is_open => match request {
-                    Ok(Some(request)) => self.serve(request).await?,
+                request = request.message(), if is_open => match request {
+                    Ok(Some(request)) => self.handle(request).await?,
                     Ok(None) => is_open = false,
                     Err(status) => {
-                        let _ = self.answers.send(Err(as_etcd_says(status))).await;
-                        return Err(Gone);
+                        let _ = self.responses.send(Err(with_etcd_code(status))).await;
+                        return Err(ClientGone);
                     }
                 },
-                dirty = self.signal.wait() => self.catch_up(dirty, u64::MAX).await?,
-                _ = progress.tick() => self.tell_progress().await?,
+                pending = self.signal.wait() => self.catch_up(pending, u64::MAX).await?,
+                _ = progress.tick() => self.send_progress().await?,
             }
         }
     }
 
-    async fn serve(&mut self, request: rpc::WatchRequest) -> Result<(), Gone> {
+    async fn handle(&mut self, request: rpc::WatchRequest) -> Result<(), ClientGone> {
         match request.request_union {
-            Some(RequestUnion::CreateRequest(asked)) => self.create(asked).await,
-            Some(RequestUnion::CancelRequest(asked)) => {
-                let Some(watcher) = self.watchers.remove(&asked.watch_id) else { return Ok(()) };
-                self.forget(&watcher);
-                let watch_id = asked.watch_id;
-                self.send(rpc::WatchResponse { watch_id, canceled: true, ..self.blank() }).await
+            Some(RequestUnion::CreateRequest(request)) => self.create_watcher(request).await,
+            Some(RequestUnion::CancelRequest(request)) => {
+                let Some(watcher) = self.watchers.remove(&request.watch_id) else { return Ok(()) };
+                self.remove_watcher(&watcher);
+                let watch_id = request.watch_id;
+                self.send(rpc::WatchResponse { watch_id, canceled: true, ..self.empty_response() })
+                    .await
             }
             Some(RequestUnion::ProgressRequest(_)) => {
-                let header = self.told_up_to().await?;
+                let header = self.flush().await?;
                 let progress =
-                    rpc::WatchResponse { header, watch_id: NOBODY, ..Default::default() };
+                    rpc::WatchResponse { header, watch_id: NO_WATCHER, ..Default::default() };
                 self.send(progress).await
             }
             None => Ok(()),
         }
     }
 
-    async fn create(&mut self, asked: rpc::WatchCreateRequest) -> Result<(), Gone> {
-        let watch = watch_of(&asked);
-        if let Some(cancel_reason) = self.refusal(asked.watch_id, &watch) {
-            let refusal = rpc::WatchResponse {
-                watch_id: NOBODY,
+    async fn create_watcher(&mut self, request: rpc::WatchCreateRequest) -> Result<(), ClientGone> {
+        let watch = parse_watch(&request);
+        if let Some(cancel_reason) = self.rejection(request.watch_id, &watch) {
+            let rejected = rpc::WatchResponse {
+                watch_id: NO_WATCHER,
                 created: true,
                 canceled: true,
                 cancel_reason,
-                ..self.blank()
+                ..self.empty_response()
             };
-            return self.send(refusal).await;
+            return self.send(rejected).await;
         }
-        // What a member was told long ago is no news, and it may not know yet that it was.
+        // A recovering member would send old events as new ones.
         if watch.start_revision == 0
-            && let Err(refused) = self.member.is_back().await
+            && let Err(error) = self.caller.wait_recovered().await
         {
-            let _ = self.answers.send(Err(refused.into())).await;
-            return Err(Gone);
+            let _ = self.responses.send(Err(error.into())).await;
+            return Err(ClientGone);
         }
-        let id = match asked.watch_id {
+        let id = match request.watch_id {
             0 => self.free_id(),
             given => given,
         };
-        let (at, revision) = self
-            .member
-            .look(|state| (state.subscribe(&watch.span, &self.signal), state.store.revision()));
-        let next = if watch.start_revision == 0 { revision + 1 } else { watch.start_revision };
-        self.numbers.insert(at, id);
-        let (wants_progress, waiting) = (asked.progress_notify, asked.waiting);
-        self.watchers.insert(id, Watcher { watch, at, next, wants_progress, waiting });
-        let header = self.member.header(revision);
+        let (watcher_id, revision) = self.caller.with_state(|state| {
+            (state.subscribe(&watch.span, &self.signal), state.store.revision())
+        });
+        let next_revision =
+            if watch.start_revision == 0 { revision + 1 } else { watch.start_revision };
+        self.client_ids.insert(watcher_id, id);
+        let (wants_progress, waiting) = (request.progress_notify, request.waiting);
+        self.watchers
+            .insert(id, Watcher { watch, watcher_id, next_revision, wants_progress, waiting });
+        let header = self.caller.header(revision);
         let created = rpc::WatchResponse {
             header,
             watch_id: id,
@@ -168,21 +174,23 @@ impl Session {
             ..rpc::WatchResponse::default()
         };
         self.send(created).await?;
-        self.deliver(id, u64::MAX).await
+        self.deliver_events(id, u64::MAX).await
     }
 
-    /// Why somebody may not watch under a number that they gave, if they may not.
-    fn refusal(&self, id: i64, watch: &Watch) -> Option<String> {
-        if let Err(refused) = self.member.is_named().and_then(|()| may_see(&self.member, watch)) {
-            self.member.refusals.note(Status::from(refused.clone()).code());
-            return Some(refused.in_words_of_grpc());
+    /// Returns the reason why the watcher cannot be created, if any.
+    fn rejection(&self, id: i64, watch: &Watch) -> Option<String> {
+        if let Err(error) =
+            self.caller.check_authenticated().and_then(|()| check_read(&self.caller, watch))
+        {
+            self.caller.rejections.count(Status::from(error.clone()).code());
+            return Some(error.grpc_text());
         }
         let why = match () {
             () if is_empty(&watch.span) => "mvcc: watcher range is empty",
             () if id != 0 && self.watchers.contains_key(&id) => {
                 "mvcc: duplicate watch ID provided on the WatchStream"
             }
-            () if self.watchers.len() >= WATCHERS => "etcdserver: too many requests",
+            () if self.watchers.len() >= MAX_WATCHERS => "etcdserver: too many requests",
             () => return None,
         };
         Some(why.into())
@@ -196,187 +204,197 @@ impl Session {
         self.next_id - 1
     }
 
-    /// Something has happened to these: they are told of it, up to a revision.
-    async fn catch_up(&mut self, dirty: HashMap<WatcherId, News>, last: u64) -> Result<(), Gone> {
-        let known =
-            dirty.into_iter().filter_map(|(at, news)| Some((*self.numbers.get(&at)?, news)));
-        let mut known: VecDeque<(i64, News)> = known.collect();
-        while let Some((id, News { since, released })) = known.pop_front() {
+    /// Sends the pending events of these watchers, up to a revision.
+    async fn catch_up(
+        &mut self,
+        pending: HashMap<WatcherId, PendingEvents>,
+        last: u64,
+    ) -> Result<(), ClientGone> {
+        let queue = pending
+            .into_iter()
+            .filter_map(|(id, events)| Some((*self.client_ids.get(&id)?, events)));
+        let mut queue: VecDeque<(i64, PendingEvents)> = queue.collect();
+        while let Some((id, PendingEvents { since, released })) = queue.pop_front() {
             if let Some(fence) = released {
-                self.tell_released(id, fence).await?;
+                self.notify_released(id, fence).await?;
             }
             let Some(revision) = since else { continue };
             if let Some(watcher) = self.watchers.get_mut(&id) {
-                // Nothing of it has happened between.
-                watcher.next = watcher.next.max(revision);
-                self.deliver(id, last).await?;
+                // No event of the watcher lies between.
+                watcher.next_revision = watcher.next_revision.max(revision);
+                self.deliver_events(id, last).await?;
             }
         }
         Ok(())
     }
 
-    /// Tells who waits that the one ahead of them claims nothing any more, if their own key is
-    /// still there, and they may see both: else they wait for nothing, and will see that
-    /// themselves.
-    async fn tell_released(&mut self, watch_id: i64, fence: u64) -> Result<(), Gone> {
+    /// Notifies a waiting client that the holder ahead of it has released the lock.
+    ///
+    /// Does nothing unless both keys exist and the caller may read them. Otherwise the client is
+    /// not waiting, and learns so by other events.
+    async fn notify_released(&mut self, watch_id: i64, fence: u64) -> Result<(), ClientGone> {
         let Some(watcher) = self.watchers.get(&watch_id) else { return Ok(()) };
         let Some(waiting) = &watcher.waiting else { return Ok(()) };
-        let own = Span::one(waiting.key.as_slice());
-        let is_next = self.member.read(
-            |access, asker| {
-                access.may_read(asker, &watcher.watch.span)?;
-                access.may_read(asker, &own)
+        let own = Span::single(waiting.key.as_slice());
+        let is_waiting_behind = self.caller.read(
+            |access, principal| {
+                access.authorize_read(principal, &watcher.watch.span)?;
+                access.authorize_read(principal, &own)
             },
-            |store| Ok(is_next(store, &watcher.watch.span, waiting, fence)),
+            |store| Ok(is_waiting_behind(store, &watcher.watch.span, waiting, fence)),
         );
-        if is_next != Ok(true) {
+        if is_waiting_behind != Ok(true) {
             return Ok(());
         }
         let released = signed(fence);
-        self.send(rpc::WatchResponse { watch_id, released, ..self.blank() }).await
+        self.send(rpc::WatchResponse { watch_id, released, ..self.empty_response() }).await
     }
 
-    /// Tells all watchers what they were not told. Says of what: who begins to watch behind that
-    /// misses nothing.
-    async fn told_up_to(&mut self) -> Result<Option<rpc::ResponseHeader>, Gone> {
-        let look = |state: &mut State| (state.store.revision(), self.signal.take());
-        let (revision, dirty) = self.member.look(look);
-        // What happens meanwhile is told behind it.
-        self.catch_up(dirty, revision).await?;
-        Ok(self.member.header(revision))
+    /// Sends all pending events, and returns the header of the revision that they reach. A watcher
+    /// that is created from there on misses nothing.
+    async fn flush(&mut self) -> Result<Option<rpc::ResponseHeader>, ClientGone> {
+        let read = |state: &mut State| (state.store.revision(), self.signal.take());
+        let (revision, pending) = self.caller.with_state(read);
+        // Later events follow afterwards.
+        self.catch_up(pending, revision).await?;
+        Ok(self.caller.header(revision))
     }
 
-    /// Tells a watcher all that it was not told, up to a revision.
-    async fn deliver(&mut self, id: i64, last: u64) -> Result<(), Gone> {
-        let answers = self.answers.clone();
+    /// Sends all events of a watcher up to a revision.
+    async fn deliver_events(&mut self, id: i64, last: u64) -> Result<(), ClientGone> {
+        let responses = self.responses.clone();
         loop {
-            let room = answers.reserve().await.map_err(|_| Gone)?;
+            let room = responses.reserve().await.map_err(|_| ClientGone)?;
             let Some(watcher) = self.watchers.get_mut(&id) else { return Ok(()) };
-            // A right may be taken away, and a token revoked.
-            if let Err(refused) = may_see(&self.member, &watcher.watch) {
-                self.watchers.remove(&id).iter().for_each(|it| self.forget(it));
-                let cancel_reason = refused.in_words_of_grpc();
-                let blank = self.blank();
-                let over =
-                    rpc::WatchResponse { watch_id: id, canceled: true, cancel_reason, ..blank };
+            // The right or the token may have been revoked.
+            if let Err(error) = check_read(&self.caller, &watcher.watch) {
+                self.watchers.remove(&id).iter().for_each(|it| self.remove_watcher(it));
+                let cancel_reason = error.grpc_text();
+                let empty_response = self.empty_response();
+                let over = rpc::WatchResponse {
+                    watch_id: id,
+                    canceled: true,
+                    cancel_reason,
+                    ..empty_response
+                };
                 room.send(Ok(over));
                 return Ok(());
             }
-            let missed = self.member.look(|state| missed(&state.store, watcher, last));
-            let answer = match missed {
+            let events = self.caller.with_state(|state| next_events(&state.store, watcher, last));
+            let response = match events {
                 Ok((revision, events)) if events.is_empty() => {
-                    if watcher.next > revision {
+                    if watcher.next_revision > revision {
                         return Ok(());
                     }
                     continue;
                 }
                 Ok((revision, events)) => rpc::WatchResponse {
-                    header: self.member.header(revision),
+                    header: self.caller.header(revision),
                     watch_id: id,
                     events: events.iter().map(convert::event).collect(),
                     ..rpc::WatchResponse::default()
                 },
-                Err(Forgotten { first }) => {
+                Err(HistoryCompacted { oldest_revision: first }) => {
                     if let Some(watcher) = self.watchers.remove(&id) {
-                        self.forget(&watcher);
+                        self.remove_watcher(&watcher);
                     }
                     rpc::WatchResponse {
                         watch_id: id,
                         canceled: true,
                         compact_revision: signed(first),
-                        ..self.blank()
+                        ..self.empty_response()
                     }
                 }
             };
-            room.send(Ok(answer));
+            room.send(Ok(response));
         }
     }
 
-    async fn tell_progress(&mut self) -> Result<(), Gone> {
+    async fn send_progress(&mut self) -> Result<(), ClientGone> {
         let wanting = self.watchers.iter().filter(|(_, it)| it.wants_progress);
         let ids: Vec<i64> = wanting.map(|(id, _)| *id).collect();
-        let header = self.told_up_to().await?;
+        let header = self.flush().await?;
         for watch_id in ids.into_iter().filter(|id| self.watchers.contains_key(id)) {
             self.send(rpc::WatchResponse { header, watch_id, ..Default::default() }).await?;
         }
         Ok(())
     }
 
-    fn forget(&mut self, watcher: &Watcher) {
-        self.numbers.remove(&watcher.at);
-        self.member.look(|state| state.unsubscribe(&watcher.watch.span, watcher.at));
+    fn remove_watcher(&mut self, watcher: &Watcher) {
+        self.client_ids.remove(&watcher.watcher_id);
+        self.caller.with_state(|state| state.unsubscribe(&watcher.watch.span, watcher.watcher_id));
     }
 
-    fn blank(&self) -> rpc::WatchResponse {
-        rpc::WatchResponse { header: self.member.header_now(), ..rpc::WatchResponse::default() }
+    fn empty_response(&self) -> rpc::WatchResponse {
+        rpc::WatchResponse { header: self.caller.header_now(), ..rpc::WatchResponse::default() }
     }
 
-    async fn send(&self, answer: rpc::WatchResponse) -> Result<(), Gone> {
-        self.answers.send(Ok(answer)).await.map_err(|_| Gone)
+    async fn send(&self, response: rpc::WatchResponse) -> Result<(), ClientGone> {
+        self.responses.send(Ok(response)).await.map_err(|_| ClientGone)
     }
 }
 
-impl Drop for Session {
+impl Drop for WatchStream {
     fn drop(&mut self) {
         let watchers = std::mem::take(&mut self.watchers);
-        watchers.values().for_each(|watcher| self.forget(watcher));
+        watchers.values().for_each(|watcher| self.remove_watcher(watcher));
     }
 }
 
-fn may_see(member: &Caller, watch: &Watch) -> Result<(), Refusal> {
-    member.may(|access, asker| access.may_read(asker, &watch.span))
+fn check_read(caller: &Caller, watch: &Watch) -> Result<(), RpcError> {
+    caller.check_access(|access, principal| access.authorize_read(principal, &watch.span))
 }
 
-/// The next changes that a watcher was not told up to a revision, and the revision of the store if
-/// that is less.
-fn missed(
+/// Returns the next events of a watcher up to a revision, with the lower of that revision and the
+/// store's.
+fn next_events(
     store: &Store,
     watcher: &mut Watcher,
     last: u64,
-) -> Result<(u64, Vec<tenure_store::Event>), Forgotten> {
+) -> Result<(u64, Vec<tenure_store::Event>), HistoryCompacted> {
     let revision = store.revision().min(last);
-    if watcher.next > revision {
+    if watcher.next_revision > revision {
         return Ok((revision, Vec::new()));
     }
-    let replay = store.replay(&watcher.watch, watcher.next, MOST)?;
+    let replay = store.replay(&watcher.watch, watcher.next_revision, MAX_EVENTS)?;
     let (mut events, mut bytes) = (replay.events, 0);
     events.truncate(events.partition_point(|event| event.revision() <= revision));
-    watcher.next = replay.next.min(revision + 1);
+    watcher.next_revision = replay.next_revision.min(revision + 1);
     let is_too_much = |at: &usize| {
         let begins = *at > 0 && events[at - 1].revision() < events[*at].revision();
-        let is_full = begins && bytes >= MOST_BYTES;
-        bytes += events[*at].kv.weight() + events[*at].prev.as_ref().map_or(0, |it| it.weight());
+        let is_full = begins && bytes >= MAX_EVENT_BYTES;
+        bytes += events[*at].kv.size() + events[*at].prev.as_ref().map_or(0, |it| it.size());
         is_full
     };
     if let Some(end) = (0..events.len()).find(is_too_much) {
-        watcher.next = events[end].revision();
+        watcher.next_revision = events[end].revision();
         events.truncate(end);
     }
     Ok((revision, events))
 }
 
-/// Whether somebody waits behind the key that was made in this revision, and both are there.
-fn is_next(store: &Store, ahead: &Span, waiting: &rpc::Waiting, fence: u64) -> bool {
+/// True if the claim waits behind the key that was created in this revision, and both keys exist.
+fn is_waiting_behind(store: &Store, ahead: &Span, waiting: &rpc::Waiting, fence: u64) -> bool {
     let made = |key: &[u8]| store.get(key).map(|kv| kv.create_revision);
     let own = unsigned(waiting.create_revision);
     let is_behind = ahead.end.is_empty() && fence < own;
     is_behind && made(&ahead.key) == Some(fence) && made(&waiting.key) == Some(own)
 }
 
-/// Whether no key can be one of these.
+/// True if no key can be in the span.
 fn is_empty(Span { key, end }: &Span) -> bool {
     !end.is_empty() && end[..] != *b"\0" && key >= end
 }
 
-/// An empty key means the first one there can be, as for etcd.
-fn watch_of(asked: &rpc::WatchCreateRequest) -> Watch {
-    let key = if asked.key.is_empty() { &b"\0"[..] } else { &asked.key };
+/// Converts the request to a watch. As for etcd, an empty key means the first possible one.
+fn parse_watch(request: &rpc::WatchCreateRequest) -> Watch {
+    let key = if request.key.is_empty() { &b"\0"[..] } else { &request.key };
     Watch {
-        span: Span { key: Bytes::from(key), end: Bytes::from(asked.range_end.as_slice()) },
-        start_revision: unsigned(asked.start_revision),
-        prev_kv: asked.prev_kv,
-        no_put: asked.filters().any(|it| it == FilterType::Noput),
-        no_delete: asked.filters().any(|it| it == FilterType::Nodelete),
+        span: Span { key: Bytes::from(key), end: Bytes::from(request.range_end.as_slice()) },
+        start_revision: unsigned(request.start_revision),
+        prev_kv: request.prev_kv,
+        no_put: request.filters().any(|it| it == FilterType::Noput),
+        no_delete: request.filters().any(|it| it == FilterType::Nodelete),
     }
 }
 
@@ -385,16 +403,16 @@ mod tests {
     use tenure_store::{Command, Put};
 
     use super::*;
-    use crate::alone::{Alone, Call};
+    use crate::test_member::{Call, TestMember};
 
     const WATCH: &str = "/etcdserverpb.Watch/Watch";
 
-    async fn ask(call: &Call<rpc::WatchResponse>, asked: RequestUnion) {
-        call.ask(&rpc::WatchRequest { request_union: Some(asked) }).await;
+    async fn ask(call: &Call<rpc::WatchResponse>, request: RequestUnion) {
+        call.send(&rpc::WatchRequest { request_union: Some(request) }).await;
     }
 
     async fn next(call: &mut Call<rpc::WatchResponse>) -> rpc::WatchResponse {
-        call.next().await.expect("an answer").expect("more")
+        call.next().await.expect("a response").expect("another response")
     }
 
     fn create(key: &str, range_end: &str) -> rpc::WatchCreateRequest {
@@ -403,48 +421,52 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_progress_says_was_told_was_told_before() {
-        let alone = Alone::start();
-        let mut call = alone.call(WATCH).await;
+    async fn progress_follows_all_events_that_it_covers() {
+        let member = TestMember::start();
+        let mut call = member.call(WATCH).await;
         for key in ["a", "b"] {
             ask(&call, RequestUnion::CreateRequest(create(key, ""))).await;
             assert!(next(&mut call).await.created);
         }
         for _ in 0..100 {
             let put = |key: &str| Command::Put(Put { key: key.into(), ..Put::default() });
-            alone.does(put("a")).await;
-            let revision = signed(alone.does(put("b")).await.revision);
+            member.execute(put("a")).await;
+            let revision = signed(member.execute(put("b")).await.revision);
             let progress = rpc::WatchProgressRequest::default();
             ask(&call, RequestUnion::ProgressRequest(progress)).await;
-            let mut told = Vec::new();
+            let mut received = Vec::new();
             loop {
-                let answer = next(&mut call).await;
-                if answer.watch_id == NOBODY {
-                    assert_eq!(answer.header.expect("a header").revision, revision);
+                let response = next(&mut call).await;
+                if response.watch_id == NO_WATCHER {
+                    assert_eq!(response.header.expect("a header").revision, revision);
                     break;
                 }
-                told.extend(answer.events.into_iter().filter_map(|event| event.kv));
+                received.extend(response.events.into_iter().filter_map(|event| event.kv));
             }
-            told.sort_by_key(|kv| kv.mod_revision);
-            let told: Vec<i64> = told.into_iter().map(|kv| kv.mod_revision).collect();
-            assert_eq!(told, [revision - 1, revision]);
+            received.sort_by_key(|kv| kv.mod_revision);
+            let received: Vec<i64> = received.into_iter().map(|kv| kv.mod_revision).collect();
+            assert_eq!(received, [revision - 1, revision]);
         }
     }
 
-    /// Who watches the key `1`: behind which of the keys it waits, with a creation, if it does.
-    async fn watching(alone: &Alone, waiting: Option<(&str, i64)>) -> Call<rpc::WatchResponse> {
+    /// Watches the key `1`, optionally with a claim that waits behind it: its key and creation
+    /// revision.
+    async fn watching(
+        member: &TestMember,
+        waiting: Option<(&str, i64)>,
+    ) -> Call<rpc::WatchResponse> {
         let waiting =
             waiting.map(|(key, create_revision)| rpc::Waiting { key: key.into(), create_revision });
-        let mut call = alone.call(WATCH).await;
-        let asked = rpc::WatchCreateRequest { waiting, ..create("1", "") };
-        ask(&call, RequestUnion::CreateRequest(asked)).await;
+        let mut call = member.call(WATCH).await;
+        let create = rpc::WatchCreateRequest { waiting, ..create("1", "") };
+        ask(&call, RequestUnion::CreateRequest(create)).await;
         assert!(next(&mut call).await.created);
         call
     }
 
-    /// A transaction that would delete the key `1` if that were there in a revision in which it
-    /// was not, and says that a lock was held by it.
-    async fn release(alone: &Alone, released: i64) {
+    /// Executes a transaction that releases a lock held by the key `1`. Its condition fails, so
+    /// that it deletes nothing.
+    async fn release(member: &TestMember, released: i64) {
         let compare = rpc::Compare {
             key: "1".into(),
             target: rpc::compare::CompareTarget::Create.into(),
@@ -455,68 +477,72 @@ mod tests {
         let delete = rpc::request_op::Request::RequestDeleteRange(delete);
         let success = vec![rpc::RequestOp { request: Some(delete) }];
         let txn = rpc::TxnRequest { compare: vec![compare], success, ..Default::default() };
-        let mut call: Call<rpc::TxnResponse> = alone.call("/etcdserverpb.KV/Txn").await;
-        call.ask(&txn).await;
+        let mut call: Call<rpc::TxnResponse> = member.call("/etcdserverpb.KV/Txn").await;
+        call.send(&txn).await;
         call.end();
-        assert!(!call.next().await.expect("an answer").expect("one").succeeded);
+        assert!(!call.next().await.expect("a response").expect("one").succeeded);
     }
 
     #[tokio::test]
-    async fn who_waits_is_told_of_a_release_whatever_becomes_of_the_entry() {
-        let alone = Alone::start();
+    async fn waiter_is_notified_of_release_before_its_commit() {
+        let member = TestMember::start();
         let put = |key: &str| Command::Put(Put { key: key.into(), ..Put::default() });
-        let made = signed(alone.does(put("1")).await.revision);
-        let own = signed(alone.does(put("2")).await.revision);
-        let mut waits = watching(&alone, Some(("2", own))).await;
+        let made = signed(member.execute(put("1")).await.revision);
+        let own = signed(member.execute(put("2")).await.revision);
+        let mut waits = watching(&member, Some(("2", own))).await;
         let others = [
-            // It does not wait, its key is another by now, it is not there, it is not behind.
-            watching(&alone, None).await,
-            watching(&alone, Some(("2", own - 1))).await,
-            watching(&alone, Some(("3", own))).await,
-            watching(&alone, Some(("1", made))).await,
+            // Not waiting; key created again; key missing; key not behind the other.
+            watching(&member, None).await,
+            watching(&member, Some(("2", own - 1))).await,
+            watching(&member, Some(("3", own))).await,
+            watching(&member, Some(("1", made))).await,
         ];
-        // Of a key that was there before, and of whoever held nothing.
-        release(&alone, made - 1).await;
-        release(&alone, 0).await;
-        release(&alone, made).await;
-        let told = next(&mut waits).await;
-        assert_eq!((told.released, told.events.len()), (made, 0));
-        let deleted = signed(alone.does(put("1")).await.revision);
+        // Releases of an earlier key, and of no key.
+        release(&member, made - 1).await;
+        release(&member, 0).await;
+        release(&member, made).await;
+        let received = next(&mut waits).await;
+        assert_eq!((received.released, received.events.len()), (made, 0));
+        let deleted = signed(member.execute(put("1")).await.revision);
         for mut call in others.into_iter().chain([waits]) {
-            let told = next(&mut call).await;
-            let revisions = told.events.iter().filter_map(|event| event.kv.as_ref());
+            let received = next(&mut call).await;
+            let revisions = received.events.iter().filter_map(|event| event.kv.as_ref());
             let revisions: Vec<i64> = revisions.map(|kv| kv.mod_revision).collect();
-            assert_eq!((told.released, revisions), (0, vec![deleted]));
+            assert_eq!((received.released, revisions), (0, vec![deleted]));
         }
     }
 
     #[tokio::test]
-    async fn what_no_key_can_be_in_is_not_watched() {
-        let alone = Alone::start();
-        let mut call = alone.call(WATCH).await;
+    async fn rejects_watch_of_empty_range() {
+        let member = TestMember::start();
+        let mut call = member.call(WATCH).await;
         for (key, end) in [("b", "a"), ("a", "a")] {
             ask(&call, RequestUnion::CreateRequest(create(key, end))).await;
-            let told = next(&mut call).await;
-            assert_eq!((told.created, told.canceled, told.watch_id), (true, true, NOBODY));
-            assert_eq!(told.cancel_reason, "mvcc: watcher range is empty");
+            let received = next(&mut call).await;
+            assert_eq!(
+                (received.created, received.canceled, received.watch_id),
+                (true, true, NO_WATCHER)
+            );
+            assert_eq!(received.cancel_reason, "mvcc: watcher range is empty");
         }
         for (id, (key, end)) in (0..).zip([("a", ""), ("b", "\0"), ("a", "b"), ("", "\0")]) {
             ask(&call, RequestUnion::CreateRequest(create(key, end))).await;
-            let told = next(&mut call).await;
-            assert_eq!((told.canceled, told.watch_id), (false, id), "{key:?}..{end:?}");
+            let received = next(&mut call).await;
+            assert_eq!((received.canceled, received.watch_id), (false, id), "{key:?}..{end:?}");
         }
     }
 
     #[tokio::test]
-    async fn what_was_there_before_counts_as_what_an_answer_has() {
-        let alone = Alone::start();
+    async fn previous_values_count_towards_response_size() {
+        let member = TestMember::start();
         for length in [20_000, 20_000, 20_000, 0, 0] {
             let put = Put { key: "a".into(), value: vec![0; length].into(), ..Put::default() };
-            alone.does(Command::Put(put)).await;
+            member.execute(Command::Put(put)).await;
         }
-        let mut call = alone.call(WATCH).await;
-        let asked = rpc::WatchCreateRequest { start_revision: 3, prev_kv: true, ..create("a", "") };
-        ask(&call, RequestUnion::CreateRequest(asked)).await;
+        let mut call = member.call(WATCH).await;
+        let create =
+            rpc::WatchCreateRequest { start_revision: 3, prev_kv: true, ..create("a", "") };
+        ask(&call, RequestUnion::CreateRequest(create)).await;
         assert!(next(&mut call).await.created);
         for count in [1, 1, 2] {
             assert_eq!(next(&mut call).await.events.len(), count);

@@ -1,4 +1,4 @@
-//! Answers that are those of etcd, where it matters for whoever counts on them.
+//! Responses that clients expect to equal those of etcd.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -7,29 +7,29 @@ use serde_json::{Value, json};
 
 use crate::member::{Files, Member, base64, post};
 
-/// Whether what is compared of a key holds.
+/// True if the comparison holds for the key.
 fn holds(member: &Member, key: &str, compare: &Value) -> bool {
     let mut compare = compare.clone();
     compare["key"] = base64(key).into();
-    let told = member.ask("/v3/kv/txn", &json!({ "compare": [compare] }));
-    told["succeeded"] == true
+    let response = member.ask("/v3/kv/txn", &json!({ "compare": [compare] }));
+    response["succeeded"] == true
 }
 
 #[test]
-fn a_name_that_no_enum_has_is_refused_and_does_nothing() {
-    let files = Files::alone();
+fn rejects_unknown_name_of_enum_value() {
+    let files = Files::single();
     let member = Member::start(&files.files[0]);
     let put = json!({ "request_put": { "key": base64("a") } });
     let compare = json!({ "key": base64("a"), "target": "MODREV", "version": "0" });
     let txn = json!({ "compare": [compare], "success": [put] });
-    let (status, told) = post(member.address, "/v3/kv/txn", &txn).expect("an answer");
-    assert_eq!((status, &told["code"]), (400, &json!(3)), "{told}");
+    let (status, response) = post(member.address, "/v3/kv/txn", &txn).expect("a response");
+    assert_eq!((status, &response["code"]), (400, &json!(3)), "{response}");
     assert_eq!(member.get("a"), None);
 }
 
 #[test]
-fn numbers_of_another_target_do_not_count_and_there_are_some_below_zero() {
-    let files = Files::alone();
+fn comparison_ignores_other_targets_and_accepts_negative_numbers() {
+    let files = Files::single();
     let member = Member::start(&files.files[0]);
     member.put("a", "1");
     for (target, given) in [
@@ -62,23 +62,23 @@ fn numbers_of_another_target_do_not_count_and_there_are_some_below_zero() {
 }
 
 #[test]
-fn whoever_proclaims_leads_and_does_so_no_longer_than_with_its_lease() {
-    let files = Files::alone();
+fn only_the_leader_proclaims_and_its_key_keeps_the_lease() {
+    let files = Files::single();
     let member = Member::start(&files.files[0]);
     let proclaim = |leader: &Value| {
-        let asked = json!({ "leader": leader, "value": base64("2") });
-        post(member.address, "/v3/election/proclaim", &asked).expect("an answer")
+        let body = json!({ "leader": leader, "value": base64("2") });
+        post(member.address, "/v3/election/proclaim", &body).expect("a response")
     };
     for rev in ["-1", "0", "1"] {
-        let (status, told) = proclaim(&json!({ "key": base64("e/1"), "rev": rev }));
-        assert_eq!((status, &told["message"]), (500, &json!("election: not leader")), "{rev}");
+        let (status, response) = proclaim(&json!({ "key": base64("e/1"), "rev": rev }));
+        assert_eq!((status, &response["message"]), (500, &json!("election: not leader")), "{rev}");
     }
     assert_eq!(member.get("e/1"), None);
-    let asked = json!({ "name": base64("e"), "value": base64("1") });
-    let mut leader = member.ask("/v3/election/campaign", &asked)["leader"].take();
+    let body = json!({ "name": base64("e"), "value": base64("1") });
+    let mut leader = member.ask("/v3/election/campaign", &body)["leader"].take();
     let lease = leader["lease"].take();
-    let (status, told) = proclaim(&leader);
-    assert_eq!(status, 200, "{told}");
+    let (status, response) = proclaim(&leader);
+    assert_eq!(status, 200, "{response}");
     let found = member.ask("/v3/kv/range", &json!({ "key": leader["key"] }));
     assert_eq!(
         (&found["kvs"][0]["value"], &found["kvs"][0]["lease"]),
@@ -87,25 +87,25 @@ fn whoever_proclaims_leads_and_does_so_no_longer_than_with_its_lease() {
 }
 
 #[test]
-fn a_transaction_says_what_it_does_and_its_answer_what_etcd_says() {
-    let files = Files::alone();
+fn rejects_empty_operation_and_leaves_nested_header_empty() {
+    let files = Files::single();
     let member = Member::start(&files.files[0]);
     let txn = |success: &Value| {
-        let asked = json!({ "success": [success] });
-        post(member.address, "/v3/kv/txn", &asked).expect("an answer")
+        let body = json!({ "success": [success] });
+        post(member.address, "/v3/kv/txn", &body).expect("a response")
     };
     for nothing in [json!({}), json!({ "request_txn": { "failure": [{}] } })] {
-        let (status, told) = txn(&nothing);
-        assert_eq!((status, &told["code"]), (400, &json!(3)), "{nothing}");
-        assert_eq!(told["message"], "etcdserver: key not found");
+        let (status, response) = txn(&nothing);
+        assert_eq!((status, &response["code"]), (400, &json!(3)), "{nothing}");
+        assert_eq!(response["message"], "etcdserver: key not found");
     }
-    let (_, told) = txn(&json!({ "request_txn": {} }));
-    assert_eq!(told["responses"][0]["response_txn"]["header"], json!({}), "{told}");
+    let (_, response) = txn(&json!({ "request_txn": {} }));
+    assert_eq!(response["responses"][0]["response_txn"]["header"], json!({}), "{response}");
 }
 
 #[test]
-fn no_key_has_a_revision_below_zero() {
-    let files = Files::alone();
+fn no_key_has_a_negative_revision() {
+    let files = Files::single();
     let member = Member::start(&files.files[0]);
     member.put("a", "1");
     let found = |field: &str| {
@@ -118,8 +118,8 @@ fn no_key_has_a_revision_below_zero() {
 }
 
 #[test]
-fn a_path_has_its_method_and_another_is_not_allowed() {
-    let files = Files::alone();
+fn paths_reject_wrong_methods() {
+    let files = Files::single();
     let member = Member::start(&files.files[0]);
     for (method, path, status) in [
         ("HEAD", "/metrics", 200),
@@ -129,14 +129,14 @@ fn a_path_has_its_method_and_another_is_not_allowed() {
         ("HEAD", "/version", 405),
         ("GET", "/v3/kv/other", 404),
     ] {
-        let mut stream = TcpStream::connect(member.address).expect("it listens");
-        write!(stream, "{method} {path} HTTP/1.0\r\n\r\n").expect("it reads");
-        let mut told = String::new();
-        stream.read_to_string(&mut told).expect("an answer");
-        let code = told.split(' ').nth(1).and_then(|code| code.parse().ok());
+        let mut stream = TcpStream::connect(member.address).expect("a listener");
+        write!(stream, "{method} {path} HTTP/1.0\r\n\r\n").expect("an open connection");
+        let mut response = String::new();
+        stream.read_to_string(&mut response).expect("a response");
+        let code = response.split(' ').nth(1).and_then(|code| code.parse().ok());
         assert_eq!(code, Some(status), "{method} {path}");
     }
     let put = json!({ "key": base64("a"), "value": base64("1") });
-    let (status, _) = post(member.address, "/v3beta/kv/put", &put).expect("an answer");
+    let (status, _) = post(member.address, "/v3beta/kv/put", &put).expect("a response");
     assert_eq!((status, member.get("a")), (200, Some(base64("1"))));
 }

@@ -1,4 +1,4 @@
-//! Certificates, made by `openssl`.
+//! Test certificates, created by `openssl`.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,7 +10,8 @@ fn openssl(folder: &Path, line: &str) -> Option<()> {
     Some(())
 }
 
-/// An authority, and a certificate of it for this machine; nothing where there is no `openssl`.
+/// Creates a certificate authority, and a certificate for this machine; none if `openssl` is not
+/// installed.
 pub(crate) fn authority(folder: &Path, ca: &str, named: &str) -> Option<()> {
     let key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes";
     openssl(

@@ -1,11 +1,11 @@
-//! Bytes that nobody meant to send: some by seeds, as `fuzz` has them by coverage.
+//! Random input for the decoders, from seeds. Fuzzing runs the same code guided by coverage.
 
 use fastrand::Rng;
-use tenure_server::exercise;
+use tenure_server::fuzzing;
 
-/// Something that a client sends, and then as many other bytes as are given.
-const SENT: &[&[u8]] = &[
-    // A range of ten keys; a transaction; a watcher; a snapshot's first bytes.
+/// Valid inputs, which are extended and modified.
+const SAMPLES: &[&[u8]] = &[
+    // A range of ten keys; a transaction; a watcher; the beginning of a snapshot.
     b"\x0a\x01a\x12\x01b\x18\x0a",
     b"\x0a\x07\x10\x01\x1a\x01a\x20\x00\x12\x07\x12\x05\x0a\x01a\x12\x00",
     b"\x0a\x08\x0a\x01a\x12\x01b\x18\x03",
@@ -14,12 +14,12 @@ const SENT: &[&[u8]] = &[
     b"\xa0\x8d\x06\x80\x80\x80\x20\xa0\x8d\x06\x02\x80\x01\x01\x01\x01\x00\x00\x00",
 ];
 
-/// Bytes of a seed: any, or some that mean something with a few of them changed.
+/// Returns the input of a seed: random bytes, or a sample with modifications.
 fn bytes(random: &mut Rng) -> Vec<u8> {
     let length = random.usize(..200);
-    let mut bytes: Vec<u8> = match random.usize(..=SENT.len()) {
+    let mut bytes: Vec<u8> = match random.usize(..=SAMPLES.len()) {
         0 => Vec::new(),
-        sent => SENT[sent - 1].to_vec(),
+        sample => SAMPLES[sample - 1].to_vec(),
     };
     if bytes.is_empty() || random.bool() {
         bytes.extend((0..length).map(|_| random.u8(..)));
@@ -34,14 +34,14 @@ fn bytes(random: &mut Rng) -> Vec<u8> {
 }
 
 #[test]
-fn whatever_is_sent_is_read_or_refused() {
+fn decoders_survive_random_bytes() {
     for seed in 0..3000 {
         let bytes = bytes(&mut Rng::with_seed(seed));
-        exercise::messages(&bytes);
-        exercise::json(&bytes);
-        exercise::members(&bytes);
-        exercise::snapshot(&bytes);
-        exercise::token(&bytes);
-        tenure_runtime::exercise::files(&bytes);
+        fuzzing::messages(&bytes);
+        fuzzing::json(&bytes);
+        fuzzing::members(&bytes);
+        fuzzing::snapshot(&bytes);
+        fuzzing::token(&bytes);
+        tenure_runtime::fuzzing::files(&bytes);
     }
 }

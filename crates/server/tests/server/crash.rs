@@ -1,31 +1,31 @@
-//! Members that are killed and start again.
+//! Members that crash and restart.
 
 use serde_json::json;
 
 use crate::member::{Files, Member, base64};
 
 #[test]
-fn what_was_acknowledged_is_there_after_a_kill() {
-    let files = Files::alone();
+fn acknowledged_writes_survive_a_crash() {
+    let files = Files::single();
     let mut acknowledged = Vec::new();
-    for life in 0..4 {
+    for session in 0..4 {
         let member = Member::start(&files.files[0]);
         for number in &acknowledged {
             let key = format!("k{number}");
-            assert_eq!(member.get(&key), Some(base64(&key)), "in life {life}");
+            assert_eq!(member.get(&key), Some(base64(&key)), "in session {session}");
         }
-        // Others write at the same time, and are cut off in the middle.
+        // Another client writes at the same time, and is interrupted.
         let address = member.address;
         let writer = std::thread::spawn(move || {
             (0..)
                 .take_while(|number| {
                     let key = base64(&format!("w{number}"));
-                    let asked = json!({ "key": key, "value": key });
-                    crate::member::post(address, "/v3/kv/put", &asked).is_some_and(|it| it.0 == 200)
+                    let body = json!({ "key": key, "value": key });
+                    crate::member::post(address, "/v3/kv/put", &body).is_some_and(|it| it.0 == 200)
                 })
                 .count()
         });
-        for number in life * 5..life * 5 + 5 {
+        for number in session * 5..session * 5 + 5 {
             let key = format!("k{number}");
             member.put(&key, &key);
             acknowledged.push(number);
@@ -42,8 +42,8 @@ fn what_was_acknowledged_is_there_after_a_kill() {
 }
 
 #[test]
-fn leases_and_claims_outlive_a_kill() {
-    let files = Files::alone();
+fn leases_and_claims_survive_a_crash() {
+    let files = Files::single();
     let member = Member::start(&files.files[0]);
     let lease = member.ask("/v3/lease/grant", &json!({ "TTL": 2 }));
     let long = member.ask("/v3/lease/grant", &json!({ "TTL": 100 }));
@@ -53,7 +53,7 @@ fn leases_and_claims_outlive_a_kill() {
     let member = Member::start(&files.files[0]);
     let again = member.ask("/v3/lock/lock", &lock(&lease));
     assert_eq!(again["key"], held["key"], "the same claim");
-    // It is not renewed any more, so that the next one comes in.
+    // The first lease is not renewed any more, so the second claim acquires the lock.
     member.ask("/v3/lock/lock", &lock(&long));
     let left = member.ask("/v3/lease/timetolive", &json!({ "ID": lease["ID"] }));
     assert_eq!(left["TTL"], "-1");

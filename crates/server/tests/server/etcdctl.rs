@@ -1,11 +1,11 @@
-//! `etcdctl`, as it comes.
+//! Compatibility with `etcdctl`.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Output, Stdio};
 
 use crate::member::{Files, Member};
 
-/// The command, for a member; nothing where it is not installed.
+/// Returns the command for a member; none if it is not installed.
 pub(crate) fn etcdctl(member: &Member) -> Option<Command> {
     let found = Command::new("etcdctl").arg("version").env("ETCDCTL_API", "3").output();
     if !found.is_ok_and(|it| it.status.success()) {
@@ -17,50 +17,50 @@ pub(crate) fn etcdctl(member: &Member) -> Option<Command> {
     Some(command)
 }
 
-fn said(member: &Member, words: &[&str]) -> Option<String> {
+fn output(member: &Member, words: &[&str]) -> Option<String> {
     let Output { stdout, stderr, status } =
         etcdctl(member)?.args(words).stdin(Stdio::null()).output().expect("etcdctl");
-    let told = String::from_utf8_lossy(&stderr).into_owned();
-    assert!(status.success(), "{words:?}: {told}");
+    let errors = String::from_utf8_lossy(&stderr).into_owned();
+    assert!(status.success(), "{words:?}: {errors}");
     Some(String::from_utf8_lossy(&stdout).into_owned())
 }
 
 #[test]
-fn keys_and_leases() {
-    let files = Files::alone();
+fn etcdctl_manages_keys_and_leases() {
+    let files = Files::single();
     let member = Member::start(&files.files[0]);
-    let Some(version) = said(&member, &["version"]) else { return };
+    let Some(version) = output(&member, &["version"]) else { return };
     assert!(version.contains("etcdctl"));
-    let tell = |words: &[&str]| said(&member, words).expect("etcdctl");
-    assert_eq!(tell(&["put", "a", "1"]), "OK\n");
-    assert_eq!(tell(&["put", "b", "2"]), "OK\n");
-    assert_eq!(tell(&["get", "a"]), "a\n1\n");
-    assert_eq!(tell(&["get", "", "--from-key", "--keys-only"]), "a\n\nb\n\n");
-    assert_eq!(tell(&["del", "a", "--prev-kv"]), "1\na\n1\n");
-    assert_eq!(tell(&["get", "a", "--rev", "2"]), "a\n1\n");
-    let granted = tell(&["lease", "grant", "60"]);
+    let run = |words: &[&str]| output(&member, words).expect("etcdctl");
+    assert_eq!(run(&["put", "a", "1"]), "OK\n");
+    assert_eq!(run(&["put", "b", "2"]), "OK\n");
+    assert_eq!(run(&["get", "a"]), "a\n1\n");
+    assert_eq!(run(&["get", "", "--from-key", "--keys-only"]), "a\n\nb\n\n");
+    assert_eq!(run(&["del", "a", "--prev-kv"]), "1\na\n1\n");
+    assert_eq!(run(&["get", "a", "--rev", "2"]), "a\n1\n");
+    let granted = run(&["lease", "grant", "60"]);
     let lease = granted.split(' ').nth(1).expect("a lease");
-    assert_eq!(tell(&["put", "c", "3", "--lease", lease]), "OK\n");
-    let kept = tell(&["lease", "keep-alive", lease, "--once"]);
+    assert_eq!(run(&["put", "c", "3", "--lease", lease]), "OK\n");
+    let kept = run(&["lease", "keep-alive", lease, "--once"]);
     assert_eq!(kept, format!("lease {lease} keepalived with TTL(60)\n"));
-    assert!(tell(&["lease", "timetolive", lease, "--keys"]).contains("attached keys([c])"));
-    assert_eq!(tell(&["lease", "revoke", lease]), format!("lease {lease} revoked\n"));
-    assert_eq!(tell(&["get", "c"]), "");
-    assert!(tell(&["member", "list"]).contains("started, a,"));
-    assert!(tell(&["endpoint", "health"]).is_empty() || member.address.port() > 0);
+    assert!(run(&["lease", "timetolive", lease, "--keys"]).contains("attached keys([c])"));
+    assert_eq!(run(&["lease", "revoke", lease]), format!("lease {lease} revoked\n"));
+    assert_eq!(run(&["get", "c"]), "");
+    assert!(run(&["member", "list"]).contains("started, a,"));
+    assert!(run(&["endpoint", "health"]).is_empty() || member.address.port() > 0);
     let file = files.path().join("snapshot.db");
     let file = file.to_str().expect("a path");
-    assert!(tell(&["snapshot", "save", file]).contains("Snapshot saved at"));
-    assert_eq!(tell(&["compact", "3"]), "compacted revision 3\n");
+    assert!(run(&["snapshot", "save", file]).contains("Snapshot saved at"));
+    assert_eq!(run(&["compact", "3"]), "compacted revision 3\n");
 }
 
 #[test]
-fn locks_elections_and_watches() {
-    let files = Files::alone();
+fn etcdctl_locks_elects_and_watches() {
+    let files = Files::single();
     let member = Member::start(&files.files[0]);
-    let Some(locked) = said(&member, &["lock", "jobs/nightly", "echo", "inside"]) else { return };
+    let Some(locked) = output(&member, &["lock", "jobs/nightly", "echo", "inside"]) else { return };
     assert_eq!(locked, "inside\n");
-    // Whoever holds it keeps others out until they leave.
+    // The holder excludes the other client until it exits.
     let mut command = etcdctl(&member).expect("etcdctl");
     let mut holder = command.args(["lock", "jobs/other"]).stdout(Stdio::piped()).spawn();
     let holder = holder.as_mut().expect("etcdctl");
@@ -76,7 +76,7 @@ fn locks_elections_and_watches() {
     holder.wait().expect("an end");
     let next = waiter.expect("etcdctl").wait_with_output().expect("an end");
     assert_eq!(String::from_utf8_lossy(&next.stdout), "next\n");
-    // A candidate, and who observes it.
+    // A candidate and an observer.
     let mut command = etcdctl(&member).expect("etcdctl");
     let mut candidate =
         command.args(["elect", "office", "me"]).stdout(Stdio::piped()).spawn().expect("etcdctl");
@@ -86,20 +86,20 @@ fn locks_elections_and_watches() {
     assert!(lines[0].starts_with("office/") && lines[1] == "me\n", "{lines:?}");
     let _ = candidate.kill();
     let _ = candidate.wait();
-    // What happened, and what happens.
-    said(&member, &["put", "w", "1"]);
+    // A past event and a new one.
+    output(&member, &["put", "w", "1"]);
     let mut command = etcdctl(&member).expect("etcdctl");
     let watch = command.args(["watch", "w", "--rev", "1"]).stdout(Stdio::piped()).spawn();
     let mut watch = watch.expect("etcdctl");
     let mut out = BufReader::new(watch.stdout.take().expect("its output"));
-    let mut told = |lines: usize| {
+    let mut lines = |lines: usize| {
         let mut text = String::new();
         (0..lines).for_each(|_| drop(out.read_line(&mut text)));
         text
     };
-    assert_eq!(told(3), "PUT\nw\n1\n");
-    said(&member, &["del", "w"]);
-    assert_eq!(told(2), "DELETE\nw\n");
+    assert_eq!(lines(3), "PUT\nw\n1\n");
+    output(&member, &["del", "w"]);
+    assert_eq!(lines(2), "DELETE\nw\n");
     let _ = watch.kill();
     let _ = watch.wait();
 }

@@ -1,4 +1,4 @@
-//! A client of gRPC that sends what a test says, with any metadata.
+//! gRPC client with full control over messages and metadata.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -12,10 +12,10 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tonic::{Code, Status};
 
-/// Time within which a member has to respond in a test.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Longest time in which a test waits for a response.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A connection to a member.
+/// Connection to a member.
 #[derive(Clone)]
 pub(crate) struct Connection(SendRequest<Bytes>);
 
@@ -55,7 +55,7 @@ impl Connection {
     }
 }
 
-/// A call.
+/// gRPC call.
 pub(crate) struct Call {
     sends: SendStream<Bytes>,
     response: Option<ResponseFuture>,
@@ -71,14 +71,14 @@ impl Call {
         self.sends.send_data(frame.into(), false).expect("an open stream");
     }
 
-    /// Sends no more messages.
+    /// Ends the stream of requests.
     pub(crate) fn end(&mut self) {
         self.sends.send_data(Bytes::new(), true).expect("an open stream");
     }
 
-    /// The next response, or the status with which the call ended.
+    /// Returns the next response, or the status with which the call ended.
     pub(crate) async fn next<A: Message + Default>(&mut self) -> Result<A, Status> {
-        timeout(PATIENCE, self.received()).await.expect("a response")
+        timeout(RESPONSE_TIMEOUT, self.received()).await.expect("a response")
     }
 
     /// True if nothing is received within this time.
@@ -88,10 +88,10 @@ impl Call {
 
     pub(crate) async fn received<A: Message + Default>(&mut self) -> Result<A, Status> {
         if let Some(response) = &mut self.response {
-            let (head, body) = response.await.map_err(broken)?.into_parts();
+            let (head, body) = response.await.map_err(connection_lost)?.into_parts();
             self.response = None;
             if head.headers.contains_key("grpc-status") {
-                return Err(ended(&head.headers));
+                return Err(status_of(&head.headers));
             }
             self.body = Some(body);
         }
@@ -106,23 +106,23 @@ impl Call {
             }
             match body.data().await {
                 Some(data) => {
-                    let data = data.map_err(broken)?;
+                    let data = data.map_err(connection_lost)?;
                     let _ = body.flow_control().release_capacity(data.len());
                     self.received.extend_from_slice(&data);
                 }
                 None => {
-                    let trailers = body.trailers().await.map_err(broken)?;
-                    return Err(ended(&trailers.unwrap_or_default()));
+                    let trailers = body.trailers().await.map_err(connection_lost)?;
+                    return Err(status_of(&trailers.unwrap_or_default()));
                 }
             }
         }
     }
 }
 
-fn ended(headers: &HeaderMap) -> Status {
+fn status_of(headers: &HeaderMap) -> Status {
     Status::from_header_map(headers).unwrap_or_else(|| Status::unknown("no status"))
 }
 
-fn broken(error: h2::Error) -> Status {
+fn connection_lost(error: h2::Error) -> Status {
     Status::new(Code::Unavailable, format!("connection lost: {error}"))
 }

@@ -1,4 +1,4 @@
-//! Details of answers that tests of clients, exporters and dashboards expect from etcd.
+//! Details of responses that clients, exporters and dashboards expect from etcd.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
@@ -12,7 +12,7 @@ use crate::member::{Files, Member, base64, eventually, post};
 use crate::quota::{configure, get};
 
 #[test]
-fn defragment_and_move_leader_answer_without_a_header() {
+fn defragment_and_move_leader_return_no_header() {
     let files = Files::of(3);
     let members: Vec<Member> = files.files.iter().map(|file| Member::start(file)).collect();
     members[0].put("a", "1");
@@ -27,13 +27,13 @@ fn defragment_and_move_leader_answer_without_a_header() {
 }
 
 #[test]
-fn hashes_are_equal_on_members_and_say_what_is_compacted() {
+fn hashes_are_equal_and_contain_compacted_revision() {
     let files = Files::of(3);
     let members: Vec<Member> = files.files.iter().map(|file| Member::start(file)).collect();
     members[0].put("a", "1");
     members[0].ask("/v3/lease/grant", &json!({ "TTL": "600", "ID": "7" }));
     let hash = |member: &Member, path: &str| {
-        // It waits until the member has applied all that was answered.
+        // Waits until the member has applied all committed entries.
         member.get("a");
         member.ask(path, &json!({}))
     };
@@ -41,7 +41,7 @@ fn hashes_are_equal_on_members_and_say_what_is_compacted() {
         let first = hash(&members[0], path)["hash"].take();
         assert!(first.is_number(), "{first}");
         for member in &members {
-            eventually("they are equal", || hash(member, path)["hash"] == first);
+            eventually("the hashes are equal", || hash(member, path)["hash"] == first);
         }
         members[0].put("a", "2");
         assert_ne!(hash(&members[0], path)["hash"], first);
@@ -53,25 +53,25 @@ fn hashes_are_equal_on_members_and_say_what_is_compacted() {
 }
 
 #[test]
-fn leases_are_listed_by_expiry_at_every_member() {
+fn every_member_lists_leases_by_expiry() {
     let files = Files::of(3);
     let members: Vec<Member> = files.files.iter().map(|file| Member::start(file)).collect();
     for (id, ttl) in [("5", "900"), ("3", "100"), ("9", "500"), ("4", "100")] {
         members[0].ask("/v3/lease/grant", &json!({ "ID": id, "TTL": ttl }));
     }
-    // Renewed, it expires later than another one of the same length.
+    // After the renewal it expires later than the other lease of the same length.
     members[0].ask("/v3/lease/keepalive", &json!({ "ID": "3" }));
     for member in &members {
-        let told = member.ask("/v3/lease/leases", &json!({}));
+        let response = member.ask("/v3/lease/leases", &json!({}));
         let ids: Vec<&Value> =
-            told["leases"].as_array().expect("leases").iter().map(|it| &it["ID"]).collect();
+            response["leases"].as_array().expect("leases").iter().map(|it| &it["ID"]).collect();
         assert_eq!(ids, ["4", "3", "9", "5"]);
     }
 }
 
 #[test]
-fn metrics_have_those_of_the_process() {
-    let files = Files::alone();
+fn metrics_include_those_of_the_process() {
+    let files = Files::single();
     let member = Member::start(&files.files[0]);
     member.put("a", "1");
     let text = get(member.address, "/metrics").1;
@@ -94,39 +94,42 @@ fn metrics_have_those_of_the_process() {
 
 #[test]
 #[ignore = "minutes: ten thousand keys by etcdctl"]
-fn etcdctl_checks_the_data_scale() {
-    let files = Files::alone();
+fn etcdctl_check_datascale_passes() {
+    let files = Files::single();
     let member = Member::start(&files.files[0]);
     let Some(mut command) = etcdctl(&member) else { return };
     let output = command.args(["check", "datascale", "--load", "s"]).output().expect("etcdctl");
-    let told = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success() && told.contains("PASS"), "{told}");
+    let response = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && response.contains("PASS"), "{response}");
 }
 
 #[test]
-fn stream_without_leader_fails_with_503_and_the_fields_of_the_gateway() {
+fn stream_without_leader_fails_like_etcd_gateway() {
     let files = Files::of(3);
     let mut members: Vec<Member> = files.files.iter().map(|file| Member::start(file)).collect();
     let granted = members[0].ask("/v3/lease/grant", &json!({ "TTL": "60" }));
     members.drain(1..).for_each(Member::kill);
     let address = members[0].address;
-    eventually("it has no leader", || metric(address, "etcd_server_has_leader") == 0);
-    let asked = json!({ "ID": granted["ID"] });
-    let (status, told) = post(address, "/v3/lease/keepalive", &asked).expect("an answer");
-    let error = &told["error"];
+    eventually("no leader is known", || metric(address, "etcd_server_has_leader") == 0);
+    let body = json!({ "ID": granted["ID"] });
+    let (status, response) = post(address, "/v3/lease/keepalive", &body).expect("a response");
+    let error = &response["error"];
     let code = (&error["grpc_code"], &error["http_code"], &error["http_status"]);
     let unavailable = (&json!(14), &json!(503), &json!("Service Unavailable"));
-    assert_eq!((status, code), (503, unavailable), "{told}");
-    assert!(error["message"].as_str().is_some_and(|it| it.starts_with("etcdserver: ")), "{told}");
+    assert_eq!((status, code), (503, unavailable), "{response}");
+    assert!(
+        error["message"].as_str().is_some_and(|it| it.starts_with("etcdserver: ")),
+        "{response}"
+    );
 }
 
 #[test]
-fn member_alone_lists_no_peer_url() {
-    let files = Files::alone();
+fn single_member_lists_no_peer_url() {
+    let files = Files::single();
     let file = &files.files[0];
     let text = std::fs::read_to_string(file).expect("a file");
     let lines = text.lines().filter(|line| !line.starts_with("initial-cluster"));
-    std::fs::write(file, lines.collect::<Vec<_>>().join("\n")).expect("room");
+    std::fs::write(file, lines.collect::<Vec<_>>().join("\n")).expect("a write");
     let listed = |member: &Member| {
         member.put("a", "1");
         member.ask("/v3/cluster/member/list", &json!({}))["members"][0]["peerURLs"].take()
@@ -134,7 +137,7 @@ fn member_alone_lists_no_peer_url() {
     let member = Member::start(file);
     assert_eq!(listed(&member), Value::Null);
     member.terminate();
-    // It may be given one later, and its data stay its own.
+    // A URL can be configured later, and the data directory stays valid.
     configure(file, "\ninitial-advertise-peer-urls = \"http://10.0.0.1:2380\"");
     let member = Member::start(file);
     assert_eq!(listed(&member), json!(["http://10.0.0.1:2380"]));
@@ -143,7 +146,7 @@ fn member_alone_lists_no_peer_url() {
 
 #[test]
 fn metrics_port_serves_metrics_and_health_only() {
-    let files = Files::alone();
+    let files = Files::single();
     let place = tenure_ports::reserved();
     configure(&files.files[0], &format!("listen-metrics-urls = \"http://{place}\""));
     let member = Member::start(&files.files[0]);
@@ -151,33 +154,33 @@ fn metrics_port_serves_metrics_and_health_only() {
     let address = place.to_string().parse().expect("an address");
     assert_eq!(get(address, "/health").0, 200);
     assert!(get(address, "/metrics").1.contains("etcd_server_has_leader 1"));
-    let (status, _) = post(address, "/v3/kv/range", &json!({ "key": "YQ==" })).expect("an answer");
+    let (status, _) = post(address, "/v3/kv/range", &json!({ "key": "YQ==" })).expect("a response");
     assert_eq!(status, 404);
 }
 
-/// Opens a watch stream, asks these things, and returns its answers.
-fn watching(member: &Member, asked: &[Value]) -> impl Iterator<Item = Value> + use<> {
-    let body: String = asked.iter().map(|it| format!("{it}\n")).collect();
-    let mut stream = TcpStream::connect(member.address).expect("it listens");
+/// Opens a watch stream, sends these requests, and returns the responses.
+fn watching(member: &Member, body: &[Value]) -> impl Iterator<Item = Value> + use<> {
+    let body: String = body.iter().map(|it| format!("{it}\n")).collect();
+    let mut stream = TcpStream::connect(member.address).expect("a listener");
     stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a time");
     let length = body.len();
     write!(stream, "POST /v3/watch HTTP/1.0\r\ncontent-length: {length}\r\n\r\n{body}")
-        .expect("it reads");
-    let lines = BufReader::new(stream).lines().map(|line| line.expect("an answer"));
+        .expect("an open connection");
+    let lines = BufReader::new(stream).lines().map(|line| line.expect("a response"));
     let body = lines.skip_while(|line| !line.is_empty()).skip(1);
     body.map(|line| serde_json::from_str::<Value>(&line).expect("JSON")["result"].take())
 }
 
-/// Revisions of the events of an answer.
+/// Returns the revisions of the events in a response.
 fn revisions(answer: &Value) -> Vec<u64> {
     let revision = |event: &Value| event["kv"]["mod_revision"].as_str()?.parse().ok();
     answer["events"].as_array().into_iter().flatten().filter_map(revision).collect()
 }
 
-/// Since 3.5.8 and 3.5.13: Kubernetes and Cilium count on it by the version that a member reports.
+/// Since 3.5.8 and 3.5.13. Kubernetes and Cilium rely on it, depending on the reported version.
 #[test]
 fn requested_progress_follows_all_events_and_needs_none() {
-    let files = Files::alone();
+    let files = Files::single();
     let member = Member::start(&files.files[0]);
     (0..300).for_each(|number| drop(member.put(&format!("k/{number:03}"), "1")));
     let create = |key: &str, start: u64| {
@@ -185,10 +188,10 @@ fn requested_progress_follows_all_events_and_needs_none() {
         json!({ "create_request": { "key": key, "range_end": end, "start_revision": start } })
     };
     let never = json!({ "create_request": { "key": base64("never") } });
-    // The first one has to catch up, and the second one never sees an event.
-    let asked = [create("k/", 1), never, json!({ "progress_request": {} })];
+    // The first watcher has to catch up, and the second one never receives an event.
+    let body = [create("k/", 1), never, json!({ "progress_request": {} })];
     let mut seen = Vec::new();
-    for answer in watching(&member, &asked) {
+    for answer in watching(&member, &body) {
         seen.extend(revisions(&answer));
         if answer["watch_id"] == "-1" {
             assert_eq!(answer["header"]["revision"], "301", "{answer}");
@@ -200,23 +203,23 @@ fn requested_progress_follows_all_events_and_needs_none() {
 
 #[test]
 fn watch_of_a_future_revision_reports_nothing_older() {
-    let files = Files::alone();
+    let files = Files::single();
     let member = Member::start(&files.files[0]);
     member.put("a", "1");
     let create = json!({ "key": base64("a"), "start_revision": "10" });
     let mut answers = watching(&member, &[json!({ "create_request": create })]);
-    assert_eq!(answers.next().expect("an answer")["created"], true);
+    assert_eq!(answers.next().expect("a response")["created"], true);
     (3..=11).for_each(|number| drop(member.put("a", &number.to_string())));
     let mut seen = Vec::new();
     while seen.len() < 2 {
-        seen.extend(revisions(&answers.next().expect("an answer")));
+        seen.extend(revisions(&answers.next().expect("a response")));
     }
     assert_eq!(seen, [10, 11]);
 }
 
 #[test]
 fn watch_loses_no_event_to_a_compaction() {
-    let files = Files::alone();
+    let files = Files::single();
     let member = Member::start(&files.files[0]);
     (2..=20).for_each(|number| drop(member.put("a", &number.to_string())));
     member.ask("/v3/kv/compaction", &json!({ "revision": "10" }));
@@ -233,18 +236,18 @@ fn watch_loses_no_event_to_a_compaction() {
     }
     assert_eq!(seen, (10..=20).collect::<Vec<u64>>());
     let mut late = from(9);
-    let canceled = late.find(|answer| answer["canceled"] == true).expect("an answer");
+    let canceled = late.find(|answer| answer["canceled"] == true).expect("a response");
     assert_eq!(canceled["compact_revision"], "10");
 }
 
 #[test]
 fn reported_version_is_the_newest_whose_behaviour_is_tested() {
-    let files = Files::alone();
+    let files = Files::single();
     let member = Member::start(&files.files[0]);
     assert_eq!(member.ask("/v3/maintenance/status", &json!({}))["version"], "3.5.13");
-    let told = get(member.address, "/version").1;
-    assert_eq!(told, r#"{"etcdserver":"3.5.13","etcdcluster":"3.5.0"}"#);
-    // Since 3.5.10, 3.5.11 and 3.5.3.
+    let response = get(member.address, "/version").1;
+    assert_eq!(response, r#"{"etcdserver":"3.5.13","etcdcluster":"3.5.0"}"#);
+    // Features since 3.5.10, 3.5.11 and 3.5.3.
     for path in ["/livez", "/readyz", "/health?serializable=true"] {
         eventually(path, || get(member.address, path).0 == 200);
     }

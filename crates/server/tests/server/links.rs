@@ -1,4 +1,4 @@
-//! Links between members that a test can cut: nothing passes then, and no connection is closed.
+//! Links between members that a test can interrupt without closing the connections.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,14 +10,14 @@ use tokio::sync::watch;
 
 use crate::member::{Files, Member};
 
-/// A proxy for each member at each other member.
+/// Proxies between all pairs of members.
 pub(crate) struct Links {
-    /// For each member the proxies by which it dials the others, by their indices.
+    /// For each member the proxies through which it dials the others, by their indices.
     cuts: Vec<Vec<Option<Arc<watch::Sender<bool>>>>>,
 }
 
 impl Links {
-    /// Starts the members of these files, each of which dials the others over proxies.
+    /// Starts the members of these files, which dial each other through proxies.
     pub(crate) async fn start(files: &Files) -> (Links, Vec<Member>) {
         let names = ["a", "b", "c"];
         let mut cuts = Vec::new();
@@ -40,7 +40,7 @@ impl Links {
         (Links { cuts }, members)
     }
 
-    /// Cuts a member off from the others, in both directions, or takes that back.
+    /// Interrupts or restores the links of a member in both directions.
     pub(crate) fn set_cut(&self, member: usize, is_cut: bool) {
         for (from, row) in self.cuts.iter().enumerate() {
             for (to, cut) in row.iter().enumerate() {

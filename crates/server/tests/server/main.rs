@@ -1,4 +1,4 @@
-//! Members as processes: they are asked as clients ask them, killed, and started again.
+//! Members in processes of their own, with requests, crashes and restarts.
 
 mod access;
 mod answers;

@@ -1,4 +1,4 @@
-//! A member in a process of its own, and how it is asked over JSON.
+//! Member in a process of its own, and a JSON client for it.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -11,53 +11,53 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tenure_server::{Config, Server};
 
-/// By which a process of this program is told to be a member.
+/// Environment variable that makes a process of this program a member, with its configuration file.
 const CONFIG: &str = "TENURE_TEST_MEMBER";
 
-/// By which it is told where it dials the others.
-const DIALED: &str = "TENURE_TEST_DIALED";
+/// Environment variable with the addresses at which the member dials others.
+const DIAL_PEERS: &str = "TENURE_TEST_DIALED";
 
-/// By which it is told how many descriptors it has.
+/// Environment variable with the limit of file descriptors.
 const DESCRIPTORS: &str = "TENURE_TEST_DESCRIPTORS";
 
-/// The status of a process whose member must not take part any more.
+/// Exit status of a member that is evicted.
 pub(crate) const EVICTED: i32 = 5;
 
-/// What a member says when it serves.
-const SERVES: &str = "serves clients at ";
+/// Beginning of the line that a member prints when it is ready.
+const READY_LINE: &str = "serves clients at ";
 
-/// A member in a process of its own, which is killed when this is dropped.
+/// Member in a process of its own, killed on drop.
 pub(crate) struct Member {
     process: Child,
-    /// It would end if nobody read any more when the test harness has something to say.
+    /// Kept open, because the test harness of the process writes to it at the end.
     _out: BufReader<ChildStdout>,
     pub(crate) address: SocketAddr,
-    /// Where clients are served as well.
+    /// Second client address.
     #[cfg(feature = "tls")]
     pub(crate) second: Option<SocketAddr>,
 }
 
 impl Member {
-    /// Starts one as a file says, and waits until it listens.
+    /// Starts a member with this configuration file, and waits until it listens.
     pub(crate) fn start(file: &Path) -> Member {
         Member::start_with(file, 1024)
     }
 
-    /// The same with so many descriptors at most.
+    /// Starts a member with this limit of file descriptors.
     pub(crate) fn start_with(file: &Path, descriptors: u64) -> Member {
         Member::start_as(file, descriptors, "")
     }
 
-    /// The same, which dials the others at these addresses: `NAME=HOST:PORT` with commas between.
+    /// Starts a member that dials others at these addresses: `NAME=HOST:PORT`, separated by commas.
     pub(crate) fn start_dialing(file: &Path, dialed: &str) -> Member {
         Member::start_as(file, 1024, dialed)
     }
 
     fn start_as(file: &Path, descriptors: u64, dialed: &str) -> Member {
-        let mut process = spawned(file, descriptors, dialed);
+        let mut process = spawn(file, descriptors, dialed);
         let mut out = BufReader::new(process.stdout.take().expect("its output"));
         let mut lines = out.by_ref().lines().map_while(Result::ok);
-        let served = lines.find_map(|line| Some(line.split_once(SERVES)?.1.to_owned()));
+        let served = lines.find_map(|line| Some(line.split_once(READY_LINE)?.1.to_owned()));
         let served = served.expect("a member that serves");
         let mut addresses = served.split(' ').map(|it| it.parse().expect("an address"));
         let address = addresses.next().expect("an address");
@@ -70,48 +70,48 @@ impl Member {
         }
     }
 
-    /// Starts one that is not to start, and returns the status with which it ends.
-    pub(crate) fn fails(file: &Path) -> i32 {
-        ended(&mut spawned(file, 1024, ""))
+    /// Starts a member that is expected to fail, and returns its exit status.
+    pub(crate) fn start_failing(file: &Path) -> i32 {
+        exit_status(&mut spawn(file, 1024, ""))
     }
 
-    /// Waits until it ends by itself, and returns its status.
-    pub(crate) fn ends(mut self) -> i32 {
-        ended(&mut self.process)
+    /// Waits until the member exits, and returns its exit status.
+    pub(crate) fn wait_exit(mut self) -> i32 {
+        exit_status(&mut self.process)
     }
 
-    /// Ends it without a word.
+    /// Kills the member.
     pub(crate) fn kill(mut self) {
         self.process.kill().expect("a process that runs");
         self.process.wait().expect("a process that was killed");
     }
 
-    /// The number of its process.
+    /// Returns the process ID.
     pub(crate) fn id(&self) -> u32 {
         self.process.id()
     }
 
-    /// Sends it a signal: `STOP`, `CONT`, `TERM`.
+    /// Sends a signal: `STOP`, `CONT`, `TERM`.
     pub(crate) fn signal(&self, name: &str) {
         let (signal, id) = (format!("-{name}"), self.process.id().to_string());
         assert!(Command::new("kill").args([&signal, &id]).status().expect("kill").success());
     }
 
-    /// Ends it in good order.
+    /// Stops the member in good order.
     pub(crate) fn terminate(mut self) {
         self.signal("TERM");
         assert!(self.process.wait().expect("a process that ends").success());
     }
 
-    /// Asks, and expects to be answered within 20 s, however often it is to be asked.
-    pub(crate) fn ask(&self, path: &str, asked: &Value) -> Value {
+    /// Sends a request until it succeeds, for at most 20 s, and returns the response.
+    pub(crate) fn ask(&self, path: &str, body: &Value) -> Value {
         let until = Instant::now() + Duration::from_secs(20);
         loop {
-            match post(self.address, path, asked) {
+            match post(self.address, path, body) {
                 Some((200, answer)) => return answer,
                 other => {
-                    let asked: String = asked.to_string().chars().take(200).collect();
-                    assert!(Instant::now() < until, "{path} {asked}: {other:?}");
+                    let body: String = body.to_string().chars().take(200).collect();
+                    assert!(Instant::now() < until, "{path} {body}: {other:?}");
                 }
             }
             std::thread::sleep(Duration::from_millis(20));
@@ -122,28 +122,28 @@ impl Member {
         self.ask("/v3/kv/put", &json!({ "key": base64(key), "value": base64(value) }))
     }
 
-    /// What a key is.
+    /// Returns the value of a key.
     pub(crate) fn get(&self, key: &str) -> Option<String> {
         let found = self.ask("/v3/kv/range", &json!({ "key": base64(key) }));
         found.pointer("/kvs/0/value").map(|it| it.as_str().expect("base64").to_owned())
     }
 }
 
-fn spawned(file: &Path, descriptors: u64, dialed: &str) -> Child {
+fn spawn(file: &Path, descriptors: u64, dialed: &str) -> Child {
     let program = std::env::current_exe().expect("this program");
     Command::new(program)
-        .args(["member::in_a_process", "--exact", "--ignored", "--nocapture"])
+        .args(["member::run_member", "--exact", "--ignored", "--nocapture"])
         .env(CONFIG, file)
         .env(DESCRIPTORS, descriptors.to_string())
-        .env(DIALED, dialed)
+        .env(DIAL_PEERS, dialed)
         .stdout(Stdio::piped())
         .stdin(Stdio::null())
         .spawn()
         .expect("a process")
 }
 
-/// The status with which a process ends, within a minute.
-fn ended(process: &mut Child) -> i32 {
+/// Returns the exit status of a process, within a minute.
+fn exit_status(process: &mut Child) -> i32 {
     let until = Instant::now() + Duration::from_secs(60);
     while Instant::now() < until {
         if let Some(status) = process.try_wait().expect("a process") {
@@ -152,7 +152,7 @@ fn ended(process: &mut Child) -> i32 {
         std::thread::sleep(Duration::from_millis(20));
     }
     let _ = process.kill();
-    panic!("it does not end");
+    panic!("the process does not exit");
 }
 
 impl Drop for Member {
@@ -164,20 +164,20 @@ impl Drop for Member {
 
 #[test]
 #[ignore = "a member for other tests, which start it"]
-fn in_a_process() {
+fn run_member() {
     let Some(file) = std::env::var_os(CONFIG) else { return };
     let most = std::env::var(DESCRIPTORS).expect("a number").parse().ok();
     let limit = Rlimit { current: most, ..getrlimit(Resource::Nofile) };
     setrlimit(Resource::Nofile, limit).expect("fewer descriptors");
     let mut config = Config::read(Path::new(&file)).expect("a configuration");
-    config.dial_peers = std::env::var(DIALED).ok().filter(|dialed| !dialed.is_empty());
+    config.dial_peers = std::env::var(DIAL_PEERS).ok().filter(|dialed| !dialed.is_empty());
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.enable_all().build().expect("a runtime");
     let ended = runtime.block_on(async {
         let server = Server::start(&config).await?;
         let mut out = std::io::stdout();
         let addresses: Vec<String> = server.addresses().iter().map(ToString::to_string).collect();
-        writeln!(out, "{SERVES}{}", addresses.join(" ")).expect("somebody reads");
+        writeln!(out, "{READY_LINE}{}", addresses.join(" ")).expect("an open pipe");
         let term = tokio::signal::unix::SignalKind::terminate();
         let mut term = tokio::signal::unix::signal(term).expect("signals");
         let stop = async {
@@ -186,33 +186,33 @@ fn in_a_process() {
         server.run(stop).await
     });
     match ended {
-        Err(why) if why.is_expulsion() => {
+        Err(why) if why.is_eviction() => {
             eprintln!("{why}");
             std::process::exit(EVICTED);
         }
-        ended => ended.expect("a good end"),
+        ended => ended.expect("a successful run"),
     }
-    // Nobody reads any more what a test says when it is done.
+    // The parent does not read the report of the test harness.
     std::process::exit(0);
 }
 
-/// A folder with the files of some members.
+/// Directory with the configuration files of some members.
 pub(crate) struct Files {
     folder: TempDir,
     pub(crate) files: Vec<PathBuf>,
-    /// Where the members reach each other.
+    /// Peer addresses of the members.
     pub(crate) peers: Vec<SocketAddr>,
 }
 
 impl Files {
-    /// Those of one member that is alone.
-    pub(crate) fn alone() -> Files {
+    /// Writes the file of a single member.
+    pub(crate) fn single() -> Files {
         Files::of(1)
     }
 
-    /// Those of so many members, called `a`, `b`, …
+    /// Writes the files of this many members, named `a`, `b`, …
     pub(crate) fn of(size: usize) -> Files {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("a temporary directory");
         let names = ["a", "b", "c", "d", "e"];
         let peers: Vec<SocketAddr> = (0..size).map(|_| tenure_ports::reserved()).collect();
         let members = names.iter().zip(&peers).map(|(name, peer)| format!("{name}=http://{peer}"));
@@ -225,7 +225,7 @@ impl Files {
                  listen-client-urls = \"http://127.0.0.1:0\"\nsnapshot-count = 20\n",
                 members.join(",")
             );
-            std::fs::write(&file, text).expect("room");
+            std::fs::write(&file, text).expect("a write");
             file
         };
         let files = names[..size].iter().map(write).collect();
@@ -237,17 +237,17 @@ impl Files {
     }
 }
 
-/// Asks over JSON: the status and the answer; nothing where nobody answers.
-pub(crate) fn post(address: SocketAddr, path: &str, asked: &Value) -> Option<(u16, Value)> {
-    post_as("", address, path, asked)
+/// Sends a JSON request, and returns the status and the body; none if the connection fails.
+pub(crate) fn post(address: SocketAddr, path: &str, body: &Value) -> Option<(u16, Value)> {
+    post_as("", address, path, body)
 }
 
-/// The same with a token, if one is given.
+/// Sends a JSON request with a token, if one is given.
 pub(crate) fn post_as(
     token: &str,
     address: SocketAddr,
     path: &str,
-    asked: &Value,
+    body: &Value,
 ) -> Option<(u16, Value)> {
     let token = match token {
         "" => String::new(),
@@ -255,7 +255,7 @@ pub(crate) fn post_as(
     };
     let mut stream = TcpStream::connect(address).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(20))).ok()?;
-    let body = asked.to_string();
+    let body = body.to_string();
     write!(
         stream,
         "POST {path} HTTP/1.0\r\nhost: {address}\r\n{token}\
@@ -270,45 +270,45 @@ pub(crate) fn post_as(
     Some((status, serde_json::from_str(body).unwrap_or(Value::String(body.to_owned()))))
 }
 
-/// Posts something that is answered bit by bit, each in a line.
+/// Sends a JSON request, and returns the lines of the response as they arrive.
 pub(crate) fn follow(
     address: SocketAddr,
     path: &str,
-    asked: &Value,
+    body: &Value,
 ) -> impl Iterator<Item = Value> + use<> {
-    follow_with(&[], address, path, asked)
+    follow_with(&[], address, path, body)
 }
 
-/// The same with these headers.
+/// Like [`follow`], with these headers.
 pub(crate) fn follow_with(
     headers: &[(&str, &str)],
     address: SocketAddr,
     path: &str,
-    asked: &Value,
+    body: &Value,
 ) -> impl Iterator<Item = Value> + use<> {
-    let mut stream = TcpStream::connect(address).expect("it listens");
+    let mut stream = TcpStream::connect(address).expect("a listener");
     stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a time");
     let headers = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n"));
     let headers = headers.collect::<String>();
-    let (body, length) = (asked.to_string(), asked.to_string().len());
+    let (body, length) = (body.to_string(), body.to_string().len());
     write!(stream, "POST {path} HTTP/1.0\r\n{headers}content-length: {length}\r\n\r\n{body}")
-        .expect("it reads");
-    let lines = BufReader::new(stream).lines().map(|line| line.expect("an answer"));
+        .expect("an open connection");
+    let lines = BufReader::new(stream).lines().map(|line| line.expect("a response"));
     let body = lines.skip_while(|line| !line.is_empty()).skip(1);
     body.map(|line| serde_json::from_str(&line).expect("JSON"))
 }
 
-/// Waits until something is so, for 20 s at most. A connection ends before it is counted, say.
+/// Waits until a condition holds, for at most 20 s. Some effects, such as counters, are delayed.
 #[track_caller]
-pub(crate) fn eventually(what: &str, is_so: impl Fn() -> bool) {
+pub(crate) fn eventually(condition: &str, holds: impl Fn() -> bool) {
     let until = Instant::now() + Duration::from_secs(20);
-    while !is_so() {
-        assert!(Instant::now() < until, "not so: {what}");
+    while !holds() {
+        assert!(Instant::now() < until, "timed out: {condition}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
 
-/// As JSON has bytes.
+/// Encodes text as base64.
 pub(crate) fn base64(text: &str) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut written = String::new();

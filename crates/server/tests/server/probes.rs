@@ -1,23 +1,23 @@
-//! Probes of health, as etcd 3.6 has them.
+//! Health probes, as in etcd 3.6.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
 use crate::member::{Files, Member, base64, eventually};
 
-/// The status and the body of a `GET`.
+/// Returns the status and the body of a `GET`.
 pub(crate) fn get(address: SocketAddr, path: &str) -> (u16, String) {
-    let mut stream = TcpStream::connect(address).expect("it listens");
-    write!(stream, "GET {path} HTTP/1.0\r\n\r\n").expect("it reads");
-    let mut told = String::new();
-    stream.read_to_string(&mut told).expect("an answer");
-    let (head, body) = told.split_once("\r\n\r\n").expect("a head");
+    let mut stream = TcpStream::connect(address).expect("a listener");
+    write!(stream, "GET {path} HTTP/1.0\r\n\r\n").expect("an open connection");
+    let mut response = String::new();
+    stream.read_to_string(&mut response).expect("a response");
+    let (head, body) = response.split_once("\r\n\r\n").expect("a head");
     let status = head.split(' ').nth(1).and_then(|code| code.parse().ok());
     (status.expect("a status"), body.to_owned())
 }
 
 #[test]
-fn a_member_without_a_leader_is_alive_and_not_ready() {
+fn member_without_leader_is_alive_but_not_ready() {
     let files = Files::of(3);
     let mut members: Vec<Member> = files.files[..2].iter().map(|it| Member::start(it)).collect();
     members[0].put("a", "1");
@@ -33,7 +33,7 @@ fn a_member_without_a_leader_is_alive_and_not_ready() {
     let all = "[+]data_corruption ok\n[+]serializable_read ok\n[+]linearizable_read ok\nok\n";
     assert_eq!(get(address, "/readyz?verbose"), (200, all.to_owned()));
     members.remove(0).kill();
-    eventually("it knows no leader", || get(address, "/health").0 == 503);
+    eventually("no leader is known", || get(address, "/health").0 == 503);
     let (_, why) = get(address, "/health");
     assert_eq!(why, r#"{"health":"false","reason":"RAFT NO LEADER"}"#);
     let (status, why) = get(address, "/readyz");
@@ -44,7 +44,7 @@ fn a_member_without_a_leader_is_alive_and_not_ready() {
     assert_eq!(get(address, "/health?serializable=true"), healthy);
     let alive = "[+]serializable_read ok\nok\n";
     assert_eq!(get(address, "/livez?verbose"), (200, alive.to_owned()));
-    // One that waits for its peers at a cold start.
+    // A member that waits for its peers after a cold start.
     members.remove(0).kill();
     let member = Member::start(&files.files[0]);
     assert_eq!(get(member.address, "/livez").0, 200);
@@ -53,8 +53,8 @@ fn a_member_without_a_leader_is_alive_and_not_ready() {
 }
 
 #[test]
-fn a_probe_rejects_unknown_query_parameters() {
-    let files = Files::alone();
+fn probe_rejects_unknown_query_parameters() {
+    let files = Files::single();
     let member = Member::start(&files.files[0]);
     let (status, why) = get(member.address, "/health?serialisable=true");
     let expected = "unknown query parameter 'serialisable': expected exclude or serializable\n";

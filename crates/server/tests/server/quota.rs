@@ -1,4 +1,4 @@
-//! The quota of the store, and the limits of requests that an operator sets.
+//! Quota of the store, and limits of requests that an operator sets.
 
 use std::fs::OpenOptions;
 use std::io::{Read, Write};
@@ -11,57 +11,57 @@ use crate::etcdctl::etcdctl;
 use crate::limits::metric;
 use crate::member::{Files, Member, base64, eventually, follow, post};
 
-/// What etcd says.
+/// Message of etcd.
 const NO_SPACE: &str = "etcdserver: mvcc: database space exceeded";
 
-/// Adds lines to the file of a member.
+/// Appends lines to the configuration file of a member.
 pub(crate) fn configure(file: &Path, lines: &str) {
     let mut file = OpenOptions::new().append(true).open(file).expect("a file");
-    writeln!(file, "{lines}").expect("room");
+    writeln!(file, "{lines}").expect("a write");
 }
 
-/// The HTTP status of `/health`, and its body.
+/// Returns the HTTP status and the body of `/health`.
 fn health(address: SocketAddr) -> (u16, String) {
     get(address, "/health")
 }
 
-/// The HTTP status of a path, and the body.
+/// Returns the HTTP status and the body of a path.
 pub(crate) fn get(address: SocketAddr, path: &str) -> (u16, String) {
-    let mut stream = TcpStream::connect(address).expect("it listens");
-    write!(stream, "GET {path} HTTP/1.0\r\n\r\n").expect("it reads");
-    let mut told = String::new();
-    stream.read_to_string(&mut told).expect("an answer");
-    let status = told.split(' ').nth(1).and_then(|it| it.parse().ok()).expect("a status");
-    (status, told.split("\r\n\r\n").last().unwrap_or_default().to_owned())
+    let mut stream = TcpStream::connect(address).expect("a listener");
+    write!(stream, "GET {path} HTTP/1.0\r\n\r\n").expect("an open connection");
+    let mut response = String::new();
+    stream.read_to_string(&mut response).expect("a response");
+    let status = response.split(' ').nth(1).and_then(|it| it.parse().ok()).expect("a status");
+    (status, response.split("\r\n\r\n").last().unwrap_or_default().to_owned())
 }
 
 fn alarms(member: &Member) -> Vec<Value> {
-    let told = member.ask("/v3/maintenance/alarm", &json!({ "action": "GET" }));
-    told["alarms"].as_array().cloned().unwrap_or_default()
+    let response = member.ask("/v3/maintenance/alarm", &json!({ "action": "GET" }));
+    response["alarms"].as_array().cloned().unwrap_or_default()
 }
 
-/// The code and the message of a request that is rejected.
-fn rejected(member: &Member, path: &str, asked: &Value) -> (u16, Value, Value) {
-    let (status, mut told) = post(member.address, path, asked).expect("an answer");
-    (status, told["code"].take(), told["message"].take())
+/// Returns the HTTP status, the code and the message of a rejected request.
+fn rejected(member: &Member, path: &str, body: &Value) -> (u16, Value, Value) {
+    let (status, mut response) = post(member.address, path, body).expect("a response");
+    (status, response["code"].take(), response["message"].take())
 }
 
-/// Puts keys of 10,000 bytes, until one is rejected. Returns how many were accepted.
+/// Puts keys of 10,000 bytes until one is rejected. Returns the number of accepted ones.
 fn fill(member: &Member) -> usize {
     for count in 0..100 {
         let key = base64(&format!("k/{count:02}"));
         let put = json!({ "key": key, "value": base64(&"x".repeat(10_000)) });
-        let (status, told) = post(member.address, "/v3/kv/put", &put).expect("an answer");
+        let (status, response) = post(member.address, "/v3/kv/put", &put).expect("a response");
         match status {
             200 => {}
             503 => std::thread::sleep(std::time::Duration::from_millis(100)),
             _ => {
-                assert_eq!((status, &told["message"]), (429, &json!(NO_SPACE)), "{told}");
+                assert_eq!((status, &response["message"]), (429, &json!(NO_SPACE)), "{response}");
                 return count;
             }
         }
     }
-    panic!("nothing is rejected");
+    panic!("all puts were accepted");
 }
 
 #[test]
@@ -76,29 +76,29 @@ fn full_store_raises_alarm_until_it_is_disarmed() {
     let size = metric(members[1].address, "etcd_mvcc_db_total_size_in_bytes");
     assert!((50_000..100_000).contains(&size), "{size} bytes");
     assert_eq!(metric(members[1].address, "etcd_server_quota_backend_bytes"), 100_000);
-    // The alarm is that of the member which was asked, and all members know it.
+    // The alarm belongs to the member that received the request, and all members know it.
     let [alarm] = &alarms(&members[0])[..] else { panic!("one alarm") };
     assert_eq!(alarm["alarm"], "NOSPACE");
     for member in &members {
-        eventually("it is unhealthy", || health(member.address).0 == 503);
-        let told = health(member.address).1;
-        assert!(told.contains(r#""health":"false","reason":"ALARM NOSPACE""#), "{told}");
+        eventually("the member is unhealthy", || health(member.address).0 == 503);
+        let response = health(member.address).1;
+        assert!(response.contains(r#""health":"false","reason":"ALARM NOSPACE""#), "{response}");
         let errors = member.ask("/v3/maintenance/status", &json!({}))["errors"].to_string();
         assert!(errors.contains("alarm:NOSPACE"), "{errors}");
     }
     let put = json!({ "request_put": { "key": base64("a") } });
     let range = json!({ "request_range": { "key": base64("k/00") } });
-    for (path, asked) in [
+    for (path, body) in [
         ("/v3/kv/put", json!({ "key": base64("a") })),
         ("/v3/kv/txn", json!({ "success": [put] })),
         ("/v3/kv/txn", json!({ "failure": [{ "request_txn": { "success": [put] } }] })),
         ("/v3/lease/grant", json!({ "TTL": "60" })),
         ("/v3/lock/lock", json!({ "name": base64("lock") })),
     ] {
-        let told = rejected(&members[2], path, &asked);
-        assert_eq!(told, (429, json!(8), json!(NO_SPACE)), "{path} {asked}");
+        let response = rejected(&members[2], path, &body);
+        assert_eq!(response, (429, json!(8), json!(NO_SPACE)), "{path} {body}");
     }
-    // Reads and deletions continue. The alarm outlives a restart and deletions.
+    // Reads and deletions continue. The alarm survives a restart and deletions.
     assert_eq!(members[2].ask("/v3/kv/txn", &json!({ "success": [range] }))["succeeded"], true);
     let all = json!({ "key": base64("k/"), "range_end": base64("k0") });
     members.remove(0).kill();
@@ -109,19 +109,19 @@ fn full_store_raises_alarm_until_it_is_disarmed() {
     assert_eq!(rejected(&members[0], "/v3/kv/put", &small).2, NO_SPACE);
     let disarm =
         json!({ "action": "DEACTIVATE", "memberID": alarm["memberID"], "alarm": "NOSPACE" });
-    let told = members[0].ask("/v3/maintenance/alarm", &disarm);
-    assert_eq!(told["alarms"].as_array().map(Vec::len), Some(1), "{told}");
+    let response = members[0].ask("/v3/maintenance/alarm", &disarm);
+    assert_eq!(response["alarms"].as_array().map(Vec::len), Some(1), "{response}");
     assert_eq!(alarms(&members[0]), [Value::Null; 0]);
     for member in &members {
-        // A member that lags behind asks the leader before it rejects anything.
-        let (status, told) = post(member.address, "/v3/kv/put", &small).expect("an answer");
-        assert_eq!(status, 200, "{told}");
-        eventually("it is well", || health(member.address).0 == 200);
+        // A member that lags behind waits for the leader before it rejects a request.
+        let (status, response) = post(member.address, "/v3/kv/put", &small).expect("a response");
+        assert_eq!(status, 200, "{response}");
+        eventually("the member is healthy", || health(member.address).0 == 200);
     }
 }
 
 #[test]
-fn late_member_learns_of_the_alarm_by_a_snapshot() {
+fn late_member_receives_alarm_by_snapshot() {
     let files = Files::of(3);
     let mut members: Vec<Member> = files.files.iter().map(|file| Member::start(file)).collect();
     members[0].put("a", "1");
@@ -129,13 +129,13 @@ fn late_member_learns_of_the_alarm_by_a_snapshot() {
     let id = members[0].ask("/v3/maintenance/status", &json!({}))["header"]["member_id"].take();
     let alarm = json!({ "action": "ACTIVATE", "memberID": id, "alarm": "NOSPACE" });
     members[0].ask("/v3/maintenance/alarm", &alarm);
-    // Beyond the entries that are kept for members which are a little behind.
+    // More entries than are kept for members that lag a little.
     let delete = json!({ "key": base64("nothing") });
     (0..1200).for_each(|_| drop(members[0].ask("/v3/kv/deleterange", &delete)));
     let late = Member::start(&files.files[2]);
-    eventually("it has the alarm", || health(late.address).1.contains("ALARM NOSPACE"));
+    eventually("the member has the alarm", || health(late.address).1.contains("ALARM NOSPACE"));
     assert_eq!(alarms(&late).len(), 1);
-    // Another alarm than NOSPACE cannot be raised, nor one of a member that there is not.
+    // Only NOSPACE can be raised, and only for an existing member.
     let corrupt = json!({ "action": "ACTIVATE", "memberID": id, "alarm": "CORRUPT" });
     assert_eq!(rejected(&late, "/v3/maintenance/alarm", &corrupt).1, 12);
     let unknown = json!({ "action": "ACTIVATE", "memberID": "7", "alarm": "NOSPACE" });
@@ -143,8 +143,8 @@ fn late_member_learns_of_the_alarm_by_a_snapshot() {
 }
 
 #[test]
-fn etcdctl_lists_and_disarms_the_alarm() {
-    let files = Files::alone();
+fn etcdctl_lists_and_disarms_alarm() {
+    let files = Files::single();
     configure(&files.files[0], "quota-backend-bytes = 50000");
     let member = Member::start(&files.files[0]);
     let said = |words: &[&str]| {
@@ -165,8 +165,8 @@ fn etcdctl_lists_and_disarms_the_alarm() {
 }
 
 #[test]
-fn negative_quota_is_none() {
-    let files = Files::alone();
+fn negative_quota_means_no_quota() {
+    let files = Files::single();
     configure(&files.files[0], "quota-backend-bytes = -1");
     let member = Member::start(&files.files[0]);
     assert_eq!(metric(member.address, "etcd_server_quota_backend_bytes"), 0);
@@ -174,7 +174,7 @@ fn negative_quota_is_none() {
 }
 
 #[test]
-fn requests_and_transactions_have_the_limits_of_the_options() {
+fn options_limit_requests_and_transactions() {
     let files = Files::of(3);
     for file in &files.files {
         configure(file, "max-request-bytes = 4000000\nmax-txn-ops = 200");
@@ -191,9 +191,9 @@ fn requests_and_transactions_have_the_limits_of_the_options() {
         json!({ "success": (0..count).map(op).collect::<Vec<_>>() })
     };
     members[2].ask("/v3/kv/txn", &txn(200));
-    let told = rejected(&members[2], "/v3/kv/txn", &txn(201));
-    assert_eq!(told.2, "etcdserver: too many operations in txn request");
-    // All members have the same.
+    let response = rejected(&members[2], "/v3/kv/txn", &txn(201));
+    assert_eq!(response.2, "etcdserver: too many operations in txn request");
+    // All members have applied the transaction.
     let count = json!({ "key": base64("t/"), "range_end": base64("t0"), "count_only": true });
     for member in &members {
         assert_eq!(member.ask("/v3/kv/range", &count)["count"], "200");
@@ -201,16 +201,16 @@ fn requests_and_transactions_have_the_limits_of_the_options() {
 }
 
 #[test]
-fn idle_watcher_receives_progress_at_the_interval() {
-    let files = Files::alone();
+fn idle_watcher_receives_progress_periodically() {
+    let files = Files::single();
     configure(&files.files[0], "experimental-watch-progress-notify-interval = \"200ms\"");
     let member = Member::start(&files.files[0]);
     member.put("a", "1");
     let create = json!({ "key": base64("a"), "progress_notify": true });
-    let mut told = follow(member.address, "/v3/watch", &json!({ "create_request": create }));
-    assert_eq!(told.next().expect("an answer")["result"]["created"], true);
+    let mut response = follow(member.address, "/v3/watch", &json!({ "create_request": create }));
+    assert_eq!(response.next().expect("a response")["result"]["created"], true);
     for _ in 0..3 {
-        let progress = told.next().expect("progress");
+        let progress = response.next().expect("progress");
         assert_eq!(progress["result"]["header"]["revision"], "2", "{progress}");
         assert!(progress["result"]["events"].is_null());
     }

@@ -1,4 +1,4 @@
-//! Sessions of clients that know all members, of which one is cut off.
+//! Sessions of clients that know all members, while one member is partitioned.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -12,14 +12,14 @@ use crate::links::Links;
 use crate::member::{Files, base64, eventually};
 use crate::three::leader;
 
-/// Keeps a lease alive until some time, as etcd's client in Go does: renewals go to one member,
-/// every third of the time to live; when the stream ends, another member gets it half a second
-/// later. Returns what is left of the session by the client's clock.
+/// Keeps a lease alive until a time, as etcd's client in Go does. It sends renewals to one member,
+/// every third of the time to live. When the stream ends, it switches to another member after half
+/// a second. Returns the remaining time of the session by the client's clock.
 ///
 /// # Errors
 ///
-/// Why the session was lost.
-async fn keep(
+/// The reason why the session was lost.
+async fn keep_alive(
     endpoints: &[SocketAddr],
     first: usize,
     (lease, ttl): (i64, Duration),
@@ -61,10 +61,10 @@ async fn keep(
             return Err(format!("no renewal within {ttl:?}"));
         }
     }
-    unreachable!("there are endless endpoints")
+    unreachable!("the loop is endless")
 }
 
-/// How many partitions are tried. More of them measure how often a session is lost.
+/// Returns the number of partitions. Higher numbers measure how often a session is lost.
 fn partitions() -> usize {
     std::env::var("TENURE_PARTITIONS").ok().and_then(|it| it.parse().ok()).unwrap_or(1)
 }
@@ -85,10 +85,10 @@ async fn sessions_survive_when_their_follower_is_cut_off() {
             let lease = granted["ID"].as_str().and_then(|id| id.parse().ok()).expect("a lease");
             let (ttl, endpoints) = (Duration::from_secs(ttl), endpoints.clone());
             let until = Instant::now() + 3 * ttl / 2 + ttl / 3;
-            tokio::spawn(async move { keep(&endpoints, follower, (lease, ttl), until).await })
+            tokio::spawn(async move { keep_alive(&endpoints, follower, (lease, ttl), until).await })
         };
         let sessions = [8, 10].map(|ttl| (ttl, session(ttl)));
-        // At any moment between two renewals.
+        // A random moment between two renewals.
         sleep(Duration::from_millis(random.u64(500..3_500))).await;
         links.set_cut(follower, true);
         for (ttl, session) in sessions {
@@ -97,7 +97,9 @@ async fn sessions_survive_when_their_follower_is_cut_off() {
             lost.extend(kept.err().map(|why| (number, ttl, why)));
         }
         links.set_cut(follower, false);
-        eventually("it follows again", || members[follower].get("a") == Some(base64("1")));
+        eventually("the follower has caught up", || {
+            members[follower].get("a") == Some(base64("1"))
+        });
     }
     assert!(lost.is_empty(), "sessions were lost: {lost:?}");
 }

@@ -1,4 +1,4 @@
-//! Calls that stay open, and what ends them.
+//! Open streams, and the events that end them.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use tonic::Status;
 
 use crate::grpc::{Call, Connection};
 use crate::member::{Files, Member, base64, eventually, follow_with, post, post_as};
-use crate::three::{leader, started};
+use crate::three::{leader, start_with_timeouts};
 
 const WATCH: &str = "/etcdserverpb.Watch/Watch";
 const KEEP_ALIVE: &str = "/etcdserverpb.Lease/LeaseKeepAlive";
@@ -22,7 +22,7 @@ fn watch_of(key: &str) -> rpc::WatchRequest {
     rpc::WatchRequest { request_union: Some(RequestUnion::CreateRequest(create)) }
 }
 
-/// A watch of a key, which has begun.
+/// Opens a watch of a key.
 async fn watch(connection: &Connection, metadata: &[(&str, &str)], key: &str) -> Call {
     let mut call = connection.call(WATCH, metadata).await;
     call.send(&watch_of(key));
@@ -31,7 +31,7 @@ async fn watch(connection: &Connection, metadata: &[(&str, &str)], key: &str) ->
     call
 }
 
-/// A keep-alive stream on which one renewal was answered.
+/// Opens a keep-alive stream, and renews a lease once.
 async fn keep_alive(connection: &Connection, metadata: &[(&str, &str)], lease: i64) -> Call {
     let mut call = connection.call(KEEP_ALIVE, metadata).await;
     call.send(&rpc::LeaseKeepAliveRequest { id: lease });
@@ -49,7 +49,7 @@ fn has_no_leader(status: &Status) -> bool {
     (i32::from(status.code()), status.message()) == (14, "etcdserver: no leader")
 }
 
-/// What a client of etcd in Go relies on to move its session to another member.
+/// Clients of etcd in Go rely on it to move their sessions to another member.
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_that_require_a_leader_end_without_one() {
     let files = Files::of(3);
@@ -92,7 +92,7 @@ async fn calls_that_require_a_leader_end_without_one() {
         let (key, end) = (base64(&format!("{name}/")), base64(&format!("{name}0")));
         stays.ask("/v3/kv/range", &json!({ "key": key, "range_end": end }))["count"].clone()
     };
-    eventually("both wait", || [claims("jobs"), claims("office")] == ["2", "2"]);
+    eventually("both are queued", || [claims("jobs"), claims("office")] == ["2", "2"]);
     members.into_iter().for_each(Member::kill);
     for (name, call) in &mut calls {
         let ended = call.next::<()>().await.expect_err("an end");
@@ -101,7 +101,7 @@ async fn calls_that_require_a_leader_end_without_one() {
     assert!(unbound.is_silent_for(Duration::from_millis(100)).await);
     let ended = connection.call(KEEP_ALIVE, REQUIRE_LEADER).await.next::<()>().await;
     assert!(has_no_leader(&ended.expect_err("an end")));
-    // Claims keep their places: the clients continue with them at other members.
+    // Claims keep their places, because clients continue with them at other members.
     let _others: Vec<Member> =
         (0..3).filter(|at| *at != follower).map(|at| Member::start(&files.files[at])).collect();
     stays.put("a", "2");
@@ -109,9 +109,9 @@ async fn calls_that_require_a_leader_end_without_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pause_and_an_election_end_no_stream() {
+async fn stream_survives_suspension_and_election() {
     let files = Files::of(3);
-    let mut members = started(&files, [2_000; 3]);
+    let mut members = start_with_timeouts(&files, [2_000; 3]);
     members[0].put("a", "1");
     let first = leader(&members);
     let stays = members.remove((first + 1) % 3);
@@ -131,19 +131,19 @@ async fn a_pause_and_an_election_end_no_stream() {
     stays.signal("CONT");
     leads.kill();
     members[0].put("a", "2");
-    let told: rpc::WatchResponse = watch.next().await.expect("the stream goes on");
-    assert_eq!(told.events.len(), 1);
+    let response: rpc::WatchResponse = watch.next().await.expect("an open stream");
+    assert_eq!(response.events.len(), 1);
 }
 
 #[test]
-fn a_json_stream_that_requires_a_leader_ends_without_one() {
+fn json_stream_that_requires_a_leader_ends_without_one() {
     let files = Files::of(3);
     let mut members: Vec<Member> = files.files.iter().map(|file| Member::start(file)).collect();
     members[0].put("a", "1");
     let stays = members.remove((leader(&members) + 1) % 3);
-    let asked = json!({ "create_request": { "key": base64("a") } });
+    let body = json!({ "create_request": { "key": base64("a") } });
     let metadata = [("Grpc-Metadata-Hasleader", "true")];
-    let mut lines = follow_with(&metadata, stays.address, "/v3/watch", &asked);
+    let mut lines = follow_with(&metadata, stays.address, "/v3/watch", &body);
     assert_eq!(lines.next().expect("a line")["result"]["created"], true);
     members.into_iter().for_each(Member::kill);
     let ended = lines.next().expect("a line");
@@ -153,13 +153,13 @@ fn a_json_stream_that_requires_a_leader_ends_without_one() {
     assert_eq!(refused.map(|it| it.0), Some(503));
 }
 
-/// Has `bob`, whose password is `one`, read and write below `jobs/`, and users be asked who they
-/// are. Returns a token of root.
+/// Creates root, and `bob` with the password `one`, who may read and write below `jobs/`. Enables
+/// users, and returns a token of root.
 fn with_users(member: &Member) -> String {
     let span = json!({
         "permType": "READWRITE", "key": base64("jobs/"), "range_end": base64("jobs0"),
     });
-    for (path, asked) in [
+    for (path, body) in [
         ("user/add", json!({ "name": "root", "password": "secret" })),
         ("user/grant", json!({ "user": "root", "role": "root" })),
         ("role/add", json!({ "name": "jobs" })),
@@ -168,23 +168,23 @@ fn with_users(member: &Member) -> String {
         ("user/grant", json!({ "user": "bob", "role": "jobs" })),
         ("enable", json!({})),
     ] {
-        member.ask(&format!("/v3/auth/{path}"), &asked);
+        member.ask(&format!("/v3/auth/{path}"), &body);
     }
     token(member, "root", "secret")
 }
 
 fn token(member: &Member, name: &str, password: &str) -> String {
-    let asked = json!({ "name": name, "password": password });
-    let answer = member.ask("/v3/auth/authenticate", &asked);
+    let body = json!({ "name": name, "password": password });
+    let answer = member.ask("/v3/auth/authenticate", &body);
     answer["token"].as_str().expect("a token").to_owned()
 }
 
-fn change(member: &Member, root: &str, path: &str, asked: &serde_json::Value) {
-    let told = post_as(root, member.address, &format!("/v3/auth/{path}"), asked);
-    assert_eq!(told.as_ref().map(|it| it.0), Some(200), "{told:?}");
+fn change(member: &Member, root: &str, path: &str, body: &serde_json::Value) {
+    let response = post_as(root, member.address, &format!("/v3/auth/{path}"), body);
+    assert_eq!(response.as_ref().map(|it| it.0), Some(200), "{response:?}");
 }
 
-/// The streams of bob, each of which was served once.
+/// Streams of bob, each with one successful request.
 struct Streams {
     watch: Call,
     transact: Call,
@@ -216,8 +216,8 @@ impl Streams {
         Streams { watch, transact, keep_alive, lease }
     }
 
-    /// Checks that nothing more is done on any of them.
-    async fn are_refused(mut self) {
+    /// Asserts that each stream rejects further requests.
+    async fn assert_rejected(mut self) {
         self.watch.send(&watch_of("jobs/c"));
         let refused: rpc::WatchResponse = self.watch.next().await.expect("a response");
         let why = format!("rpc error: code = Unauthenticated desc = {INVALID}");
@@ -233,24 +233,24 @@ impl Streams {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn open_streams_end_with_the_password_that_they_began_with() {
-    let files = Files::alone();
+async fn open_streams_end_when_the_password_changes() {
+    let files = Files::single();
     let member = Member::start(&files.files[0]);
     let root = with_users(&member);
     let mut streams = Streams::open(&member, &token(&member, "bob", "one")).await;
     change(&member, &root, "user/changepw", &json!({ "name": "bob", "password": "two" }));
-    // What is watched already is told no more either.
+    // The existing watcher receives no more events.
     let put = json!({ "key": base64("jobs/a") });
     assert_eq!(post_as(&root, member.address, "/v3/kv/put", &put).map(|it| it.0), Some(200));
     let canceled: rpc::WatchResponse = streams.watch.next().await.expect("a response");
     assert!(canceled.canceled && canceled.events.is_empty(), "{canceled:?}");
     assert!(canceled.cancel_reason.ends_with(INVALID), "{canceled:?}");
-    streams.are_refused().await;
+    streams.assert_rejected().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn open_streams_end_with_their_user_though_another_has_the_name() {
-    let files = Files::alone();
+async fn open_streams_end_when_their_user_is_replaced() {
+    let files = Files::single();
     let member = Member::start(&files.files[0]);
     let root = with_users(&member);
     let streams = Streams::open(&member, &token(&member, "bob", "one")).await;
@@ -258,40 +258,40 @@ async fn open_streams_end_with_their_user_though_another_has_the_name() {
     change(&member, &root, "user/delete", &bob);
     change(&member, &root, "user/add", &json!({ "name": "bob", "password": "one" }));
     change(&member, &root, "user/grant", &json!({ "user": "bob", "role": "jobs" }));
-    streams.are_refused().await;
+    streams.assert_rejected().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn open_streams_end_when_users_are_disabled_and_enabled() {
-    let files = Files::alone();
+async fn open_streams_end_when_users_are_reenabled() {
+    let files = Files::single();
     let member = Member::start(&files.files[0]);
     let root = with_users(&member);
     let streams = Streams::open(&member, &token(&member, "bob", "one")).await;
     change(&member, &root, "disable", &json!({}));
     change(&member, "", "enable", &json!({}));
-    streams.are_refused().await;
+    streams.assert_rejected().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_renewal_does_not_revive_an_expired_token() {
-    let files = Files::alone();
+async fn renewal_does_not_revive_an_expired_token() {
+    let files = Files::single();
     let text = std::fs::read_to_string(&files.files[0]).expect("a file");
-    std::fs::write(&files.files[0], format!("{text}auth-token-ttl = 3\n")).expect("room");
+    std::fs::write(&files.files[0], format!("{text}auth-token-ttl = 3\n")).expect("a write");
     let member = Member::start(&files.files[0]);
     with_users(&member);
     let bob = token(&member, "bob", "one");
     let streams = Streams::open(&member, &bob).await;
     tokio::time::sleep(Duration::from_millis(4500)).await;
-    streams.are_refused().await;
+    streams.assert_rejected().await;
     let put = json!({ "key": base64("jobs/a") });
     assert_eq!(post_as(&bob, member.address, "/v3/kv/put", &put).map(|it| it.0), Some(401));
 }
 
-/// The code with which a call ends at its deadline, while a majority is missing.
+/// Covers the codes of calls whose deadline passes without a majority.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_write_that_may_be_done_ends_as_unavailable_at_its_deadline() {
+async fn undecided_write_is_unavailable_at_its_deadline() {
     let files = Files::of(3);
-    let members = started(&files, [1_500, 3_600_000, 3_600_000]);
+    let members = start_with_timeouts(&files, [1_500, 3_600_000, 3_600_000]);
     members[0].put("a", "1");
     members.iter().for_each(|member| assert_eq!(member.get("a"), Some(base64("1"))));
     let held = lease_of(&members[0]);
@@ -309,7 +309,7 @@ async fn a_write_that_may_be_done_ends_as_unavailable_at_its_deadline() {
     };
     let late = (4, "context deadline exceeded".to_owned());
     let unknown = (14, "etcdserver: request timed out".to_owned());
-    // With a majority, what only waits.
+    // Calls that only wait, with a majority.
     let lock = v3lockpb::LockRequest { name: b"jobs".to_vec(), lease: 0 };
     let observe = v3electionpb::LeaderRequest { name: b"office".to_vec() };
     assert_eq!(waits("/v3lockpb.Lock/Lock", &lock).await, late);
@@ -335,14 +335,14 @@ async fn a_write_that_may_be_done_ends_as_unavailable_at_its_deadline() {
         "/v3/kv/put",
         &json!({ "key": base64("a") }),
     );
-    assert_eq!(json.next().expect("an answer")["code"], 14);
+    assert_eq!(json.next().expect("a response")["code"], 14);
     [0, 2].iter().for_each(|at: &usize| members[*at].signal("CONT"));
 }
 
-/// Codes and words by which clients tell errors apart, as etcd has them.
+/// Clients distinguish errors by these codes and messages.
 #[tokio::test(flavor = "multi_thread")]
-async fn unknown_methods_and_invalid_urls_are_rejected_as_at_etcd() {
-    let files = Files::alone();
+async fn rejects_unknown_methods_and_invalid_urls_like_etcd() {
+    let files = Files::single();
     let member = Member::start(&files.files[0]);
     member.put("a", "1");
     let connection = Connection::open(member.address).await;
@@ -359,7 +359,7 @@ async fn unknown_methods_and_invalid_urls_are_rejected_as_at_etcd() {
     }
 }
 
-/// A message of any kind.
+/// Message of any type.
 trait Sendable {
     fn send(&self, call: &mut Call);
 }

@@ -1,4 +1,4 @@
-//! Three members, of which one is killed.
+//! Clusters of three members with crashes, suspensions and changes of the leader.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::limits::metric;
 use crate::member::{Files, Member, base64, eventually, follow, post};
 
-/// Which of some members leads.
+/// Returns the index of the member that leads.
 pub(crate) fn leader(members: &[Member]) -> usize {
     let until = Instant::now() + Duration::from_secs(20);
     loop {
@@ -19,17 +19,17 @@ pub(crate) fn leader(members: &[Member]) -> usize {
                 return index;
             }
         }
-        assert!(Instant::now() < until, "nobody leads");
+        assert!(Instant::now() < until, "no leader");
     }
 }
 
 #[test]
-fn any_of_three_serves_everything_and_two_go_on() {
+fn cluster_survives_the_crash_of_a_leader() {
     let files = Files::of(3);
     let mut members: Vec<Member> = files.files.iter().map(|file| Member::start(file)).collect();
     members[0].put("a", "1");
     for member in &members {
-        assert_eq!(member.get("a"), Some(base64("1")), "read where it was not written");
+        assert_eq!(member.get("a"), Some(base64("1")), "read at every member");
     }
     let lease = members[1].ask("/v3/lease/grant", &json!({ "TTL": 60 }));
     let lock = json!({ "name": base64("jobs"), "lease": lease["ID"] });
@@ -37,13 +37,15 @@ fn any_of_three_serves_everything_and_two_go_on() {
     let others = members[0].ask("/v3/lease/grant", &json!({ "TTL": 60 }));
     let leads = leader(&members);
     let follower = (leads + 1) % 3;
-    // Somebody waits at a member that stays.
+    // A client waits at a member that keeps running.
     let waiting = json!({ "name": base64("jobs"), "lease": others["ID"] });
     let address = members[follower].address;
     let waiter = std::thread::spawn(move || post(address, "/v3/lock/lock", &waiting));
     let below = json!({ "key": base64("jobs/"), "range_end": base64("jobs0") });
-    // Where it waits: the leader knows of it first, and what only the leader knows may be lost.
-    eventually("it waits", || members[follower].ask("/v3/kv/range", &below)["count"] == "2");
+    // Checked at the follower: entries that only the leader has may be lost.
+    eventually("the client is queued", || {
+        members[follower].ask("/v3/kv/range", &below)["count"] == "2"
+    });
     members.remove(leads).kill();
     members[0].put("a", "2");
     for member in &members {
@@ -52,9 +54,9 @@ fn any_of_three_serves_everything_and_two_go_on() {
         assert_eq!(renewed["result"]["TTL"], "60", "{renewed}");
     }
     members[1].ask("/v3/lock/unlock", &json!({ "key": held["key"] }));
-    let told = waiter.join().expect("a waiter").expect("an answer");
-    assert_eq!(told.0, 200, "{told:?}");
-    // The one that was killed comes back, and has all of it.
+    let response = waiter.join().expect("a thread").expect("a response");
+    assert_eq!(response.0, 200, "{response:?}");
+    // The crashed member restarts and catches up.
     members.push(Member::start(&files.files[leads]));
     assert_eq!(members[2].get("a"), Some(base64("2")));
     let hash = |member: &Member| -> Value {
@@ -64,48 +66,48 @@ fn any_of_three_serves_everything_and_two_go_on() {
     assert_eq!(hash(&members[0]), hash(&members[2]));
 }
 
-/// Three members that miss a leader after so many milliseconds.
-pub(crate) fn started(files: &Files, timeouts: [u32; 3]) -> Vec<Member> {
+/// Starts three members with these election timeouts, in milliseconds.
+pub(crate) fn start_with_timeouts(files: &Files, timeouts: [u32; 3]) -> Vec<Member> {
     for (file, timeout) in files.files.iter().zip(timeouts) {
         let text = std::fs::read_to_string(file).expect("a file");
         let text = format!("{text}election-timeout = {timeout}\n");
-        std::fs::write(file, text).expect("room");
+        std::fs::write(file, text).expect("a write");
     }
     files.files.iter().map(|file| Member::start(file)).collect()
 }
 
-/// Three members of which the first leads, and the others miss no leader within an hour: whoever
-/// leads after it was told to stand.
-fn led_by_the_first() -> (Files, [Member; 3]) {
+/// Starts three members of which the first leads. The others start no election within an hour,
+/// except in a handover.
+fn led_by_first_member() -> (Files, [Member; 3]) {
     let files = Files::of(3);
-    let members = started(&files, [1_500, 3_600_000, 3_600_000]);
+    let members = start_with_timeouts(&files, [1_500, 3_600_000, 3_600_000]);
     members[0].put("a", "1");
-    // Who can read has heard of the leader and of its term.
+    // After a linearizable read a member knows the leader and its term.
     members.iter().for_each(|member| assert_eq!(member.get("a"), Some(base64("1"))));
     assert_eq!(leader(&members), 0);
     (files, members.try_into().unwrap_or_else(|_| unreachable!("three members")))
 }
 
-/// What would be passed on to a leader that was killed waits for the next one, and is done by it.
+/// A request that was forwarded to the crashed leader would fail.
 #[test]
-fn what_is_asked_while_a_leader_is_gone_is_done_by_the_next() {
+fn request_without_leader_is_executed_by_the_next() {
     let files = Files::of(3);
-    // It is missed after two seconds at the earliest.
-    let mut members = started(&files, [2_000; 3]);
+    // Followers start an election after two seconds at the earliest.
+    let mut members = start_with_timeouts(&files, [2_000; 3]);
     members[0].put("a", "1");
     let leads = leader(&members);
     members.remove(leads).kill();
     let link = format!("tenure_link_up{{peer=\"{}\"}}", ["a", "b", "c"][leads]);
     for member in &members {
-        eventually("it is gone", || metric(member.address, &link) == 0);
-        let asked = json!({ "key": base64("a"), "value": base64("2") });
-        let told = post(member.address, "/v3/kv/put", &asked).expect("an answer");
-        assert_eq!(told.0, 200, "{told:?}");
+        eventually("the leader is disconnected", || metric(member.address, &link) == 0);
+        let body = json!({ "key": base64("a"), "value": base64("2") });
+        let response = post(member.address, "/v3/kv/put", &body).expect("a response");
+        assert_eq!(response.0, 200, "{response:?}");
     }
 }
 
 impl Member {
-    /// The term, as it knows.
+    /// Returns the term that the member knows.
     pub(crate) fn term(&self) -> u64 {
         let status = self.ask("/v3/maintenance/status", &json!({}));
         status["raftTerm"].as_str().and_then(|term| term.parse().ok()).expect("a term")
@@ -113,29 +115,30 @@ impl Member {
 }
 
 #[test]
-fn what_a_member_knows_it_says_without_the_others_if_that_is_asked() {
-    let (_files, [first, second, third]) = led_by_the_first();
+fn serializable_transaction_needs_no_majority() {
+    let (_files, [first, second, third]) = led_by_first_member();
     [&first, &third].iter().for_each(|it| it.signal("STOP"));
     let range = |it: &bool| json!({ "requestRange": { "key": base64("a"), "serializable": it } });
     let txn = |ranges: &[bool]| {
         let ranges: Vec<Value> = ranges.iter().map(range).collect();
         json!({ "success": ranges })
     };
-    let (address, asked) = (second.address, txn(&[true, false]));
-    let waiter = std::thread::spawn(move || post(address, "/v3/kv/txn", &asked));
-    let told = second.ask("/v3/kv/txn", &txn(&[true, true]));
-    let value = |told: &Value| told["responses"][1]["response_range"]["kvs"][0]["value"].clone();
-    assert_eq!(value(&told), base64("1"), "{told}");
-    assert!(!waiter.is_finished(), "one of its ranges is to be confirmed");
+    let (address, body) = (second.address, txn(&[true, false]));
+    let waiter = std::thread::spawn(move || post(address, "/v3/kv/txn", &body));
+    let response = second.ask("/v3/kv/txn", &txn(&[true, true]));
+    let value =
+        |response: &Value| response["responses"][1]["response_range"]["kvs"][0]["value"].clone();
+    assert_eq!(value(&response), base64("1"), "{response}");
+    assert!(!waiter.is_finished(), "one of its ranges is linearizable");
     [&first, &third].iter().for_each(|it| it.signal("CONT"));
-    let told = waiter.join().expect("a waiter").expect("an answer");
-    assert_eq!(told.0, 200, "{told:?}");
+    let response = waiter.join().expect("a thread").expect("a response");
+    assert_eq!(response.0, 200, "{response:?}");
 }
 
-/// The leader is stopped, so that nothing is committed, and nobody misses it within an hour.
+/// The leader is suspended, so that nothing is committed and no election begins within an hour.
 #[test]
-fn who_waits_at_another_member_is_told_of_a_release_before_that_is_committed() {
-    let (_files, [first, second, third]) = led_by_the_first();
+fn waiter_at_another_member_is_notified_before_commit() {
+    let (_files, [first, second, third]) = led_by_first_member();
     let [made, own] = ["1", "2"].map(|key| first.put(key, "")["header"]["revision"].clone());
     second.get("2");
     first.signal("STOP");
@@ -143,58 +146,62 @@ fn who_waits_at_another_member_is_told_of_a_release_before_that_is_committed() {
     let create = json!({ "key": base64("1"), "waiting": waiting });
     let (address, watch) = (second.address, json!({ "create_request": create }));
     let mut watching = follow(second.address, "/v3/watch", &watch);
-    assert_eq!(watching.next().expect("an answer")["result"]["created"], true);
+    assert_eq!(watching.next().expect("a response")["result"]["created"], true);
     let delete = json!({ "requestDeleteRange": { "key": base64("1"), "released": made } });
-    let (asked, third) = (json!({ "success": [delete] }), third.address);
-    let leaver = std::thread::spawn(move || post(third, "/v3/kv/txn", &asked));
-    let told = watching.next().expect("an answer");
-    assert_eq!(told["result"]["released"], made, "{told}");
+    let (body, third) = (json!({ "success": [delete] }), third.address);
+    let releaser = std::thread::spawn(move || post(third, "/v3/kv/txn", &body));
+    let response = watching.next().expect("a response");
+    assert_eq!(response["result"]["released"], made, "{response}");
     let known = json!({ "key": base64("1"), "serializable": true });
-    let (_, there) = post(address, "/v3/kv/range", &known).expect("an answer");
+    let (_, there) = post(address, "/v3/kv/range", &known).expect("a response");
     assert_eq!(there["count"], "1", "{there}");
-    assert!(!leaver.is_finished());
+    assert!(!releaser.is_finished());
     first.signal("CONT");
-    let told = watching.next().expect("an answer");
-    assert_eq!(told["result"]["events"][0]["type"], "DELETE", "{told}");
-    let (status, _) = leaver.join().expect("who leaves").expect("an answer");
+    let response = watching.next().expect("a response");
+    assert_eq!(response["result"]["events"][0]["type"], "DELETE", "{response}");
+    let (status, _) = releaser.join().expect("a thread").expect("a response");
     assert_eq!(status, 200);
 }
 
 #[test]
-fn a_member_that_comes_back_alone_does_not_tell_of_what_was_long_ago() {
+fn restarted_member_alone_serves_no_stale_reads() {
     let files = Files::of(3);
     let members: Vec<Member> = files.files.iter().map(|file| Member::start(file)).collect();
     members[0].put("a", "1");
     assert_eq!(members[1].get("a"), Some(base64("1")));
     members.into_iter().for_each(Member::kill);
     let second = Member::start(&files.files[1]);
-    let asked = json!({ "key": base64("a"), "serializable": true });
-    let (status, told) = post(second.address, "/v3/kv/range", &asked).expect("an answer");
-    assert_eq!((status, &told["message"]), (503, &json!("etcdserver: no leader")), "{told}");
-    // Nor is what was long ago news to who watches from now on.
+    let body = json!({ "key": base64("a"), "serializable": true });
+    let (status, response) = post(second.address, "/v3/kv/range", &body).expect("a response");
+    assert_eq!(
+        (status, &response["message"]),
+        (503, &json!("etcdserver: no leader")),
+        "{response}"
+    );
+    // A new watcher must not receive old events either.
     let watch = json!({ "create_request": { "key": base64("a") } });
-    let (_, told) = post(second.address, "/v3/watch", &watch).expect("an answer");
-    assert!(told.to_string().contains("no leader"), "{told}");
+    let (_, response) = post(second.address, "/v3/watch", &watch).expect("a response");
+    assert!(response.to_string().contains("no leader"), "{response}");
     let _third = Member::start(&files.files[2]);
-    assert_eq!(second.ask("/v3/kv/range", &asked)["kvs"][0]["value"], base64("1"));
+    assert_eq!(second.ask("/v3/kv/range", &body)["kvs"][0]["value"], base64("1"));
 }
 
 #[test]
-fn the_lead_is_given_by_who_has_it_and_to_itself_by_doing_nothing() {
-    let (_files, [first, second, _third]) = led_by_the_first();
+fn only_leader_transfers_leadership() {
+    let (_files, [first, second, _third]) = led_by_first_member();
     let term = first.term();
     let own = first.ask("/v3/maintenance/status", &json!({}))["leader"].clone();
-    let asked = json!({ "targetID": own });
-    let told = post(second.address, "/v3/maintenance/transfer-leadership", &asked);
-    let (status, told) = told.expect("an answer");
-    assert_eq!((status, &told["message"]), (400, &json!("etcdserver: not leader")));
-    first.ask("/v3/maintenance/transfer-leadership", &asked);
+    let body = json!({ "targetID": own });
+    let response = post(second.address, "/v3/maintenance/transfer-leadership", &body);
+    let (status, response) = response.expect("a response");
+    assert_eq!((status, &response["message"]), (400, &json!("etcdserver: not leader")));
+    first.ask("/v3/maintenance/transfer-leadership", &body);
     assert_eq!(first.term(), term);
 }
 
 #[test]
-fn a_leader_that_is_asked_to_end_has_another_stand() {
-    let (_files, [first, second, third]) = led_by_the_first();
+fn stopping_leader_hands_over_leadership() {
+    let (_files, [first, second, third]) = led_by_first_member();
     let term = second.term();
     first.terminate();
     second.put("a", "2");
@@ -203,14 +210,14 @@ fn a_leader_that_is_asked_to_end_has_another_stand() {
 }
 
 #[test]
-fn a_leader_that_is_asked_to_end_asks_nobody_to_stand_who_does_not_answer() {
-    let (_files, [first, second, third]) = led_by_the_first();
+fn handover_skips_unresponsive_member() {
+    let (_files, [first, second, third]) = led_by_first_member();
     let term = third.term();
-    // The next in any order but that of answers.
+    // The next member in order, but not the one that responds.
     second.signal("STOP");
     first.terminate();
     let members = [third];
-    assert_eq!(leader(&members), 0, "with the vote of the first");
+    assert_eq!(leader(&members), 0, "elected with the vote of the first member");
     assert_eq!(members[0].term(), term + 1);
     second.signal("CONT");
     second.put("a", "2");
@@ -219,14 +226,14 @@ fn a_leader_that_is_asked_to_end_asks_nobody_to_stand_who_does_not_answer() {
 }
 
 #[test]
-fn a_member_that_reads_nothing_holds_up_nobody_and_has_all_of_it_afterwards() {
+fn stopped_follower_delays_no_writes_and_catches_up() {
     let files = Files::of(3);
     let members: Vec<Member> = files.files.iter().map(|file| Member::start(file)).collect();
     members[0].put("a", "1");
     let leads = leader(&members);
     let slow = &members[(leads + 1) % 3];
     slow.signal("STOP");
-    // More than the sockets between them hold.
+    // More than the sockets between the members can buffer.
     let value = "x".repeat(1 << 18);
     (0..50).for_each(|_| drop(members[leads].put("a", &value)));
     slow.signal("CONT");
@@ -234,28 +241,28 @@ fn a_member_that_reads_nothing_holds_up_nobody_and_has_all_of_it_afterwards() {
 }
 
 #[test]
-fn a_leader_is_removed_by_whomever_that_is_asked() {
+fn leader_is_removed_through_any_member() {
     let files = Files::of(3);
     let mut members: Vec<Member> = files.files.iter().map(|file| Member::start(file)).collect();
     members[0].put("a", "1");
-    // Of three at a follower, and of the two that are left at the leader itself.
-    for asks_another in [true, false] {
+    // With three members through a follower, and with the remaining two through the leader.
+    for asks_follower in [true, false] {
         let leads = leader(&members);
         let status = members[leads].ask("/v3/maintenance/status", &json!({}));
         let remove = json!({ "ID": status["leader"] });
-        let asked = if asks_another { (leads + 1) % members.len() } else { leads };
-        let told = post(members[asked].address, "/v3/cluster/member/remove", &remove);
-        let (status, told) = told.expect("an answer");
-        assert_eq!(status, 200, "{told}");
+        let receiver = if asks_follower { (leads + 1) % members.len() } else { leads };
+        let response = post(members[receiver].address, "/v3/cluster/member/remove", &remove);
+        let (status, response) = response.expect("a response");
+        assert_eq!(status, 200, "{response}");
         members.remove(leads);
-        assert_eq!(told["members"].as_array().map(Vec::len), Some(members.len()));
+        assert_eq!(response["members"].as_array().map(Vec::len), Some(members.len()));
         members[0].put("a", "2");
     }
 }
 
 #[test]
-fn whoever_stops_waiting_before_the_claim_is_committed_leaves_the_queue() {
-    let (_files, [first, second, third]) = led_by_the_first();
+fn abandoned_claim_leaves_the_queue_after_its_commit() {
+    let (_files, [first, second, third]) = led_by_first_member();
     let below = json!({ "key": base64("jobs/"), "range_end": base64("jobs0") });
     let revision = || {
         let found = first.ask("/v3/kv/range", &below);
@@ -263,32 +270,32 @@ fn whoever_stops_waiting_before_the_claim_is_committed_leaves_the_queue() {
         let revision: u64 = revision.and_then(|it| it.parse().ok()).expect("a revision");
         (revision, found["count"].clone())
     };
-    // Nothing is committed while the others stand still; the leader waits for them long enough.
+    // Without the followers nothing is committed. The leader waits long enough for them.
     let try_once = || {
         let lease = first.ask("/v3/lease/grant", &json!({ "TTL": 600 }));
         let body = json!({ "name": base64("jobs"), "lease": lease["ID"] }).to_string();
         [&second, &third].iter().for_each(|it| it.signal("STOP"));
-        let mut stream = TcpStream::connect(first.address).expect("it listens");
+        let mut stream = TcpStream::connect(first.address).expect("a listener");
         let head = format!("POST /v3/lock/lock HTTP/1.0\r\ncontent-length: {}\r\n", body.len());
-        write!(stream, "{head}\r\n{body}").expect("it reads");
+        write!(stream, "{head}\r\n{body}").expect("an open connection");
         std::thread::sleep(Duration::from_millis(50));
         drop(stream);
-        // Only whoever asks for this is connected then.
-        eventually("it has seen that", || metric(first.address, "tenure_connections") == 1);
+        // The connection of this request is the only one then.
+        eventually("the member noticed", || metric(first.address, "tenure_connections") == 1);
         [&second, &third].iter().for_each(|it| it.signal("CONT"));
     };
     let until = Instant::now() + Duration::from_secs(40);
     loop {
-        assert!(Instant::now() < until, "it never queued");
+        assert!(Instant::now() < until, "the claim was never queued");
         let (term, begun) = (first.term(), revision());
         try_once();
         let is_queued = (0..20).any(|_| {
             std::thread::sleep(Duration::from_millis(20));
             revision() != begun
         });
-        // Who was deposed meanwhile does not know what became of it, and leaves it there.
+        // A deposed leader cannot know the outcome, and does not withdraw the claim.
         if is_queued && first.term() == term {
-            return eventually("the claim was made, and is gone", || {
+            return eventually("the claim was withdrawn", || {
                 let (now, count) = revision();
                 now >= begun.0 + 2 && count == begun.1
             });

@@ -1,4 +1,4 @@
-//! Members that are late: stopped for a while, behind slow disks, or followed by another leader.
+//! Slow members: suspended, with slow disks, or with changes of the leader.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::member::{Files, Member, base64, eventually, post};
-use crate::three::{leader, started};
+use crate::three::{leader, start_with_timeouts};
 
-/// Writes to a member until it is told to stop, and returns the requests that failed.
+/// Writes to a member until `stop` is set, and returns the failed requests.
 fn writer(address: SocketAddr, stop: Arc<AtomicBool>) -> JoinHandle<Vec<(u16, Value)>> {
     let put = json!({ "key": base64("a"), "value": base64("1") });
     std::thread::spawn(move || {
@@ -28,13 +28,13 @@ fn writer(address: SocketAddr, stop: Arc<AtomicBool>) -> JoinHandle<Vec<(u16, Va
     })
 }
 
-/// The follower is stopped for longer than it waits for a leader. The leader never goes away, so
-/// requests that were passed on to it are answered. A round in which the load of the machine led to
-/// an election proves nothing.
+/// The follower is suspended for longer than its election timeout. The leader keeps running, so
+/// forwarded requests succeed. Rounds with an election, caused by the load of the machine, are not
+/// counted.
 #[test]
-fn requests_at_a_stopped_follower_succeed_while_the_term_lasts() {
+fn requests_at_suspended_follower_succeed() {
     let files = Files::of(3);
-    let members = started(&files, [600; 3]);
+    let members = start_with_timeouts(&files, [600; 3]);
     members[0].put("a", "0");
     let mut calm = 0;
     for _ in 0..30 {
@@ -61,7 +61,7 @@ fn requests_at_a_stopped_follower_succeed_while_the_term_lasts() {
     panic!("{calm} rounds without an election");
 }
 
-/// How many seconds are left of a lease, as the leader says; -1 if it is over.
+/// Returns the remaining seconds of a lease as the leader counts them; -1 if it has expired.
 fn seconds_left(member: &Member, lease: &Value) -> i64 {
     let left = member.ask("/v3/lease/timetolive", &json!({ "ID": lease }));
     left["TTL"].as_str().and_then(|left| left.parse().ok()).unwrap_or(0)
@@ -72,12 +72,12 @@ fn granted(member: &Member, ttl: u64) -> (Value, Instant) {
     (granted["ID"].clone(), Instant::now())
 }
 
-/// More than an election takes on a busy machine.
+/// Upper bound on the time of an election on a busy machine.
 const ELECTION: Duration = Duration::from_secs(4);
 
-/// Nobody renews the lease. Without its notes each leader would count from ten seconds again.
+/// The lease is not renewed. Without checkpoints each leader would count from ten seconds again.
 #[test]
-fn lease_ends_in_time_though_leaders_leave_in_good_order() {
+fn lease_expires_on_time_across_handovers() {
     let files = Files::of(3);
     let mut members: Vec<Member> = files.files.iter().map(|file| Member::start(file)).collect();
     let (lease, since) = granted(&members[0], 10);
@@ -92,21 +92,21 @@ fn lease_ends_in_time_though_leaders_leave_in_good_order() {
             Duration::from_secs(10 + 2) + ELECTION - since.elapsed().min(Duration::from_secs(10));
         assert!(left <= most.as_secs() as i64, "{left} s after {:?}", since.elapsed());
     }
-    eventually("it is over", || seconds_left(&members[0], &lease) < 0);
-    // Two changes, of a second each at most, and the time in which nobody led.
+    eventually("the lease has expired", || seconds_left(&members[0], &lease) < 0);
+    // Each of the two handovers adds a second at most, besides the time without a leader.
     assert!(since.elapsed() >= Duration::from_secs(10), "{:?}", since.elapsed());
     assert!(since.elapsed() <= Duration::from_secs(12) + 2 * ELECTION, "{:?}", since.elapsed());
 }
 
-/// Half of a long lease has passed, and a tenth of it may be counted again.
+/// Half of a long lease has passed, and the next leader may count a tenth of it again.
 #[test]
-fn lease_is_not_filled_again_when_the_leader_is_killed() {
+fn lease_does_not_restart_when_the_leader_crashes() {
     let files = Files::of(3);
     let mut members: Vec<Member> = files.files.iter().map(|file| Member::start(file)).collect();
     let (lease, since) = granted(&members[0], 20);
     let leads = leader(&members);
     let noted = || seconds_left(&members[leads], &lease) <= 13;
-    eventually("a third of it is over", noted);
+    eventually("a third has passed", noted);
     members.remove(leads).kill();
     let leads = leader(&members);
     let (left, passed) = (seconds_left(&members[leads], &lease), since.elapsed());
@@ -114,9 +114,9 @@ fn lease_is_not_filled_again_when_the_leader_is_killed() {
     assert!(left + 1 + passed.as_secs() as i64 >= 20, "{left} s after {passed:?}: too early");
 }
 
-/// The lease is renewed all the time, also while less than all of it is noted.
+/// The lease is renewed all the time, even while its checkpoint is older.
 #[test]
-fn renewed_lease_survives_changes_of_leader() {
+fn renewed_lease_survives_leader_changes() {
     let files = Files::of(3);
     let members: Vec<Member> = files.files.iter().map(|file| Member::start(file)).collect();
     let (lease, _) = granted(&members[0], 5);
@@ -132,9 +132,9 @@ fn renewed_lease_survives_changes_of_leader() {
     assert!(seconds_left(&members[0], &lease) > 0);
 }
 
-/// Nobody renews the lease, and the lead is moved more often than it lasts.
+/// The lease is not renewed, and leadership moves more often than it lasts.
 #[test]
-fn lease_ends_though_the_lead_moves_all_the_time() {
+fn lease_expires_despite_frequent_leader_changes() {
     let files = Files::of(3);
     let members: Vec<Member> = files.files.iter().map(|file| Member::start(file)).collect();
     let (lease, since) = granted(&members[0], 4);
@@ -146,14 +146,15 @@ fn lease_ends_though_the_lead_moves_all_the_time() {
         let target = json!({ "targetID": status["header"]["member_id"] });
         let moved = post(members[leads].address, "/v3/maintenance/transfer-leadership", &target);
         moves += u32::from(moved.is_some_and(|(status, _)| status == 200));
-        assert!(since.elapsed() < Duration::from_secs(60), "it lives after {moves} moves");
+        assert!(since.elapsed() < Duration::from_secs(60), "the lease exists after {moves} moves");
     }
     assert!(since.elapsed() >= Duration::from_secs(4));
     let most = Duration::from_secs(5) + moves * (Duration::from_secs(1) + ELECTION);
     assert!(since.elapsed() <= most, "{:?} with {moves} moves", since.elapsed());
 }
 
-/// Has each flush of a member take four seconds, until it is dropped. Nothing if `strace` cannot.
+/// Delays each flush of a member by four seconds until this is dropped. None if `strace` is not
+/// usable.
 struct SlowDisk(std::process::Child);
 
 impl SlowDisk {
@@ -176,12 +177,12 @@ impl Drop for SlowDisk {
     }
 }
 
-/// A flush takes longer than followers wait for a leader, at the leader or at both others.
-/// Heartbeats and their answers go on.
+/// A flush takes longer than the election timeout, at the leader or at both followers. Heartbeats
+/// and their responses continue.
 #[test]
-fn slow_disks_depose_no_leader() {
+fn slow_disks_cause_no_election() {
     let files = Files::of(3);
-    let members = started(&files, [1_500; 3]);
+    let members = start_with_timeouts(&files, [1_500; 3]);
     members[0].put("a", "1");
     for at_the_leader in [true, false] {
         let (leads, term) = (leader(&members), members[0].term());
@@ -191,12 +192,13 @@ fn slow_disks_depose_no_leader() {
             return eprintln!("skipped: needs strace, and the right to trace a process");
         };
         for value in ["2", "3"] {
-            // It may time out on a busy machine; what counts is that the leader goes on.
+            // The write may time out on a busy machine. The test only requires that the leader
+            // stays.
             let put = json!({ "key": base64("a"), "value": base64(value) });
             let _ = post(members[leads].address, "/v3/kv/put", &put);
         }
         drop(slowed);
-        eventually("it is written", || members[leads].get("a") == Some(base64("3")));
+        eventually("the write is committed", || members[leads].get("a") == Some(base64("3")));
         assert_eq!(members[leads].term(), term, "no election");
     }
 }

@@ -1,4 +1,4 @@
-//! Clients who speak TLS, made of `openssl` and `etcdctl` as they come.
+//! TLS with clients `openssl` and `etcdctl`.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -7,24 +7,24 @@ use crate::authority::authority;
 use crate::limits::metric;
 use crate::member::{Files, Member, eventually};
 
-/// What is asked by a client that is to be refused.
+/// Arguments of a client that is to be rejected.
 const REFUSED: &str = "get refused";
 
-/// `etcdctl` with some certificates; nothing where it is not installed.
-fn etcdctl(folder: &Path, member: &Member, given: &str, asked: &str) -> Option<Output> {
+/// Runs `etcdctl` with certificates; none if it is not installed.
+fn etcdctl(folder: &Path, member: &Member, given: &str, arguments: &str) -> Option<Output> {
     let endpoint = format!("https://{}", member.address);
-    // The client of a refused connection tries again until its timeout.
-    let seconds = if asked == REFUSED { 3 } else { 30 };
+    // A rejected client retries until its timeout.
+    let seconds = if arguments == REFUSED { 3 } else { 30 };
     let timeouts = format!("--dial-timeout {seconds}s --command-timeout {seconds}s");
-    let line = format!("--endpoints {endpoint} {timeouts} {given} {asked}");
+    let line = format!("--endpoints {endpoint} {timeouts} {given} {arguments}");
     let mut command = Command::new("etcdctl");
     command.env("ETCDCTL_API", "3").args(line.split(' ')).current_dir(folder).output().ok()
 }
 
-/// The member's second port serves whoever watches over it without TLS.
+/// Monitoring uses the second port, which has no TLS.
 #[test]
-fn a_certificate_is_needed_where_that_is_said() {
-    let files = Files::alone();
+fn tls_requires_a_client_certificate_and_reloads_files() {
+    let files = Files::single();
     let folder = files.path();
     if authority(folder, "ca", "own")
         .and_then(|()| authority(folder, "other", "stranger"))
@@ -43,14 +43,14 @@ fn a_certificate_is_needed_where_that_is_said() {
         at("own.key"),
         at("ca.pem")
     );
-    std::fs::write(&files.files[0], text + &files_of_tls).expect("room");
+    std::fs::write(&files.files[0], text + &files_of_tls).expect("a write");
     let member = Member::start(&files.files[0]);
     let known = "--cacert ca.pem --cert own.pem --key own.key";
     let Some(put) = etcdctl(folder, &member, known, "put a 1") else {
         return eprintln!("skipped: needs etcdctl (Debian: etcd-client)");
     };
-    let told = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(put.status.success(), "{}", told(&put));
+    let response = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(put.status.success(), "{}", response(&put));
     let plain = member.second.expect("a second address");
     let refused = metric(plain, "tenure_connections_refused_total");
     for given in ["--cacert ca.pem", "--cacert ca.pem --cert stranger.pem --key stranger.key"] {
@@ -61,12 +61,13 @@ fn a_certificate_is_needed_where_that_is_said() {
     eventually("both are counted", || now() >= refused + 2);
     let get = etcdctl(folder, &member, known, "get a").expect("etcdctl");
     assert_eq!(String::from_utf8_lossy(&get.stdout), "a\n1\n");
-    // Other files count for who comes from then on.
+    // New connections use the new files.
     for kind in ["pem", "key"] {
-        std::fs::copy(at(&format!("stranger.{kind}")), at(&format!("own.{kind}"))).expect("room");
+        std::fs::copy(at(&format!("stranger.{kind}")), at(&format!("own.{kind}")))
+            .expect("a write");
     }
-    std::fs::copy(at("other.pem"), at("ca.pem")).expect("room");
+    std::fs::copy(at("other.pem"), at("ca.pem")).expect("a write");
     let anew = "--cacert other.pem --cert stranger.pem --key stranger.key";
     let get = || etcdctl(folder, &member, anew, "get a").expect("etcdctl");
-    eventually("the files are read again", || get().status.success());
+    eventually("the files are reloaded", || get().status.success());
 }

@@ -5,7 +5,7 @@ use crate::settings::Settings;
 
 /// The processes' own clocks: each has its own start and, with drift, its own rate.
 ///
-/// Both are computed from the seed whenever they are needed, so clocks cost no memory.
+/// Both are computed from the seed on demand, so clocks need no memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clocks {
     seed: u64,
@@ -19,14 +19,14 @@ impl Clocks {
         Clocks { seed: settings.seed, drift_ppm: settings.time.drift_ppm }
     }
 
-    /// What the clock of `process` shows at `now`.
+    /// Returns the reading of the clock of `process` at `now`.
     pub(crate) fn reading(&self, process: ProcessId, now: u64) -> LocalTime {
         let start = mix(self.seed ^ mix(u64::from(process.0))) >> 24;
         let shown = u128::from(now) * self.rate(process) / MILLION;
         LocalTime(start.saturating_add(u64::try_from(shown).unwrap_or(u64::MAX)))
     }
 
-    /// How long a wait by the clock of `process` takes really.
+    /// Returns the real duration of a wait measured by the clock of `process`.
     #[inline]
     pub(crate) fn really(&self, process: ProcessId, ticks: u64) -> u64 {
         if self.drift_ppm == 0 {
@@ -36,7 +36,7 @@ impl Clocks {
         u64::try_from(real).unwrap_or(u64::MAX)
     }
 
-    /// How many parts the clock runs in a million real ones.
+    /// Returns the rate of the clock, in parts per million of real time.
     fn rate(&self, process: ProcessId) -> u128 {
         let width = u64::from(self.drift_ppm) * 2 + 1;
         let drawn = mix(self.seed.rotate_left(32) ^ mix(u64::from(process.0) | 1 << 40)) % width;
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rates_differ_and_stay_within_the_drift() {
+    fn rates_differ_within_drift() {
         let mut settings = Settings::new(50);
         settings.time.drift_ppm = 1000;
         let clocks = Clocks::new(&settings);
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn without_drift_a_wait_takes_as_long_as_it_says() {
+    fn wait_without_drift_is_exact() {
         let clocks = Clocks::new(&Settings::new(2));
         assert_eq!(clocks.really(ProcessId(1), 12_345), 12_345);
         let later = clocks.reading(ProcessId(1), 700) - clocks.reading(ProcessId(1), 200);

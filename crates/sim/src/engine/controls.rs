@@ -1,19 +1,19 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How far a run has come.
+/// Progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// How many events were handled.
+    /// Number of handled events.
     pub events: u64,
-    /// The virtual time, in ticks.
+    /// Virtual time, in ticks.
     pub now: u64,
-    /// How many entries there were.
+    /// Number of entries.
     pub entered: u64,
-    /// How many messages are under way.
+    /// Number of messages in flight.
     pub in_flight: u64,
 }
 
-/// How to watch and to stop a run while it is going on. Neither changes what happens in it.
+/// Progress reports and a stop flag for a run. Neither changes the events of the run.
 #[derive(Default)]
 pub struct Controls<'a> {
     stop: Option<&'a AtomicBool>,
@@ -21,12 +21,12 @@ pub struct Controls<'a> {
 }
 
 impl<'a> Controls<'a> {
-    /// Neither watched nor stopped.
+    /// Creates controls without reports and without a stop flag.
     pub fn new() -> Self {
         Controls::default()
     }
 
-    /// Stops soon after `flag` becomes true; the report then holds the partial figures.
+    /// Stops the run soon after `flag` becomes true; the report then contains partial results.
     #[must_use]
     pub fn stopped_by(mut self, flag: &'a AtomicBool) -> Self {
         self.stop = Some(flag);

@@ -2,28 +2,28 @@ use tenure_core::ProcessId;
 
 use crate::engine::random::mix;
 
-/// One number for each link that was used, fast for small groups and sparse for large ones.
+/// A number for each used link: dense for small groups, sparse for large ones.
 #[derive(Debug)]
 pub(crate) enum Links {
     /// By sender and receiver.
     Dense { size: usize, values: Vec<u64> },
-    /// Open addressing by sender and receiver: (link + 1, value), 0 for an empty place.
+    /// Open addressing by sender and receiver: (link + 1, value), 0 for an empty slot.
     Sparse { places: Vec<(u64, u64)>, used: usize },
 }
 
-/// Up to this many processes all links fit into 8 MB.
-const DENSE: u32 = 1024;
+/// Up to this size, the numbers of all links fit into 8 MB.
+const MAX_DENSE_SIZE: u32 = 1024;
 
 impl Links {
     pub(crate) fn new(size: u32) -> Self {
-        if size <= DENSE {
+        if size <= MAX_DENSE_SIZE {
             let size = size as usize;
             return Links::Dense { size, values: vec![0; size * size] };
         }
         Links::Sparse { places: vec![(0, 0); 1024], used: 0 }
     }
 
-    /// The number of a link, 0 at first.
+    /// Returns the number of a link, initially 0.
     #[inline]
     pub(crate) fn of(&mut self, from: ProcessId, to: ProcessId) -> &mut u64 {
         match self {
@@ -51,8 +51,8 @@ fn sparse<'a>(
     &mut places[place].1
 }
 
-/// Where a link is, or where it would go. On a ring, the links of neighbours lie next to each
-/// other, where the cache already is; in a complete graph they are spread.
+/// Returns the slot of a link, or the free slot for it. On a ring, the links of neighbours are
+/// adjacent in memory, where the cache already is. In a complete graph they are spread.
 fn find(places: &[(u64, u64)], link: u64) -> usize {
     let mask = places.len() - 1;
     let (from, to) = ((link - 1) >> 32, link - 1);
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_link_has_its_own_number_in_small_and_large_groups() {
+    fn each_link_has_own_value() {
         for size in [4, 5000] {
             let mut links = Links::new(size);
             let step = size / 4;

@@ -1,17 +1,23 @@
-//! What makes a run happen: virtual time, the network, users, and the processes in their midst.
+//! The engine of a run: virtual time, network, users, and the processes.
 
-pub(crate) mod agenda;
-pub(crate) mod chats;
+pub(crate) mod agreement_users;
 pub(crate) mod clocks;
 pub(crate) mod controls;
 pub(crate) mod core;
-pub(crate) mod happenings;
-pub(crate) mod lapses;
+pub(crate) mod delivery;
+pub(crate) mod detector;
+pub(crate) mod environment;
+pub(crate) mod events;
+pub(crate) mod fault_injector;
 pub(crate) mod links;
-pub(crate) mod post;
+pub(crate) mod liveness;
+pub(crate) mod lock_users;
 pub(crate) mod queue;
 pub(crate) mod random;
 pub(crate) mod router;
+pub(crate) mod save_faults;
+pub(crate) mod schedule;
 pub(crate) mod timers;
-pub(crate) mod users;
+pub(crate) mod tracer;
+pub(crate) mod user_messages;
 pub(crate) mod world;

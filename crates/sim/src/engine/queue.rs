@@ -1,41 +1,41 @@
 use std::collections::VecDeque;
 
-/// Items by time; at equal times first in, first out. Time never runs backwards: nothing is
-/// pushed before the time of the last item that was popped.
+/// A priority queue by time; first in, first out at equal times. Time never decreases: no item is
+/// pushed before the time of the last popped one.
 ///
-/// A radix heap: bucket *i* holds the items whose time first differs from `base` in bit *i*, so
-/// the lowest bucket holds the soonest. When its turn comes it is spread over the buckets below
-/// it, or sorted at once when it is small. Every item moves towards the front a few times, always
-/// from one contiguous piece of memory to another, where a binary heap of a million messages
-/// misses the cache at nearly every level. Equal times always share a bucket and keep their
-/// order, so no sequence numbers are needed. Nothing is tuned to the distribution of delays.
+/// It is a radix heap: bucket *i* holds the items whose time first differs from `base` in bit *i*,
+/// so the lowest bucket holds the earliest items. When its turn comes, a bucket is spread over the
+/// buckets below it, or sorted at once if it is small. Every item moves towards the front a few
+/// times, always between contiguous pieces of memory. A binary heap of a million messages misses
+/// the cache at nearly every level. Equal times always share a bucket and keep their order, so no
+/// sequence numbers are needed. Nothing is tuned to the distribution of delays.
 #[derive(Debug)]
 pub(crate) struct Queue<T> {
-    /// Everything due before `limit`, sorted.
+    /// Items due before `limit`, sorted.
     near: VecDeque<(u64, T)>,
     limit: u64,
     base: u64,
     buckets: [Vec<(u64, T)>; BITS],
-    /// The soonest time in each bucket.
+    /// Earliest time in each bucket.
     soonest: [u64; BITS],
-    /// The memory of small buckets that were emptied: as time goes on, other bits change, and
-    /// other buckets are used.
+    /// Memory of emptied small buckets, for reuse. As time advances, other bits change and other
+    /// buckets are used.
     spare: Vec<Vec<(u64, T)>>,
-    /// Which buckets hold something, a bit for each.
+    /// One bit for each bucket that is not empty.
     filled: u64,
     len: usize,
 }
 
 const BITS: usize = u64::BITS as usize;
 
-/// A bucket of so many items is sorted rather than spread.
-const SMALL: usize = 24;
+/// Buckets of up to this many items are sorted rather than spread.
+const SORTED_BUCKET_MAX: usize = 24;
 
-/// The memory of a bucket of at most so many items is given to others.
-const SPARE: usize = 512;
+/// Buckets of up to this capacity give their memory to others.
+const SPARE_CAPACITY_MAX: usize = 512;
 
-/// So many sorted items are spread rather than inserted into.
-const CROWDED: usize = 64;
+/// More sorted items than this are spread rather than inserted into.
+const MAX_SORTED: usize = 64;
 
 impl<T> Queue<T> {
     pub(crate) fn new() -> Self {
@@ -51,7 +51,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// When the next item is due; the largest number when there is none.
+    /// Returns the time of the next item; `u64::MAX` if there is none.
     #[inline]
     pub(crate) fn next_time(&self) -> u64 {
         match self.near.front() {
@@ -91,22 +91,22 @@ impl<T> Queue<T> {
         self.len == 0
     }
 
-    /// Everything that waits, in no particular order.
+    /// Returns all items, in no particular order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         let waiting = self.near.iter().chain(self.buckets.iter().flatten());
         waiting.map(|(_, item)| item)
     }
 
-    /// The first of those that are meant, and when it is due.
+    /// Returns the first item that matches, with its time.
     pub(crate) fn first(&self, is_meant: impl Fn(u64, &T) -> bool) -> Option<(u64, &T)> {
-        // What is near is sorted; of equal times in a bucket, the first came first.
+        // The near items are sorted. Of equal times in a bucket, the first was pushed first.
         let meant = |(time, item): &&(u64, T)| is_meant(*time, item);
         let near = self.near.iter().find(meant);
         let later = || self.buckets.iter().flatten().filter(meant).min_by_key(|(time, _)| *time);
         near.or_else(later).map(|(time, item)| (*time, item))
     }
 
-    /// Everything that waits with its time, in the order in which it would be popped.
+    /// Returns all items with their times, in the order of popping.
     pub(crate) fn in_order(&self) -> Vec<(u64, &T)> {
         let waiting = self.near.iter().chain(self.buckets.iter().flatten());
         let mut waiting: Vec<_> = waiting.map(|(time, item)| (*time, item)).collect();
@@ -114,7 +114,7 @@ impl<T> Queue<T> {
         waiting
     }
 
-    /// Takes an item out before its turn: the first of this time that is meant.
+    /// Removes the first item with this time that matches.
     pub(crate) fn take(&mut self, time: u64, is_meant: impl Fn(&T) -> bool) -> Option<T> {
         let is = |(due, item): &(u64, T)| *due == time && is_meant(item);
         if let Some(place) = self.near.iter().position(is) {
@@ -135,7 +135,7 @@ impl<T> Queue<T> {
         None
     }
 
-    /// Puts everything off that is due before `earliest` until then, in the order of before.
+    /// Postpones all items due before `earliest` to that time, and keeps their order.
     pub(crate) fn postpone(&mut self, earliest: u64) {
         let mut items = Vec::with_capacity(self.len);
         while let Some(item) = self.pop() {
@@ -147,12 +147,12 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Puts an item where its time first differs from the base.
+    /// Puts an item into the bucket of the first bit in which its time differs from the base.
     #[inline]
     fn place(&mut self, time: u64, item: T) {
         let differs = time ^ self.base;
         if differs == 0 {
-            // Only before the first refill, when nothing is near yet.
+            // Only before the first refill, when no item is near.
             self.limit = self.base + 1;
             self.near.push_back((time, item));
             return;
@@ -169,7 +169,7 @@ impl<T> Queue<T> {
         items.push((time, item));
     }
 
-    /// Puts an item among the sorted ones, behind those of the same time.
+    /// Inserts an item among the sorted ones, after those with the same time.
     fn insert(&mut self, time: u64, item: T) {
         let mut place = self.near.len();
         self.near.push_back((time, item));
@@ -177,14 +177,14 @@ impl<T> Queue<T> {
             self.near.swap(place - 1, place);
             place -= 1;
         }
-        if self.near.len() > CROWDED {
-            self.thin_out();
+        if self.near.len() > MAX_SORTED {
+            self.spread_sorted();
         }
     }
 
-    /// Moves all but the soonest of too many sorted items into buckets.
+    /// Moves all but the earliest of too many sorted items into buckets.
     #[cold]
-    fn thin_out(&mut self) {
+    fn spread_sorted(&mut self) {
         let first = self.near[0].0;
         if self.limit == first + 1 {
             return;
@@ -197,7 +197,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Makes the soonest bucket the near one.
+    /// Makes the earliest bucket the near one.
     fn refill(&mut self) {
         if self.filled == 0 {
             return;
@@ -208,7 +208,7 @@ impl<T> Queue<T> {
         let mut items = std::mem::take(&mut self.buckets[bucket]);
         let end = ((first >> bucket) << bucket).saturating_add(1 << bucket);
         self.base = first;
-        if items.len() <= SMALL {
+        if items.len() <= SORTED_BUCKET_MAX {
             self.limit = end;
             for (time, item) in items.drain(..) {
                 self.insert(time, item);
@@ -223,8 +223,8 @@ impl<T> Queue<T> {
                 }
             }
         }
-        // Its memory is used again: a large one where it was, a small one wherever.
-        if items.capacity() <= SPARE {
+        // Its memory is reused: a large one in the same bucket, a small one anywhere.
+        if items.capacity() <= SPARE_CAPACITY_MAX {
             self.spare.push(items);
         } else {
             self.buckets[bucket] = items;
@@ -239,7 +239,7 @@ mod tests {
     use super::*;
     use crate::engine::random::Random;
 
-    /// Pushes and pops at random, beside a map that is obviously right.
+    /// Pushes and pops at random, and compares with an ordered map.
     fn agrees_with_a_map(seed: u64, spread: u64, burst: u64) {
         let mut random = Random::new(seed);
         let (mut queue, mut map) = (Queue::new(), BTreeMap::new());
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn items_come_by_time_and_then_in_order_of_arrival() {
+    fn pops_by_time_then_insertion_order() {
         for seed in 0..20 {
             for (spread, burst) in [(1, 4), (3, 9), (100, 3), (1 << 40, 5), (50, 200)] {
                 agrees_with_a_map(seed, spread, burst);
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_out_before_its_turn_is_missed_and_nothing_else() {
+    fn take_removes_only_selected_item() {
         for seed in 0..20 {
             let mut random = Random::new(seed);
             let (mut queue, mut map) = (Queue::new(), BTreeMap::new());
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_times_are_no_trouble() {
+    fn handles_largest_times() {
         let mut queue = Queue::new();
         queue.push(u64::MAX - 1, 2);
         queue.push(0, 1);

@@ -1,29 +1,29 @@
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng;
 
-/// Which of a run's independent streams of random numbers is meant.
+/// An independent stream of random numbers of a run.
 ///
-/// Each concern draws from a stream of its own, so that a change to the network leaves the
-/// workload as it was.
+/// Each concern draws from its own stream, so that a change to the network does not affect the
+/// workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stream {
     Network = 1,
     Choices = 2,
     Workload = 3,
     Detector = 5,
-    Chatter = 6,
+    BackgroundTraffic = 6,
 }
 
-/// A stream of random numbers: PCG XSL RR 128/64 (`pcg64`), the same on every machine and for
-/// every version of this crate.
+/// A stream of random numbers: PCG XSL RR 128/64 (`pcg64`), the same on every machine and in every
+/// version of this crate.
 ///
-/// The reductions to ranges and distributions are our own, on integers where possible, and
-/// logarithms come from `libm`, so that no library's or processor's rounding can change a run.
+/// The reductions to ranges and distributions are implemented here, on integers where possible, and
+/// logarithms come from `libm`. Therefore no rounding of a library or processor can change a run.
 #[derive(Clone, Debug)]
 pub struct Random(Pcg64);
 
 impl Random {
-    /// The stream that belongs to `seed`, for workloads and ranks made outside a simulation.
+    /// Creates the stream of a seed, for workloads and ranks made outside a simulation.
     pub fn new(seed: u64) -> Self {
         Random(Pcg64::new(spread(seed), 0x7465_6e75_7265))
     }
@@ -32,19 +32,19 @@ impl Random {
         Random(Pcg64::new(spread(seed ^ ((stream as u64) << 56)), u128::from(stream as u8)))
     }
 
-    /// Any 64 bits.
+    /// Returns 64 random bits.
     #[inline]
     pub fn bits(&mut self) -> u64 {
         self.0.next_u64()
     }
 
-    /// A number below `bound`; 0 when `bound` is 0.
+    /// Returns a number below `bound`; 0 if `bound` is 0.
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// A number from `min` to `max`, both included.
+    /// Returns a number from `min` to `max`, both included.
     #[inline]
     pub fn between(&mut self, min: u64, max: u64) -> u64 {
         match max.saturating_sub(min).checked_add(1) {
@@ -53,24 +53,24 @@ impl Random {
         }
     }
 
-    /// A number above 0 and at most 1.
+    /// Returns a number above 0 and at most 1.
     pub fn unit(&mut self) -> f64 {
         ((self.bits() >> 11) + 1) as f64 / (1u64 << 53) as f64
     }
 
-    /// A waiting time with this mean, exponentially distributed.
+    /// Returns an exponentially distributed time with this mean.
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -libm::log(self.unit()) * mean
     }
 
-    /// A number whose logarithm is normal: its median, and the deviation of its logarithm.
+    /// Returns a log-normal number with this median; `sigma` is the deviation of its logarithm.
     pub fn log_normal(&mut self, median: f64, sigma: f64) -> f64 {
         let radius = libm::sqrt(-2.0 * libm::log(self.unit()));
         let angle = 2.0 * core::f64::consts::PI * self.unit();
         median * libm::exp(sigma * radius * libm::cos(angle))
     }
 
-    /// A random order of `0..size`, every one equally likely.
+    /// Returns a random permutation of `0..size`, uniformly distributed.
     pub fn permutation(&mut self, size: u32) -> Vec<u32> {
         let mut places: Vec<u32> = (0..size).collect();
         for last in (1..places.len()).rev() {
@@ -81,7 +81,7 @@ impl Random {
     }
 }
 
-/// Spreads neighbouring seeds far apart (the finaliser of SplitMix64).
+/// Maps neighbouring seeds to distant ones (the finaliser of SplitMix64).
 pub(crate) fn mix(value: u64) -> u64 {
     let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_numbers_of_a_seed_never_change() {
+    fn random_numbers_of_seed_are_pinned() {
         let mut random = Random::new(1);
         let drawn = [random.bits(), random.bits(), random.bits()];
         assert_eq!(drawn, PINNED, "seeds would mean other runs than they did");
@@ -108,7 +108,7 @@ mod tests {
         [12_362_782_459_265_379_686, 9_001_057_660_785_917_908, 7_864_877_063_164_585_179];
 
     #[test]
-    fn neighbouring_streams_and_seeds_are_unrelated() {
+    fn neighbouring_streams_are_independent() {
         let mut first = Random::stream(1, Stream::Network);
         let mut second = Random::stream(1, Stream::Choices);
         let mut third = Random::stream(2, Stream::Network);
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn distributions_have_the_means_they_say() {
+    fn distributions_have_expected_means() {
         let mut random = Random::new(7);
         let draws = 100_000;
         let mean = |sum: f64| sum / f64::from(draws);
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn every_order_of_three_is_equally_likely() {
+    fn permutations_are_uniform() {
         let mut random = Random::new(3);
         let mut seen = std::collections::BTreeMap::new();
         for _ in 0..6000 {

@@ -4,57 +4,57 @@ use crate::engine::links::Links;
 use crate::engine::random::Random;
 use crate::engine::random::Stream;
 use crate::settings::Settings;
+use crate::settings::distribution::Distribution;
 use crate::settings::fault::{Chance, Fault};
 use crate::settings::latency::Latency;
-use crate::settings::span::Span;
 
-/// What becomes of a message.
+/// Fate of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Route {
     /// It arrives at this tick.
     Once(u64),
-    /// It arrives at both.
+    /// It arrives at both ticks.
     Twice(u64, u64),
-    /// It does not arrive.
+    /// It is lost.
     Lost,
-    /// It is stopped by a partition.
+    /// A partition stops it.
     Cut,
 }
 
-/// Decides what becomes of messages, as the settings say.
+/// Decides the fate of messages according to the settings.
 #[derive(Debug)]
 pub(crate) struct Router {
     size: u32,
     latency: Latency,
-    /// Whether nothing but the latency is to be looked at.
+    /// True if only the latency matters.
     plain: bool,
-    /// The last arrival on each link, where messages must not overtake.
+    /// Last arrival on each link, if messages must not overtake.
     fifo: Option<Links>,
-    /// The last arrival on each link, where overtaking is counted.
+    /// Last arrival on each link, if overtaking is counted.
     overtaking: Option<Links>,
-    loss: Dice,
-    duplication: Dice,
-    cuts: Option<Cuts>,
+    loss: Sampler,
+    duplication: Sampler,
+    cuts: Option<Partitions>,
     gst: u64,
     step: Option<Steps>,
     random: Random,
-    pub(crate) happened: Happened,
+    pub(crate) counts: NetworkCounts,
 }
 
-/// How often the network did something to a message.
+/// Number of messages affected by each network fault.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Happened {
+pub(crate) struct NetworkCounts {
     pub(crate) lost: u64,
     pub(crate) duplicated: u64,
     pub(crate) reordered: u64,
-    /// By partition.
+    /// Number of stopped messages, by partition.
     pub(crate) cut: Vec<u64>,
 }
 
-/// How long each process is still busy with the steps it has begun.
+/// Time until which each process is busy with its steps.
 #[derive(Debug)]
 struct Steps {
-    span: Span,
+    span: Distribution,
     busy_until: Vec<u64>,
 }
 
@@ -66,10 +66,10 @@ impl Router {
         let varies = !latency.is_constant() || gst > 0;
         let fifo = settings.order() == Order::Fifo;
         let (loss, duplication) = (settings.network.loss, settings.network.duplication);
-        let cuts = Cuts::of(settings);
-        let watched = settings.network.order.is_some() && settings.watch.metrics;
+        let cuts = Partitions::of(settings);
+        let watched = settings.network.order.is_some() && settings.instrumentation.metrics;
         let overtaking = !fifo && varies && watched && size <= 1024;
-        let step = (settings.time.step != Span::ZERO)
+        let step = (settings.time.step != Distribution::ZERO)
             .then(|| Steps { span: settings.time.step, busy_until: vec![0; size as usize] });
         let quiet = !loss.possible() && !duplication.possible() && cuts.is_none() && gst == 0;
         let partitions = cuts.as_ref().map_or(0, |cuts| cuts.partitions);
@@ -78,18 +78,18 @@ impl Router {
             plain: quiet && !(fifo && varies) && !overtaking,
             fifo: (fifo && varies).then(|| Links::new(size)),
             overtaking: overtaking.then(|| Links::new(size)),
-            loss: Dice::of(loss),
-            duplication: Dice::of(duplication),
+            loss: Sampler::of(loss),
+            duplication: Sampler::of(duplication),
             cuts,
             gst,
             step,
             random: Random::stream(settings.seed, Stream::Network),
             latency,
-            happened: Happened { cut: vec![0; partitions], ..Happened::default() },
+            counts: NetworkCounts { cut: vec![0; partitions], ..NetworkCounts::default() },
         }
     }
 
-    /// When the effects of a step that a process takes now leave it.
+    /// Returns the time at which the effects of a step taken now leave the process.
     #[inline]
     pub(crate) fn departure(&mut self, at: ProcessId, now: u64) -> u64 {
         let Some(steps) = &mut self.step else { return now };
@@ -98,7 +98,7 @@ impl Router {
         *busy
     }
 
-    /// Sends a message off at `now`.
+    /// Routes a message that is sent at `now`.
     #[inline]
     pub(crate) fn route(&mut self, now: u64, from: ProcessId, to: ProcessId) -> Route {
         if self.plain && from != to {
@@ -111,16 +111,16 @@ impl Router {
         if from == to {
             return Route::Once(now);
         }
-        if self.is_cut(from, to) {
+        if self.blocks(from, to) {
             return Route::Cut;
         }
-        if self.loss.falls(&mut self.random) {
-            self.happened.lost += 1;
+        if self.loss.hits(&mut self.random) {
+            self.counts.lost += 1;
             return Route::Lost;
         }
         let arrival = self.arrival(now, from, to);
-        if self.duplication.falls(&mut self.random) {
-            self.happened.duplicated += 1;
+        if self.duplication.hits(&mut self.random) {
+            self.counts.duplicated += 1;
             return Route::Twice(arrival, self.arrival(now, from, to));
         }
         Route::Once(arrival)
@@ -141,63 +141,63 @@ impl Router {
         }
         if let Some(links) = &mut self.overtaking {
             let last = links.of(from, to);
-            self.happened.reordered += u64::from(arrival < *last);
+            self.counts.reordered += u64::from(arrival < *last);
             *last = arrival.max(*last);
         }
         arrival
     }
 
-    /// From now on, nothing overtakes what arrives at `until`, where messages keep their order.
+    /// Delays later messages on a FIFO link until `until`.
     pub(crate) fn hold_back(&mut self, from: ProcessId, to: ProcessId, until: u64) {
         let last = self.fifo.get_or_insert_with(|| Links::new(self.size)).of(from, to);
         *last = until.max(*last);
         self.plain = false;
     }
 
-    /// Whether a partition stands between two processes now; counts what it stops.
+    /// Returns true if a partition separates two processes now, and counts the stopped message.
     #[inline]
-    pub(crate) fn is_cut(&mut self, from: ProcessId, to: ProcessId) -> bool {
+    pub(crate) fn blocks(&mut self, from: ProcessId, to: ProcessId) -> bool {
         let Some(cuts) = &self.cuts else { return false };
         let between = cuts.between(from, to);
         if between == 0 {
             return false;
         }
-        self.happened.cut[between.trailing_zeros() as usize] += 1;
+        self.counts.cut[between.trailing_zeros() as usize] += 1;
         true
     }
 
-    /// Whether a partition stands between two processes now.
-    pub(crate) fn parts(&self, from: ProcessId, to: ProcessId) -> bool {
+    /// Returns true if a partition separates two processes now.
+    pub(crate) fn is_partitioned(&self, from: ProcessId, to: ProcessId) -> bool {
         self.cuts.as_ref().is_some_and(|cuts| cuts.between(from, to) != 0)
     }
 
-    /// Whether two processes are on different sides of a partition, begun or not.
-    pub(crate) fn is_between(&self, partition: u32, from: ProcessId, to: ProcessId) -> bool {
+    /// Returns true if two processes are on different sides of a partition, active or not.
+    pub(crate) fn separates(&self, partition: u32, from: ProcessId, to: ProcessId) -> bool {
         self.cuts.as_ref().is_some_and(|cuts| cuts.differ(from, to) & 1 << partition != 0)
     }
 
     /// Begins or ends a partition.
-    pub(crate) fn cut(&mut self, partition: u32, begins: bool) {
+    pub(crate) fn set_partition(&mut self, partition: u32, begins: bool) {
         let Some(cuts) = &mut self.cuts else { return };
         let bit = 1 << partition;
         cuts.active = if begins { cuts.active | bit } else { cuts.active & !bit };
     }
 
-    /// Whether partitions must be looked at when a message arrives.
-    pub(crate) const fn may_cut(&self) -> bool {
+    /// Returns true if arriving messages must be checked against partitions.
+    pub(crate) const fn has_partitions(&self) -> bool {
         self.cuts.is_some()
     }
 }
 
-/// Who is on which side of which partition, a bit for each.
+/// Side of each process in each partition, one bit per partition.
 #[derive(Debug)]
-struct Cuts {
+struct Partitions {
     sides: Vec<u64>,
     active: u64,
     partitions: usize,
 }
 
-impl Cuts {
+impl Partitions {
     fn of(settings: &Settings) -> Option<Self> {
         let mut sides = vec![0; settings.size as usize];
         let mut partitions = 0;
@@ -208,7 +208,7 @@ impl Cuts {
             }
             partitions += 1;
         }
-        (partitions > 0).then_some(Cuts { sides, active: 0, partitions })
+        (partitions > 0).then_some(Partitions { sides, active: 0, partitions })
     }
 
     fn between(&self, from: ProcessId, to: ProcessId) -> u64 {
@@ -220,24 +220,24 @@ impl Cuts {
     }
 }
 
-/// A chance made ready to be drawn often.
+/// A chance, prepared for frequent draws.
 #[derive(Debug)]
-struct Dice {
-    /// A draw at or below it is a hit; `None`: never.
+struct Sampler {
+    /// Upper bound of draws that hit; `None` if the chance is zero.
     threshold: Option<u64>,
     left: u64,
 }
 
-impl Dice {
+impl Sampler {
     fn of(chance: Chance) -> Self {
-        // 2^64 itself does not fit; the cast saturates, which is what a probability of 1 wants.
+        // 2^64 itself does not fit. The cast saturates, as a probability of 1 requires.
         let threshold = (chance.probability * 18_446_744_073_709_551_616.0) as u64;
         let threshold = chance.possible().then_some(threshold);
-        Dice { threshold, left: chance.most.unwrap_or(u64::MAX) }
+        Sampler { threshold, left: chance.most.unwrap_or(u64::MAX) }
     }
 
     #[inline]
-    fn falls(&mut self, random: &mut Random) -> bool {
+    fn hits(&mut self, random: &mut Random) -> bool {
         let Some(threshold) = self.threshold else { return false };
         let hit = random.bits() <= threshold && self.left > 0;
         self.left -= u64::from(hit);

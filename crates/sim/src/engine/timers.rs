@@ -1,14 +1,14 @@
 use tenure_core::ProcessId;
 
-/// The armed timers of all processes: at most one of each name at each.
+/// The armed timers of all processes, at most one of each name per process.
 ///
-/// A slot's generation changes whenever its timer fires, is cancelled or replaced, so a firing
-/// that was scheduled before comes to nothing.
+/// The generation of a slot changes whenever its timer fires, is cancelled or is replaced. Hence an
+/// outdated event of a timer has no effect.
 #[derive(Debug)]
 pub(crate) struct Timers<T> {
     slots: Vec<Slot<T>>,
     free: Vec<u32>,
-    /// The first armed slot of each process; empty until somebody arms a timer.
+    /// First armed slot of each process; empty until the first timer is armed.
     first: Vec<u32>,
     armed: usize,
 }
@@ -28,7 +28,7 @@ impl<T: Ord + Clone> Timers<T> {
         Timers { slots: Vec::new(), free: Vec::new(), first: Vec::new(), armed: 0 }
     }
 
-    /// Arms a timer, replacing one of the same name. Returns its slot and generation.
+    /// Arms a timer and replaces one of the same name. Returns its slot and generation.
     pub(crate) fn set(&mut self, process: ProcessId, name: T, size: u32) -> (u32, u32) {
         if self.first.is_empty() {
             self.first = vec![NONE; size as usize];
@@ -72,7 +72,7 @@ impl<T: Ord + Clone> Timers<T> {
         }
     }
 
-    /// Takes the timer of a slot to fire it; nothing when it was disarmed meanwhile.
+    /// Removes the timer of a slot to fire it; `None` if it was disarmed.
     pub(crate) fn take(&mut self, slot: u32, generation: u32) -> Option<(ProcessId, T)> {
         let place = &self.slots[slot as usize];
         if place.generation != generation {
@@ -82,20 +82,20 @@ impl<T: Ord + Clone> Timers<T> {
         self.unlink(slot).map(|name| (process, name))
     }
 
-    /// The armed timers of a process.
+    /// Returns the armed timers of a process.
     pub(crate) fn of(&self, process: ProcessId) -> Vec<T> {
         let mine = self.slots.iter().filter(|slot| slot.process == process);
         mine.filter_map(|slot| slot.name.clone()).collect()
     }
 
-    /// The process and the timer of a slot, if it was not disarmed meanwhile.
+    /// Returns the process and the timer of a slot, unless it was disarmed.
     pub(crate) fn armed_in(&self, slot: u32, generation: u32) -> Option<(ProcessId, &T)> {
         let place = &self.slots[slot as usize];
         let name = place.name.as_ref().filter(|_| place.generation == generation)?;
         Some((place.process, name))
     }
 
-    /// How many timers are armed.
+    /// Returns the number of armed timers.
     pub(crate) const fn armed(&self) -> usize {
         self.armed
     }
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_timer_that_was_replaced_or_cancelled_never_fires() {
+    fn replaced_or_cancelled_timer_never_fires() {
         let mut timers = Timers::new();
         let process = ProcessId(1);
         let (first, old) = timers.set(process, "resend", 2);
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crash_disarms_all_timers_of_that_process_only() {
+    fn crash_disarms_only_timers_of_process() {
         let mut timers = Timers::new();
         let (slot, generation) = timers.set(ProcessId(0), 1, 2);
         for name in 1..=3 {

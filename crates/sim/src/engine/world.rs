@@ -1,79 +1,45 @@
-//! The thin generic shell: processes, their messages and their timers.
+//! The generic shell of a run: processes, their messages and their timers.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use tenure_core::service::{election, mutex, office};
 use tenure_core::{
-    Batch, Environment, Group, Input, Labelled, LocalTime, Observed, ProcessId, Protocol,
-    TimerChange, Verdict,
+    Batch, Group, Input, Labelled, Observation, ProcessId, Protocol, TimerChange, Verdict,
 };
-use tenure_trace::{Choice, Heard, Kind, Lapse, Recorded, Spoken};
+use tenure_trace::{Kind, Recorded, SaveFault, ServiceCommand, ServiceEvent};
 
-use crate::engine::agenda::Act;
-use crate::engine::chats::Stamping;
-use crate::engine::clocks::Clocks;
 use crate::engine::controls::{Controls, Progress};
 use crate::engine::core::Core;
-use crate::engine::happenings::Todo;
-use crate::engine::post::{Letter, lose, post, receive};
+use crate::engine::delivery::{Envelope, lose, post, receive};
+use crate::engine::environment::RunEnvironment;
+use crate::engine::events::ProcessAction;
+use crate::engine::lock_users::Users;
 use crate::engine::queue::Queue;
 use crate::engine::random::Random;
+use crate::engine::schedule::ScheduledEvent;
 use crate::engine::timers::Timers;
-use crate::engine::users::Users;
-use crate::figures::report::Ended;
-use crate::jury::watcher::Watcher;
+use crate::engine::user_messages::ClockHooks;
+use crate::judging::custom_monitor::CustomMonitor;
+use crate::results::report::EndReason;
 use crate::settings::configs::Configs;
 use crate::settings::workload::Initiators;
 
-/// How many events pass between two looks at limits and controls.
-const CHUNK: u64 = 4096;
+/// Number of events between two checks of limits and controls.
+const CHECK_INTERVAL: u64 = 4096;
 
-/// Where the algorithm's choices and clock readings come from.
-#[derive(Clone, Debug)]
-pub(crate) struct Sources {
-    choices: Random,
-    clocks: Clocks,
-    at: ProcessId,
-    now: u64,
-    /// What is drawn in the next step, as far as it was said.
-    said: VecDeque<u32>,
-    /// What was drawn in the step that is taken.
-    drawn: Vec<Choice>,
-}
-
-impl Sources {
-    pub(crate) fn new(choices: Random, clocks: Clocks) -> Self {
-        let (said, drawn) = (VecDeque::new(), Vec::new());
-        Sources { choices, clocks, at: ProcessId(0), now: 0, said, drawn }
-    }
-}
-
-impl Environment for Sources {
-    fn choose(&mut self, bound: u32) -> u32 {
-        let said = self.said.pop_front().map(|value| value.min(bound - 1));
-        let value = said.unwrap_or_else(|| self.choices.below(u64::from(bound)) as u32);
-        self.drawn.push(Choice { value, bound });
-        value
-    }
-
-    fn local_clock(&mut self) -> LocalTime {
-        self.clocks.reading(self.at, self.now)
-    }
-}
-
-/// All that a running simulation consists of.
+/// The complete state of a simulation run.
 pub(crate) struct World<'a, P: Protocol> {
     pub(crate) core: Core,
     pub(crate) processes: Vec<P>,
     configs: &'a Configs<P::Config>,
-    pub(crate) batch: Batch<P, Sources>,
-    pub(crate) mail: Queue<Letter<P::Message>>,
+    pub(crate) batch: Batch<P, RunEnvironment>,
+    pub(crate) in_flight: Queue<Envelope<P::Message>>,
     pub(crate) timers: Timers<P::Timer>,
     script: &'a [(u64, ProcessId, P::Command)],
-    watchers: Vec<Watcher<P>>,
-    stamping: Option<Stamping<P>>,
-    /// Whose saves go wrong, and how, where that is said.
-    pub(crate) lapses: BTreeMap<ProcessId, Lapse<P>>,
+    monitors: Vec<CustomMonitor<P>>,
+    clock_hooks: Option<ClockHooks<P>>,
+    /// Injected save faults, by process.
+    pub(crate) save_faults: BTreeMap<ProcessId, SaveFault<P>>,
 }
 
 impl<'a, P: Protocol> World<'a, P>
@@ -84,26 +50,37 @@ where
         core: Core,
         configs: &'a Configs<P::Config>,
         script: &'a [(u64, ProcessId, P::Command)],
-        watchers: Vec<Watcher<P>>,
-        stamping: Option<Stamping<P>>,
+        monitors: Vec<CustomMonitor<P>>,
+        clock_hooks: Option<ClockHooks<P>>,
     ) -> Self {
         let choices = Random::stream(core.settings.seed, crate::engine::random::Stream::Choices);
-        let batch = Batch::new(Sources::new(choices, core.clocks));
-        let (mail, timers) = (Queue::new(), Timers::new());
+        let batch = Batch::new(RunEnvironment::new(choices, core.clocks));
+        let (in_flight, timers) = (Queue::new(), Timers::new());
         let processes = Vec::with_capacity(core.settings.size as usize);
-        let lapses = BTreeMap::new();
-        World { core, processes, configs, batch, mail, timers, script, watchers, stamping, lapses }
+        let save_faults = BTreeMap::new();
+        World {
+            core,
+            processes,
+            configs,
+            batch,
+            in_flight,
+            timers,
+            script,
+            monitors,
+            clock_hooks,
+            save_faults,
+        }
     }
 
-    /// Runs to the end and says why it ended there.
-    pub(crate) fn run(&mut self, controls: &mut Controls<'_>) -> Ended {
+    /// Runs to the end and returns its reason.
+    pub(crate) fn run(&mut self, controls: &mut Controls<'_>) -> EndReason {
         self.boot();
         self.begin(controls);
         loop {
-            if let Some(ended) = self.pause(controls) {
+            if let Some(ended) = self.check_limits(controls) {
                 return ended;
             }
-            for _ in 0..self.chunk() {
+            for _ in 0..self.turns_until_check() {
                 if let Some(ended) = self.turn() {
                     return ended;
                 }
@@ -111,69 +88,69 @@ where
         }
     }
 
-    /// How many turns may pass until the next look at limits and controls.
-    pub(crate) fn chunk(&self) -> u64 {
+    /// Returns the number of turns until the next check of limits and controls.
+    pub(crate) fn turns_until_check(&self) -> u64 {
         let budget = self.core.settings.limits.events.unwrap_or(u64::MAX);
-        CHUNK.min(budget - self.core.metrics.events)
+        CHECK_INTERVAL.min(budget - self.core.metrics.events)
     }
 
-    /// Ends what is left undone: what was under way when the run ended.
+    /// Accounts for the messages in flight at the end of the run.
     pub(crate) fn settle(&mut self) {
-        for letter in self.mail.iter().filter(|letter| letter.from != letter.to) {
-            self.core.under_way += 1;
-            if self.core.settings.watch.metrics {
-                self.core.metrics.kind(letter.message.label()).under_way += 1;
+        for envelope in self.in_flight.iter().filter(|envelope| envelope.from != envelope.to) {
+            self.core.in_flight += 1;
+            if self.core.settings.instrumentation.metrics {
+                self.core.metrics.kind(envelope.message.label()).in_flight += 1;
             }
         }
         let now = self.core.now;
         self.core.metrics.waiting.settle(now);
     }
 
-    /// Takes the world apart when it has ended.
-    pub(crate) fn into_parts(self) -> (Core, Vec<P>, Vec<Watcher<P>>) {
-        (self.core, self.processes, self.watchers)
+    /// Returns the parts of the world after the run.
+    pub(crate) fn into_parts(self) -> (Core, Vec<P>, Vec<CustomMonitor<P>>) {
+        (self.core, self.processes, self.monitors)
     }
 
     pub(crate) fn boot(&mut self) {
         for place in 0..self.core.settings.size {
             let at = ProcessId(place);
-            let process = self.born(at, None);
+            let process = self.boot_process(at, None);
             self.processes.push(process);
-            if self.core.up[at.index()] {
-                if self.core.recorder.is_some() {
+            if self.core.liveness.is_up(at) {
+                if self.core.tracer.is_recording() {
                     self.core.trace_event(at, Kind::Boot);
                 }
-                self.release(at);
+                self.apply_effects(at);
             } else {
                 self.batch.clear();
             }
         }
     }
 
-    fn born(&mut self, at: ProcessId, stable: Option<P::Stable>) -> P {
-        self.look_at(at);
+    fn boot_process(&mut self, at: ProcessId, stable: Option<P::Stable>) -> P {
+        self.set_context(at);
         let group = Group::new(at, self.core.settings.size);
         P::boot(group, self.configs.of(at), stable, &mut self.batch.effects())
     }
 
-    /// The start of the workload: every request of the first moment precedes every delivery. As
-    /// many messages as there are pairs may come of it, so whoever stops the run is heeded between.
+    /// Starts the workload: every request of the first moment precedes every delivery. It may send
+    /// a message per pair of processes, so the stop flag is checked in between.
     pub(crate) fn begin(&mut self, controls: &Controls<'_>) {
-        self.core.announce_start();
+        self.core.schedule_initial_reports();
         self.core.script_left = self.script.len();
         for (index, (time, ..)) in self.script.iter().enumerate() {
             let index = u32::try_from(index).expect("a script has fewer than 2^32 commands");
-            self.core.agenda.push(*time, Act::Script { index });
+            self.core.event_queue.push(*time, ScheduledEvent::Script { index });
         }
         match self.core.settings.workload.initiators.clone() {
             Some(Initiators::All) => {
                 for place in 0..self.core.settings.size {
-                    self.ask(ProcessId(place), election::Command::Elect);
+                    self.issue(ProcessId(place), election::Command::Elect);
                 }
             }
             Some(Initiators::Listed(listed)) => {
                 for process in listed {
-                    self.ask(process, election::Command::Elect);
+                    self.issue(process, election::Command::Elect);
                 }
             }
             None => {}
@@ -187,141 +164,143 @@ where
     }
 
     fn begin_user(&mut self, process: ProcessId) {
-        self.agree(process);
+        self.issue_agreement_command(process);
         let core = &mut self.core;
-        let Some(users) = &mut core.users else { return };
-        if users.begin(process, core.now, &mut core.agenda) {
-            self.ask(process, mutex::Command::Enter);
+        let Some(users) = &mut core.lock_users else { return };
+        if users.begin(process, core.now, &mut core.event_queue) {
+            self.issue(process, mutex::Command::Enter);
         }
     }
 
-    /// One event, or the reason why there is none.
+    /// Handles one event, or returns the reason for the end of the run.
     #[inline]
-    pub(crate) fn turn(&mut self) -> Option<Ended> {
-        if self.mail.is_empty()
-            && let Some(ended) = self.lull()
+    pub(crate) fn turn(&mut self) -> Option<EndReason> {
+        if self.in_flight.is_empty()
+            && let Some(ended) = self.on_idle_network()
         {
             return Some(ended);
         }
         self.advance()
     }
 
-    /// The soonest event.
+    /// Handles the earliest event.
     #[inline]
-    pub(crate) fn advance(&mut self) -> Option<Ended> {
-        let mail = self.mail.next_time();
-        let plan = self.core.plan.next_time();
-        let agenda = self.core.agenda.next_time();
-        let next = mail.min(plan).min(agenda);
+    pub(crate) fn advance(&mut self) -> Option<EndReason> {
+        let in_flight = self.in_flight.next_time();
+        let plan = self.core.fault_queue.next_time();
+        let event_queue = self.core.event_queue.next_time();
+        let next = in_flight.min(plan).min(event_queue);
         if self.core.settings.limits.until.is_some_and(|until| next > until) {
             self.core.now = self.core.settings.limits.until.unwrap_or(next);
-            return Some(Ended::Until);
+            return Some(EndReason::Until);
         }
         self.core.metrics.events += 1;
-        if mail < plan && mail <= agenda {
-            self.deliver();
-        } else if plan <= agenda {
-            let act = self.core.plan.pop();
-            self.act(act);
+        if in_flight < plan && in_flight <= event_queue {
+            self.deliver_next();
+        } else if plan <= event_queue {
+            let event = self.core.fault_queue.pop();
+            self.handle(event);
         } else {
-            let act = self.core.agenda.pop();
-            self.act(act);
+            let event = self.core.event_queue.pop();
+            self.handle(event);
         }
         None
     }
 
-    /// Nothing is under way: perhaps the run is over, or the next request is due.
-    fn lull(&mut self) -> Option<Ended> {
-        if self.core.is_over() {
-            return Some(Ended::Served);
+    /// No message is in flight: the run may be complete, or the next request is due.
+    fn on_idle_network(&mut self) -> Option<EndReason> {
+        if self.core.is_complete() {
+            return Some(EndReason::Served);
         }
-        if self.draw() {
+        if self.draw_user() {
             return None;
         }
-        self.is_exhausted().then_some(Ended::Quiescent)
+        self.is_exhausted().then_some(EndReason::Quiescent)
     }
 
-    /// Whether the next turn begins with a user who is drawn.
-    pub(crate) fn draws(&self) -> bool {
-        let users = self.core.users.as_ref();
-        self.mail.is_empty() && !self.core.is_over() && users.is_some_and(Users::can_draw)
+    /// Returns true if the next turn begins with a drawn user.
+    pub(crate) fn will_draw_user(&self) -> bool {
+        let users = self.core.lock_users.as_ref();
+        self.in_flight.is_empty() && !self.core.is_complete() && users.is_some_and(Users::can_draw)
     }
 
-    /// Lets the next user ask where users are drawn; says whether one did.
-    pub(crate) fn draw(&mut self) -> bool {
-        let Some(process) = self.core.users.as_mut().and_then(Users::draw) else { return false };
-        self.ask(process, mutex::Command::Enter);
+    /// Issues the request of a drawn user, in a sequential pattern. Returns true if there was one.
+    pub(crate) fn draw_user(&mut self) -> bool {
+        let Some(process) = self.core.lock_users.as_mut().and_then(Users::draw) else {
+            return false;
+        };
+        self.issue(process, mutex::Command::Enter);
         true
     }
 
-    /// Whether nothing can happen any more.
+    /// Returns true if no event is left.
     pub(crate) fn is_exhausted(&self) -> bool {
-        self.core.plan.is_empty()
+        self.core.fault_queue.is_empty()
             && self.timers.armed() == 0
-            && self.core.agenda.is_empty()
-            && self.mail.is_empty()
+            && self.core.event_queue.is_empty()
+            && self.in_flight.is_empty()
     }
 
-    /// Looks at limits and controls, every now and then.
-    pub(crate) fn pause(&mut self, controls: &mut Controls<'_>) -> Option<Ended> {
+    /// Checks limits and controls.
+    pub(crate) fn check_limits(&mut self, controls: &mut Controls<'_>) -> Option<EndReason> {
         let core = &self.core;
         let (events, now) = (core.metrics.events, core.now);
         if controls.is_stopped() {
-            return Some(Ended::Stopped);
+            return Some(EndReason::Stopped);
         }
         if core.settings.limits.events.is_some_and(|most| events >= most) {
-            return Some(Ended::Events);
+            return Some(EndReason::Events);
         }
         let entered = core.metrics.entered;
-        let in_flight = self.mail.len() as u64;
+        let in_flight = self.in_flight.len() as u64;
         controls.report(|| Progress { events, now, entered, in_flight });
-        let most = core.settings.limits.under_way(core.settings.size);
+        let most = core.settings.limits.max_in_flight(core.settings.size);
         if in_flight > most && events - core.progress.events > most {
-            return Some(Ended::Flooded);
+            return Some(EndReason::Flooded);
         }
-        let idle = now.saturating_sub(core.progress.time) > core.patience
-            && events - core.progress.events > CHUNK
+        let idle = now.saturating_sub(core.progress.time) > core.stall_timeout
+            && events - core.progress.events > CHECK_INTERVAL
             && core.settings.limits.until.is_none();
-        idle.then_some(Ended::Stalled)
+        idle.then_some(EndReason::Stalled)
     }
 
     #[inline]
-    fn look_at(&mut self, at: ProcessId) {
+    fn set_context(&mut self, at: ProcessId) {
         self.batch.environment.at = at;
         self.batch.environment.now = self.core.now;
     }
 
-    fn deliver(&mut self) {
-        let Some((time, letter)) = self.mail.pop() else { return };
+    fn deliver_next(&mut self) {
+        let Some((time, envelope)) = self.in_flight.pop() else { return };
         self.core.now = time;
-        self.hand_over(letter);
+        self.deliver(envelope);
     }
 
-    /// A message arrives now.
+    /// Delivers a message now.
     #[inline]
-    pub(crate) fn hand_over(&mut self, letter: Letter<P::Message>) {
+    pub(crate) fn deliver(&mut self, envelope: Envelope<P::Message>) {
         let core = &mut self.core;
-        if core.fragile && !self.admits(&letter) {
+        if core.has_faults && !self.can_deliver(&envelope) {
             return;
         }
-        let Letter { from, to, tag, message } = letter;
-        let untaken = self.step(to, Input::Message { from, message }, |world, input| {
+        let Envelope { from, to, tag, message } = envelope;
+        let unprocessed = self.step(to, Input::Message { from, message }, |world, input| {
             let core = &mut world.core;
             core.metrics.received += u64::from(from != to);
-            if core.tagging
+            if core.tracer.tags_messages
                 && let Input::Message { message, .. } = input
             {
                 receive(core, from, to, tag, message);
             }
         });
-        if let Some(Input::Message { message, .. }) = untaken {
-            self.core.dead_letters += 1;
-            self.lose(&Letter { from, to, tag, message });
+        if let Some(Input::Message { message, .. }) = unprocessed {
+            self.core.faults.dead_letters += 1;
+            self.lose(&Envelope { from, to, tag, message });
         }
     }
 
-    /// Gives a process an input, and carries out what it asks for; before that, notes that it came.
-    /// Gives the input back where the process crashed instead.
+    /// Gives a process an input and applies the effects. `note` is called before, unless the input
+    /// is lost. Returns the input if the process crashed instead.
     #[inline]
     fn step(
         &mut self,
@@ -329,98 +308,105 @@ where
         input: Input<P>,
         note: impl FnOnce(&mut Self, &Input<P>),
     ) -> Option<Input<P>> {
-        self.look_at(at);
-        if !self.core.torn.is_empty()
-            && let Some(torn) = self.torn(at, &input)
+        self.set_context(at);
+        if self.core.faults.has_save_crashes()
+            && let Some(torn) = self.crash_during_save_due(at, &input)
         {
-            return self.tear(at, input, torn, note);
+            return self.crash_during_save(at, input, torn, note);
         }
         note(self, &input);
-        if !self.lapses.is_empty() && self.is_mute(at, &input) {
+        if !self.save_faults.is_empty() && self.is_mute(at, &input) {
             return None;
         }
         self.processes[at.index()].step(input, &mut self.batch.effects());
-        self.release(at);
+        self.apply_effects(at);
         None
     }
 
-    /// Whether a message reaches its receiver in a run where something may be broken.
+    /// Returns true if a message reaches its receiver in a run with faults.
     #[cold]
-    fn admits(&mut self, letter: &Letter<P::Message>) -> bool {
-        let (from, to) = (letter.from, letter.to);
+    fn can_deliver(&mut self, envelope: &Envelope<P::Message>) -> bool {
+        let (from, to) = (envelope.from, envelope.to);
         let core = &mut self.core;
-        let mut admitted = core.up[to.index()];
-        core.dead_letters += u64::from(!admitted);
-        if admitted && core.router.may_cut() && core.router.is_cut(from, to) {
+        let mut admitted = core.liveness.is_up(to);
+        core.faults.dead_letters += u64::from(!admitted);
+        if admitted && core.router.has_partitions() && core.router.blocks(from, to) {
             admitted = false;
         }
-        if admitted && let Some(fault) = core.trip(to) {
+        if admitted && let Some(fault) = core.faults.on_message(to) {
             admitted = false;
-            core.dead_letters += 1;
-            if core.crash(to, Some(fault)) == Todo::Crash(to) {
+            core.faults.dead_letters += 1;
+            if core.crash(to, Some(fault)) == ProcessAction::Crash(to) {
                 self.timers.clear(to);
-                self.watch(|watcher, time| watcher.observe(time, to, Observed::Crashed));
+                self.show_monitors(|monitor, time| monitor.observe(time, to, Observation::Crashed));
             }
         }
         if !admitted {
-            self.lose(letter);
+            self.lose(envelope);
         }
         admitted
     }
 
-    /// A message that had come this far arrives nowhere.
+    /// Records the loss of a message at its receiver.
     #[cold]
-    fn lose(&mut self, letter: &Letter<P::Message>) {
+    fn lose(&mut self, envelope: &Envelope<P::Message>) {
         let core = &mut self.core;
-        if letter.from != letter.to {
-            core.dropped(letter.message.label());
+        if envelope.from != envelope.to {
+            core.count_dropped(envelope.message.label());
         }
-        if core.tagging {
-            lose(core, letter.from, letter.to, letter.tag, &letter.message);
+        if core.tracer.tags_messages {
+            lose(core, envelope.from, envelope.to, envelope.tag, &envelope.message);
         }
     }
 
-    fn act(&mut self, act: Option<(u64, Act)>) {
-        let Some((time, act)) = act else { return };
-        if let Act::Timer { slot, generation } = act {
-            // A timer that was disarmed meanwhile is no event: time does not pass for it.
+    fn handle(&mut self, event: Option<(u64, ScheduledEvent)>) {
+        let Some((time, event)) = event else { return };
+        if let ScheduledEvent::Timer { slot, generation } = event {
+            // A disarmed timer is no event: time does not advance for it.
             let Some((at, timer)) = self.timers.take(slot, generation) else { return };
             self.core.now = time;
             return self.fire(at, timer);
         }
         self.core.now = time;
-        if let Act::User { process, ask } = act {
-            if self.core.users.as_ref().is_some_and(|users| users.is_due(process, ask, time)) {
-                self.ask(process, ask);
+        if let ScheduledEvent::UserCommand { process, command } = event {
+            if self
+                .core
+                .lock_users
+                .as_ref()
+                .is_some_and(|users| users.is_due(process, command, time))
+            {
+                self.issue(process, command);
             }
             return;
         }
-        let todo = self.core.act(act);
-        self.carry_out(todo);
+        let action = self.core.handle(event);
+        self.perform_action(action);
     }
 
-    pub(crate) fn carry_out(&mut self, todo: Todo) {
-        match todo {
-            Todo::Nothing => {}
-            Todo::Ask(process, ask) => self.ask(process, ask),
-            Todo::Suspicion { observer, peer, verdict } => self.suspect(observer, peer, verdict),
-            Todo::Crash(process) => {
+    pub(crate) fn perform_action(&mut self, action: ProcessAction) {
+        match action {
+            ProcessAction::Nothing => {}
+            ProcessAction::Command(process, command) => self.issue(process, command),
+            ProcessAction::Suspicion { observer, peer, verdict } => {
+                self.suspect(observer, peer, verdict)
+            }
+            ProcessAction::Crash(process) => {
                 self.timers.clear(process);
-                self.watch(|watcher, time| {
-                    watcher.observe(time, process, Observed::Crashed);
+                self.show_monitors(|monitor, time| {
+                    monitor.observe(time, process, Observation::Crashed);
                 });
             }
-            Todo::Recover { process, lost } => self.recover(process, lost),
-            Todo::Hear { process, clock, reacts } => {
-                if let (Some(stamping), Some(clock)) = (self.stamping, clock) {
-                    (stamping.observe)(&mut self.processes[process.index()], clock);
+            ProcessAction::Recover { process, lost } => self.recover(process, lost),
+            ProcessAction::ReceiveUserMessage { process, clock, reacts } => {
+                if let (Some(clock_hooks), Some(clock)) = (self.clock_hooks, clock) {
+                    (clock_hooks.observe)(&mut self.processes[process.index()], clock);
                     self.trace_state(process);
                 }
                 if reacts {
-                    self.ask(process, mutex::Command::Enter);
+                    self.issue(process, mutex::Command::Enter);
                 }
             }
-            Todo::Script(index) => {
+            ProcessAction::Script(index) => {
                 let (_, process, command) = &self.script[index as usize];
                 self.command(*process, command.clone());
             }
@@ -429,7 +415,7 @@ where
 
     pub(crate) fn fire(&mut self, at: ProcessId, timer: P::Timer) {
         self.step(at, Input::Timer(timer), |world, input| {
-            if world.core.recorder.is_some()
+            if world.core.tracer.is_recording()
                 && let Input::Timer(timer) = input
             {
                 world.core.trace_event(at, Kind::Timer(format!("{timer:?}")));
@@ -439,7 +425,7 @@ where
 
     fn suspect(&mut self, at: ProcessId, peer: ProcessId, verdict: Verdict) {
         self.step(at, Input::Suspicion { peer, verdict }, |world, _| {
-            if world.core.recorder.is_some() {
+            if world.core.tracer.is_recording() {
                 world.core.trace_event(at, Kind::Suspicion { peer, verdict });
             }
         });
@@ -447,118 +433,118 @@ where
 
     fn recover(&mut self, process: ProcessId, lost: bool) {
         let stable = (!lost).then(|| self.processes[process.index()].stable());
-        self.processes[process.index()] = self.born(process, stable);
-        self.core.recovered(process);
-        self.watch(|watcher, time| watcher.observe(time, process, Observed::Recovered));
-        self.release(process);
+        self.processes[process.index()] = self.boot_process(process, stable);
+        self.core.on_recovered(process);
+        self.show_monitors(|monitor, time| monitor.observe(time, process, Observation::Recovered));
+        self.apply_effects(process);
         self.begin_user(process);
     }
 
-    /// A user of the workload asks, if the service knows how.
-    fn ask(&mut self, process: ProcessId, ask: impl Into<office::Command>) {
-        if let Some(command) = P::Command::asking(ask.into()) {
+    /// Issues a command of the workload, if the service has it.
+    fn issue(&mut self, process: ProcessId, command: impl Into<office::Command>) {
+        if let Some(command) = P::Command::from_office(command.into()) {
             self.command(process, command);
         }
     }
 
-    /// The user of a service of agreement asks, if there is something left to ask.
-    fn agree(&mut self, process: ProcessId) {
-        let users = self.core.agreeing.as_ref().filter(|_| self.core.spontaneous);
-        let asks = users.and_then(|users| users.next(process));
-        if let Some(command) = asks.and_then(P::Command::agreeing) {
+    /// Issues the next command to an agreement service, if there is one.
+    fn issue_agreement_command(&mut self, process: ProcessId) {
+        let users = self.core.agreement_users.as_ref();
+        let next = users.and_then(|users| users.next_command(process));
+        if let Some(command) = next.and_then(P::Command::from_agreement) {
             self.command(process, command);
         }
     }
 
     pub(crate) fn command(&mut self, at: ProcessId, command: P::Command) {
-        if !self.core.up[at.index()] {
+        if !self.core.liveness.is_up(at) {
             return;
         }
-        let ask = command.ask();
+        let office_command = command.to_office();
         self.step(at, Input::Command(command), |world, input| {
             if let Input::Command(command) = input {
-                world.asks(at, command);
+                world.note_command(at, command);
             }
         });
-        if ask == Some(mutex::Command::Enter.into())
-            && self.core.settings.workload.chatter.is_some()
-            && self.core.up[at.index()]
+        if office_command == Some(mutex::Command::Enter.into())
+            && self.core.settings.workload.background_traffic.is_some()
+            && self.core.liveness.is_up(at)
         {
             let process = &self.processes[at.index()];
-            let clock = self.stamping.map(|stamping| (stamping.clock)(process));
-            self.core.tell_others(at, clock);
+            let clock = self.clock_hooks.map(|clock_hooks| (clock_hooks.clock)(process));
+            self.core.send_background_traffic(at, clock);
         }
     }
 
-    /// A user asks, and the protocol is about to hear it.
-    fn asks(&mut self, at: ProcessId, command: &P::Command) {
-        if self.core.recorder.is_some() {
-            self.core.trace_event(at, Kind::Command(command.asked()));
+    /// Records a command before the protocol receives it.
+    fn note_command(&mut self, at: ProcessId, command: &P::Command) {
+        if self.core.tracer.is_recording() {
+            self.core.trace_event(at, Kind::Command(command.to_record()));
         }
-        if let Some(ask) = command.ask() {
-            self.core.asked(at, ask);
+        if let Some(office_command) = command.to_office() {
+            self.core.on_command(at, office_command);
         }
-        if let Some(command) = command.agreed() {
-            self.core.asked_to_agree(at, &command);
+        if let Some(command) = command.to_agreement() {
+            self.core.on_agreement_command(at, &command);
         }
-        self.watch(|watcher, time| {
-            watcher.observe(time, at, Observed::Command { command, clock: None });
+        self.show_monitors(|monitor, time| {
+            monitor.observe(time, at, Observation::Command { command, clock: None });
         });
     }
 
     #[inline]
-    fn watch(&mut self, mut show: impl FnMut(&mut Watcher<P>, u64)) {
-        for watcher in &mut self.watchers {
-            show(watcher, self.core.now);
+    fn show_monitors(&mut self, mut show: impl FnMut(&mut CustomMonitor<P>, u64)) {
+        for monitor in &mut self.monitors {
+            show(monitor, self.core.now);
         }
     }
 
-    /// Carries out what a step of `at` asked for.
-    fn release(&mut self, at: ProcessId) {
+    /// Applies the effects of a step of `at`.
+    fn apply_effects(&mut self, at: ProcessId) {
         if !self.batch.environment.drawn.is_empty() {
             self.trace_choices(at);
         }
         if !self.batch.events.is_empty() {
-            self.release_events(at);
+            self.apply_events(at);
         }
         let departs = self.core.router.departure(at, self.core.now);
-        let (core, mail) = (&mut self.core, &mut self.mail);
+        let (core, in_flight) = (&mut self.core, &mut self.in_flight);
         for (to, message) in self.batch.messages.drain(..) {
-            post(core, mail, departs, at, to, message);
+            post(core, in_flight, departs, at, to, message);
         }
-        let in_flight = mail.len() as u64;
-        core.metrics.in_flight_most = core.metrics.in_flight_most.max(in_flight);
+        let in_flight = in_flight.len() as u64;
+        core.metrics.max_in_flight = core.metrics.max_in_flight.max(in_flight);
         if !self.batch.timers.is_empty() {
-            self.release_timers(at, departs);
+            self.apply_timers(at, departs);
         }
-        if self.core.recorder.is_some() {
+        if self.core.tracer.is_recording() {
             self.trace_state(at);
         }
-        if let Some(again) = self.core.again.take() {
-            self.ask(again, mutex::Command::Enter);
-            self.agree(again);
+        if let Some(user) = self.core.next_user.take() {
+            self.issue(user, mutex::Command::Enter);
+            self.issue_agreement_command(user);
         }
     }
 
-    /// Writes down what was drawn, where that is wanted.
+    /// Records the drawn choices, if the run is recorded.
     #[cold]
     pub(crate) fn trace_choices(&mut self, at: ProcessId) {
         for choice in std::mem::take(&mut self.batch.environment.drawn) {
-            if self.core.recorder.is_some() {
+            if self.core.tracer.is_recording() {
                 self.core.trace(at, Kind::Choice(choice));
             }
         }
     }
 
-    /// What is drawn in the next step, as far as it draws anything; nothing more was said.
-    pub(crate) fn will_draw(&mut self, said: VecDeque<u32>) {
-        self.batch.environment.said = said;
+    /// Sets the choices for the next step; further choices are drawn.
+    pub(crate) fn set_choices(&mut self, scripted: VecDeque<u32>) {
+        self.batch.environment.scripted = scripted;
     }
 
-    /// Writes down what a process holds now, where that is wanted and news.
+    /// Records the state of a process, if states are recorded and it changed.
     #[cold]
     fn trace_state(&mut self, at: ProcessId) {
-        let recorder = self.core.recorder.as_mut();
+        let recorder = self.core.tracer.recorder.as_mut();
         let states = recorder.and_then(|recorder| recorder.states.as_mut());
         let state = states.and_then(|states| states.changed(at, &self.processes[at.index()]));
         if let Some(state) = state {
@@ -566,21 +552,21 @@ where
         }
     }
 
-    fn release_events(&mut self, at: ProcessId) {
+    fn apply_events(&mut self, at: ProcessId) {
         for place in 0..self.batch.events.len() {
             let event = &self.batch.events[place];
-            if self.core.recorder.is_some() {
-                self.core.trace_event(at, Kind::Event(event.told()));
+            if self.core.tracer.is_recording() {
+                self.core.trace_event(at, Kind::Event(event.to_record()));
             }
-            for watcher in &mut self.watchers {
-                watcher.observe(self.core.now, at, Observed::Event(event));
+            for monitor in &mut self.monitors {
+                monitor.observe(self.core.now, at, Observation::Event(event));
             }
-            self.core.told(at, event);
+            self.core.on_event(at, event);
         }
         self.batch.events.clear();
     }
 
-    fn release_timers(&mut self, at: ProcessId, departs: u64) {
+    fn apply_timers(&mut self, at: ProcessId, departs: u64) {
         for change in self.batch.timers.drain(..) {
             match change {
                 TimerChange::Set(timer, after) => {
@@ -588,7 +574,7 @@ where
                     let (slot, generation) = self.timers.set(at, timer, size);
                     let drawn = self.batch.environment.choices.between(after.min, after.max);
                     let due = departs.saturating_add(self.core.clocks.really(at, drawn));
-                    self.core.agenda.push(due, Act::Timer { slot, generation });
+                    self.core.event_queue.push(due, ScheduledEvent::Timer { slot, generation });
                 }
                 TimerChange::Cancel(timer) => self.timers.cancel(at, &timer),
             }

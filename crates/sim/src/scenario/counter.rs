@@ -1,5 +1,5 @@
-//! The race for a counter: each statement, such as `counter += 1`, is three instructions, and
-//! those of several threads interleave.
+//! The race for a counter. Each statement, such as `counter += 1`, is three instructions, and the
+//! instructions of several threads interleave.
 //!
 //! ```
 //! use tenure_sim::scenario::counter::{Race, Statements};
@@ -12,36 +12,36 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// How many instructions a statement has.
+/// Number of instructions per statement.
 const INSTRUCTIONS: usize = 3;
 
-/// Threads that change one counter at once, each by one statement.
+/// Threads that change one counter concurrently, each by one statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Race {
     start: i64,
     changes: Vec<i64>,
 }
 
-/// Whether others may run in the middle of a statement.
+/// Atomicity of statements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Statements {
-    /// After each instruction.
+    /// Threads may interleave after each instruction.
     Interruptible,
-    /// Only between statements, as if each held a lock.
+    /// Threads may interleave only between statements, as if each held a lock.
     Atomic,
 }
 
-/// What one instruction did.
+/// Effect of one instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// The register of a thread, numbered from 1, has this value now.
+    /// The register of a thread changed.
     Register {
-        /// Which thread.
+        /// Thread, from 1.
         thread: usize,
-        /// What is in its register.
+        /// New value of its register.
         value: i64,
     },
-    /// The counter has this value now.
+    /// New value of the counter.
     Counter(i64),
 }
 
@@ -55,16 +55,16 @@ impl fmt::Display for Step {
 }
 
 impl Race {
-    /// The counter's first value, and by how much each thread changes it.
+    /// Creates a race from the counter's initial value and the change of each thread.
     pub fn new(start: i64, changes: impl Into<Vec<i64>>) -> Self {
         Race { start, changes: changes.into() }
     }
 
-    /// Runs one schedule: which thread, numbered from 1, executes its next instruction.
+    /// Runs one schedule: the threads, numbered from 1, in the order of their instructions.
     ///
     /// # Panics
     ///
-    /// When the schedule does not have each thread exactly three times.
+    /// If the schedule does not contain each thread exactly three times.
     pub fn run(&self, schedule: &[usize]) -> Vec<Step> {
         let mut counter = self.start;
         let mut registers = vec![0; self.changes.len()];
@@ -95,7 +95,7 @@ impl Race {
         steps
     }
 
-    /// Every schedule there is.
+    /// Returns every possible schedule.
     pub fn schedules(&self, statements: Statements) -> Vec<Vec<usize>> {
         let (turns, length) = match statements {
             Statements::Interruptible => (INSTRUCTIONS, 1),
@@ -106,7 +106,7 @@ impl Race {
         schedules
     }
 
-    /// What the counter is in the end, and after how many schedules.
+    /// Returns the final values of the counter, with the number of schedules that lead to each.
     pub fn finals(&self, statements: Statements) -> BTreeMap<i64, usize> {
         let mut finals = BTreeMap::new();
         for schedule in self.schedules(statements) {
@@ -120,7 +120,7 @@ impl Race {
     }
 }
 
-/// Every way to spend the turns that are left, `length` instructions at a turn.
+/// Generates every interleaving of the remaining turns, with `length` instructions per turn.
 fn interleave(
     left: &mut Vec<usize>,
     length: usize,

@@ -1,18 +1,18 @@
-//! The two generals, where messages are reliable: who leads the attack, and when.
+//! The two generals with reliable messages: agreement on a leader and on the time of an attack.
 //!
-//! The stronger army leads. It sends word, waits, and attacks; the other attacks on hearing.
-//! Where a message takes from `min` to `max`, waiting for `min` makes the other never the
-//! earlier one and at most `max − min` later; waiting for the middle halves the worst case, and
-//! either may be the first. Where nothing bounds the delay, nothing bounds how far they are apart.
+//! The stronger army leads. It sends a message, waits, and attacks; the other attacks on receipt. A
+//! message takes from `min` to `max`. If the leader waits for `min`, the other army is never
+//! earlier and at most `max − min` later. If it waits for the mean, the worst case is halved, and
+//! either may be first. Without a bound on the delay, the difference has no bound.
 
 use serde::{Deserialize, Serialize};
-use tenure_core::{Delay, Effects, Facts, Group, LocalTime, ProcessId, Protocol, labelled};
-use tenure_trace::{Heard, Spoken};
+use tenure_core::{Delay, Effects, EventViews, Group, LocalTime, ProcessId, Protocol, labelled};
+use tenure_trace::{ServiceCommand, ServiceEvent};
 
 use crate::engine::clocks::Clocks;
 use crate::settings::Settings;
-use crate::settings::refusal::SettingsError;
-use crate::settings::span::Span;
+use crate::settings::distribution::Distribution;
+use crate::settings::error::SettingsError;
 use crate::sim::Simulation;
 
 /// One of the two armies.
@@ -24,53 +24,53 @@ pub struct General {
     attacked: Option<LocalTime>,
 }
 
-/// What is fixed for life.
+/// Configuration that does not change during a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// How strong each army is.
+    /// Strength of each army.
     pub strengths: [u32; 2],
-    /// How long the one that leads waits, in ticks, between its message and its attack.
+    /// Time between the leader's message and its attack, in ticks.
     pub wait: u64,
 }
 
 impl Config {
-    /// The stronger army; of equals the first.
+    /// Returns the stronger army, or the first of equals.
     pub fn leader(&self) -> ProcessId {
         let [first, second] = self.strengths;
         ProcessId(u32::from(first < second))
     }
 }
 
-/// What an army is asked.
+/// Command for an army.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Command {
-    /// Win, if you lead.
+    /// Attack, if this army leads.
     Attack,
 }
 
-impl Spoken for Command {}
+impl ServiceCommand for Command {}
 
-/// What is seen of an army.
+/// Event of an army.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Event {
-    /// It attacks now.
+    /// The army attacks now.
     Attacks,
 }
 
-impl Facts for Event {}
+impl EventViews for Event {}
 
-impl Heard for Event {}
+impl ServiceEvent for Event {}
 
-/// What armies say to each other.
+/// Message between armies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
-    /// "We attack."
+    /// Announcement of the attack.
     Attack,
 }
 
 labelled!(Message, Application, Attack => "attack");
 
-/// The one timer.
+/// Timer of the leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
     /// The time to attack has come.
@@ -118,29 +118,29 @@ impl General {
     }
 }
 
-/// What became of one attack.
+/// Result of one attack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attack {
-    /// Who led it.
+    /// Army that led it.
     pub leader: ProcessId,
-    /// How many ticks after the leader the other army attacked, negative if before it; `None` if
-    /// it never did, as when the message was lost.
+    /// Ticks from the leader's attack to the other army's, negative if that came first. `None` if
+    /// it never attacked, as after a lost message.
     pub skew: Option<i64>,
 }
 
-/// Both armies are asked to attack at once, over a network where a message takes `latency`.
+/// Simulates an attack over a network with this latency.
 ///
 /// # Errors
 ///
-/// When the latency makes no sense.
-pub fn attack(config: Config, latency: Span, seed: u64) -> Result<Attack, SettingsError> {
+/// If the latency is invalid.
+pub fn attack(config: Config, latency: Distribution, seed: u64) -> Result<Attack, SettingsError> {
     let mut settings = Settings::new(2);
     settings.network.latency = latency.into();
     settings.seed = seed;
     attack_under(config, settings)
 }
 
-/// The same in an environment of one's own, for two whose clocks run true.
+/// Like [`attack`], with complete settings, for clocks without drift.
 ///
 /// # Errors
 ///
@@ -149,11 +149,11 @@ pub fn attack_under(config: Config, settings: Settings) -> Result<Attack, Settin
     let clocks = Clocks::new(&settings);
     let mut simulation = Simulation::<General>::new(config, settings);
     for army in [ProcessId(0), ProcessId(1)] {
-        simulation = simulation.command(0, army, Command::Attack);
+        simulation = simulation.with_command(0, army, Command::Attack);
     }
     let (_, armies) = simulation.run_and_inspect()?;
     let leader = config.leader();
-    // Each army's clock has a start of its own.
+    // Each army's clock has its own start.
     let waited = |it: ProcessId, at: LocalTime| (at - clocks.reading(it, 0)) as i64;
     let attacked = |it: ProcessId| armies[it.index()].attacked.map(|at| waited(it, at));
     let other = ProcessId(1 - leader.0);

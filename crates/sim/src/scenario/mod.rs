@@ -1,4 +1,4 @@
-//! Worked examples that need no algorithm of the catalogue: why agreement and locks are wanted.
+//! Worked examples without catalogue algorithms: why agreement and locks are needed.
 
 pub mod counter;
 pub mod generals;

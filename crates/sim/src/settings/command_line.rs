@@ -1,5 +1,5 @@
-//! A run in the words of the command line: how each of them is read stands beside how it is
-//! written. What a command prints to make a run again is made of the words that it reads.
+//! Command-line syntax of runs: each value is parsed next to its formatter. A replay command
+//! consists of the values that the command line accepts.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,13 +7,13 @@ use std::str::FromStr;
 use tenure_core::{Order, ProcessId, Timing};
 use tenure_trace::units::exact as units;
 
+use crate::settings::distribution::{Distribution, parse_units};
+use crate::settings::error::SettingsError;
 use crate::settings::fault::{Chance, Fault, Memory, Recovery};
-use crate::settings::refusal::SettingsError;
-use crate::settings::span::{Span, parse_units};
-use crate::settings::workload::{Chatter, Entries, Initiators, Pattern};
+use crate::settings::workload::{BackgroundTraffic, Entries, Initiators, Pattern};
 use crate::settings::{Detector, Settings};
 
-/// How something is read, and how it is written.
+/// Defines the parser and the formatter of a type.
 macro_rules! words {
     ($words:ty, read($text:ident) $read:block write($this:ident, $f:ident) $write:block) => {
         impl FromStr for $words {
@@ -31,22 +31,22 @@ macro_rules! words {
     };
 }
 
-fn wrong(text: &str, says: &'static str) -> SettingsError {
-    SettingsError::Words { text: text.to_owned(), says }
+fn wrong(text: &str, message: &'static str) -> SettingsError {
+    SettingsError::InvalidText { text: text.to_owned(), message }
 }
 
-/// Processes, by their numbers: `1,2`.
+/// Processes by their numbers: `1,2`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Processes(pub Vec<ProcessId>);
 
-/// Reads the number of a process, 1 being the first.
+/// Parses the number of a process; 1 is the first.
 ///
 /// # Errors
 ///
-/// When it is none.
+/// If the text is not a number, or 0.
 pub fn parse_process(text: &str) -> Result<ProcessId, SettingsError> {
     let number = text.parse::<u32>().ok().and_then(|number| number.checked_sub(1));
-    let wrong = || wrong(text, "is no process; write its number, 1 for P1");
+    let wrong = || wrong(text, "expected a process number, 1 for P1");
     number.map(ProcessId).ok_or_else(wrong)
 }
 
@@ -80,8 +80,8 @@ words! { Initiators,
 
 words! { Entries,
     read(text) {
-        let says = "is no number of entries; write numbers like 8,1,5";
-        let number = |part: &str| part.parse().map_err(|_| wrong(part, says));
+        let message = "expected numbers of entries, such as 8,1,5";
+        let number = |part: &str| part.parse().map_err(|_| wrong(part, message));
         let listed = text.split(',').map(number).collect::<Result<Vec<u32>, _>>()?;
         Ok(if let [each] = listed[..] { Entries::Each(each) } else { Entries::Listed(listed) })
     }
@@ -93,45 +93,45 @@ words! { Entries,
     }
 }
 
-/// One process that enters more often than the others: `3:50`.
+/// A process that enters more often than the others: `3:50`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hot {
-    /// Who.
+pub struct HotProcess {
+    /// Process that is meant.
     pub process: ProcessId,
-    /// How often; 10 where nothing says so.
+    /// Number of entries; 10 by default.
     pub entries: u32,
 }
 
-words! { Hot,
+words! { HotProcess,
     read(text) {
-        let (who, often) = text.split_once(':').unwrap_or((text, "10"));
-        let wrong = |_| wrong(often, "is no number of entries; write 3 or 3:50");
-        Ok(Hot { process: parse_process(who)?, entries: often.parse().map_err(wrong)? })
+        let (process, entries) = text.split_once(':').unwrap_or((text, "10"));
+        let invalid = |_| wrong(entries, "expected a process and its entries: 3 or 3:50");
+        Ok(HotProcess { process: parse_process(process)?, entries: entries.parse().map_err(invalid)? })
     }
     write(this, f) {
         write!(f, "{}:{}", this.process.number(), this.entries)
     }
 }
 
-/// How long messages take from one process to another: `1-2=5..9`.
+/// Latency from one process to another: `1-2=5..9`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Link {
-    /// Who sends them.
+    /// Process that sent it.
     pub from: ProcessId,
-    /// Who gets them.
+    /// Process that receives it.
     pub to: ProcessId,
-    /// How long they take.
-    pub latency: Span,
+    /// Distribution of the latency.
+    pub latency: Distribution,
 }
 
 words! { Link,
     read(text) {
-        let no_link = || wrong(text, "is no link and its latency; write 1-2=5..9");
+        let no_link = || wrong(text, "expected a link and its latency, such as 1-2=5..9");
         let (link, latency) = text.split_once('=').ok_or_else(no_link)?;
         let (from, to) = link.split_once('-').ok_or_else(no_link)?;
         let (from, to) = (parse_process(from)?, parse_process(to)?);
         if from == to {
-            return Err(wrong(link, "is no link: a process reaches itself at once"));
+            return Err(wrong(link, "expected two different processes"));
         }
         Ok(Link { from, to, latency: latency.parse()? })
     }
@@ -143,7 +143,7 @@ words! { Link,
 words! { Chance,
     read(text) {
         let probability = text.parse().ok().filter(|it| (0.0..=1.0).contains(it));
-        let wrong = || wrong(text, "is no probability; write 0 to 1, such as 0.1");
+        let wrong = || wrong(text, "expected a probability from 0 to 1, such as 0.1");
         probability.map(Chance::of).ok_or_else(wrong)
     }
     write(this, f) {
@@ -151,16 +151,15 @@ words! { Chance,
     }
 }
 
-/// Reads how much faster or slower clocks may run, 0.01 being one in a hundred, as parts in a
-/// million.
+/// Parses the drift of clocks, such as 0.01 for one percent, and returns it in parts per million.
 ///
 /// # Errors
 ///
-/// When it is no number, negative, or enough to stop a clock.
+/// If the text is not a number, or not in 0 to below 1.
 pub fn parse_drift(text: &str) -> Result<u32, SettingsError> {
     let rate: Option<f64> = text.parse().ok();
     let millionths = rate.map(|rate| (rate * 1e6).round()).filter(|it| (0.0..1e6).contains(it));
-    let wrong = || wrong(text, "is no drift; write 0 to below 1, such as 0.01");
+    let wrong = || wrong(text, "expected a drift from 0 to below 1, such as 0.01");
     millionths.map(|millionths| millionths as u32).ok_or_else(wrong)
 }
 
@@ -168,28 +167,28 @@ fn drift(millionths: u32) -> String {
     (f64::from(millionths) / 1e6).to_string()
 }
 
-/// How a crashed process comes back: at a time, `3@50`, or a while after each of its crashes,
-/// `3@+5`; with what it had saved, or without, `3@50:forgetful`.
+/// Recovery of a crashed process: at a time, `3@50`, or after each of its crashes, `3@+5`; with its
+/// stable state, or without, `3@50:forgetful`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Comeback {
-    /// Who.
+pub struct RecoveryOption {
+    /// Process that recovers.
     pub process: ProcessId,
-    /// Whether time is counted from each of its crashes.
+    /// True if the time counts from each of its crashes.
     pub from_crash: bool,
-    /// When, in ticks.
+    /// Time in ticks.
     pub ticks: u64,
-    /// With what it remembers.
+    /// State after the recovery.
     pub memory: Memory,
 }
 
-impl Comeback {
-    /// Lets the process come back, too.
+impl RecoveryOption {
+    /// Adds the recovery to the faults.
     ///
     /// # Errors
     ///
-    /// When it follows a crash, and there is none.
+    /// If the time counts from a crash, and the process has none.
     pub fn join(self, faults: &mut Vec<Fault>) -> Result<(), SettingsError> {
-        let Comeback { process, ticks, memory, .. } = self;
+        let RecoveryOption { process, ticks, memory, .. } = self;
         if !self.from_crash {
             faults.push(Fault::Recover { process, at: ticks, memory });
             return Ok(());
@@ -207,19 +206,19 @@ impl Comeback {
     }
 }
 
-words! { Comeback,
+words! { RecoveryOption,
     read(text) {
         let (process, when) = process_at(text)?;
         let (when, memory) = match when.split_once(':') {
             None => (when, Memory::Stable),
             Some((when, "forgetful")) => (when, Memory::Lost),
             Some((_, word)) => {
-                return Err(wrong(word, "is no way to come back; write 3@50 or 3@50:forgetful"));
+                return Err(wrong(word, "expected 3@50 or 3@50:forgetful"));
             }
         };
         let after = when.strip_prefix('+');
         let ticks = parse_units(after.unwrap_or(when))?;
-        Ok(Comeback { process, from_crash: after.is_some(), ticks, memory })
+        Ok(RecoveryOption { process, from_crash: after.is_some(), ticks, memory })
     }
     write(this, f) {
         let plus = if this.from_crash { "+" } else { "" };
@@ -229,12 +228,12 @@ words! { Comeback,
 }
 
 fn process_at(text: &str) -> Result<(ProcessId, &str), SettingsError> {
-    let wrong = || wrong(text, "says nobody and no time; write a process and when: 3@10");
+    let wrong = || wrong(text, "expected a process and a time, such as 3@10");
     let (who, when) = text.split_once('@').ok_or_else(wrong)?;
     Ok((parse_process(who)?, when))
 }
 
-// The name of an option and its value: `crash 3@inside:2`, `recover 3@50`, `partition 1,2@10..50`.
+// An option and its value: `crash 3@inside:2`, `recover 3@50`, `partition 1,2@10..50`.
 words! { Fault,
     read(text) {
         let (option, value) = text.split_once(' ').unwrap_or((text, ""));
@@ -244,12 +243,12 @@ words! { Fault,
                 Ok(Fault::Crash { process, when: when.parse()?, recovery: None })
             }
             "recover" => {
-                let Comeback { process, ticks, memory, .. } = value.parse()?;
+                let RecoveryOption { process, ticks, memory, .. } = value.parse()?;
                 Ok(Fault::Recover { process, at: ticks, memory })
             }
             "partition" => {
                 let no_cut =
-                    || wrong(value, "is no partition; write a side and its time: 1,2@10..50");
+                    || wrong(value, "expected a side and its time, such as 1,2@10..50");
                 let (side, span) = value.split_once('@').ok_or_else(no_cut)?;
                 let (from, until) = span.split_once("..").ok_or_else(no_cut)?;
                 let from = parse_units(from)?;
@@ -260,29 +259,29 @@ words! { Fault,
                 let Processes(side) = side.parse()?;
                 Ok(Fault::Partition { side, from, until })
             }
-            _ => Err(wrong(text, "is no fault; write crash, recover or partition, and when")),
+            _ => Err(wrong(text, "expected crash, recover or partition, and a time")),
         }
     }
     write(this, f) {
         match *this {
             Fault::Crash { process, when, .. } => write!(f, "crash {}@{when}", process.number()),
             Fault::Recover { process, at: ticks, memory } => {
-                write!(f, "recover {}", Comeback { process, from_crash: false, ticks, memory })
+                write!(f, "recover {}", RecoveryOption { process, from_crash: false, ticks, memory })
             }
             Fault::Partition { ref side, from, until } => {
                 let until = until.map_or(String::new(), units);
                 write!(f, "partition {}@{}..{until}", Processes(side.clone()), units(from))
             }
-            // No option makes one.
+            // No option expresses this fault.
             Fault::Suspicion { observer, peer, .. } => write!(f, "{observer} suspects {peer}"),
         }
     }
 }
 
-/// The command that makes the run of these settings again.
+/// Returns the command that repeats the run with these settings.
 ///
-/// The algorithm's own options (variants, topologies) are the caller's to append. What no
-/// option can express is listed by [`inexpressible`].
+/// The caller appends the algorithm's own options (variants, topologies). [`inexpressible`] lists
+/// the settings that no option can express.
 pub fn replay_command(algorithm: &str, settings: &Settings) -> String {
     let mut command = format!("tenure simulate {algorithm}{}", group_options(settings));
     let mut option =
@@ -298,8 +297,8 @@ pub fn replay_command(algorithm: &str, settings: &Settings) -> String {
     for fault in settings.faults.iter().filter(|fault| has_option(fault)) {
         command.push_str(&format!(" --{fault}"));
     }
-    for comeback in comebacks(settings) {
-        command.push_str(&format!(" --recover {comeback}"));
+    for recovery_option in automatic_recoveries(settings) {
+        command.push_str(&format!(" --recover {recovery_option}"));
     }
     if let Some(until) = settings.limits.until {
         command.push_str(&format!(" --until {}", units(until)));
@@ -311,8 +310,7 @@ pub fn replay_command(algorithm: &str, settings: &Settings) -> String {
     command
 }
 
-/// The options that make the group of these settings again: how many there are, and their ranks.
-/// Each is preceded by a blank.
+/// Returns the options that recreate the group: its size and ranks. Each is preceded by a space.
 pub fn group_options(settings: &Settings) -> String {
     let size = format!(" -n {}", settings.size);
     let ranks = settings.ranks.iter();
@@ -332,11 +330,11 @@ fn locking(settings: &Settings, option: &mut impl FnMut(&str, &dyn fmt::Display)
     }
     match &locking.pattern {
         Pattern::Sequential { total } => option("sequential", total),
-        Pattern::Closed { think: Span::ZERO } => {}
+        Pattern::Closed { think: Distribution::ZERO } => {}
         Pattern::Closed { think } => option("think", think),
         Pattern::Open { every } => option("arrivals", every),
     }
-    if locking.hold != Span::units(1) {
+    if locking.hold != Distribution::units(1) {
         option("hold", &locking.hold);
     }
 }
@@ -344,14 +342,14 @@ fn locking(settings: &Settings, option: &mut impl FnMut(&str, &dyn fmt::Display)
 fn network(settings: &Settings, option: &mut impl FnMut(&str, &dyn fmt::Display)) {
     let (network, time) = (&settings.network, &settings.time);
     let latency = network.latency.usual();
-    if latency != Span::units(1) {
+    if latency != Distribution::units(1) {
         option("latency", &latency);
     }
     for link in network.latency.unusual(settings.size) {
         option("link-latency", &link);
     }
-    if let Some(chatter) = &settings.workload.chatter {
-        option("app-messages", &chatter.tell);
+    if let Some(background_traffic) = &settings.workload.background_traffic {
+        option("app-messages", &background_traffic.tell);
     }
     match network.order {
         Some(Order::Fifo) => option("channel", &"fifo"),
@@ -375,7 +373,7 @@ fn network(settings: &Settings, option: &mut impl FnMut(&str, &dyn fmt::Display)
     if time.drift_ppm > 0 {
         option("drift", &drift(time.drift_ppm));
     }
-    if time.step != Span::ZERO {
+    if time.step != Distribution::ZERO {
         option("step", &time.step);
     }
     if let Some(detector) = settings.detector.filter(|it| *it != Detector::default()) {
@@ -387,23 +385,23 @@ const fn has_option(fault: &Fault) -> bool {
     !matches!(fault, Fault::Suspicion { .. })
 }
 
-/// Who comes back by itself some time after each of its crashes, and how.
-fn comebacks(settings: &Settings) -> Vec<Comeback> {
-    let mut comebacks = Vec::new();
+/// Returns the recoveries that follow crashes.
+fn automatic_recoveries(settings: &Settings) -> Vec<RecoveryOption> {
+    let mut automatic_recoveries = Vec::new();
     for fault in &settings.faults {
         if let Fault::Crash { process, recovery: Some(recovery), .. } = *fault {
             let Recovery { after: ticks, memory } = recovery;
-            let comeback = Comeback { process, from_crash: true, ticks, memory };
-            if !comebacks.contains(&comeback) {
-                comebacks.push(comeback);
+            let recovery_option = RecoveryOption { process, from_crash: true, ticks, memory };
+            if !automatic_recoveries.contains(&recovery_option) {
+                automatic_recoveries.push(recovery_option);
             }
         }
     }
-    comebacks
+    automatic_recoveries
 }
 
-/// Whether all crashes of each process are followed by the same.
-fn have_one_comeback_each(settings: &Settings) -> bool {
+/// Returns true if all crashes of each process have the same recovery.
+fn have_uniform_recoveries(settings: &Settings) -> bool {
     let followed = |fault: &Fault| match fault {
         Fault::Crash { process, recovery, .. } => Some((*process, *recovery)),
         _ => None,
@@ -413,20 +411,28 @@ fn have_one_comeback_each(settings: &Settings) -> bool {
     crashes.iter().all(|crash| crashes.iter().all(|other| same(crash, other)))
 }
 
-/// What of these settings no option of the command line can express: such a run can be made
-/// again only through the library.
+/// Returns the settings that no command-line option can express. Such a run can be repeated only
+/// through the library.
 pub fn inexpressible(settings: &Settings) -> Vec<&'static str> {
     let limited = |chance: &Chance| chance.possible() && chance.most.is_some();
     let latency = settings.network.latency.usual();
-    let plain = |chatter: &Chatter| chatter.react && chatter.latency == latency;
-    let chatter = settings.workload.chatter.as_ref();
+    let plain = |background_traffic: &BackgroundTraffic| {
+        background_traffic.react && background_traffic.latency == latency
+    };
+    let background_traffic = settings.workload.background_traffic.as_ref();
     let left_out = [
         (limited(&settings.network.loss), "a limited number of losses"),
         (limited(&settings.network.duplication), "a limited number of duplicates"),
         (!settings.faults.iter().all(has_option), "a kind of fault"),
-        (!have_one_comeback_each(settings), "crashes of one process with different recoveries"),
-        (chatter.is_some_and(|it| !plain(it)), "messages between users of another sort"),
-        (chatter.is_some_and(|it| limited(&it.tell)), "a limited number of messages between users"),
+        (!have_uniform_recoveries(settings), "crashes of one process with different recoveries"),
+        (
+            background_traffic.is_some_and(|it| !plain(it)),
+            "a different kind of messages between users",
+        ),
+        (
+            background_traffic.is_some_and(|it| limited(&it.tell)),
+            "a limited number of messages between users",
+        ),
     ];
     left_out.into_iter().filter(|(left_out, _)| *left_out).map(|(_, what)| what).collect()
 }
@@ -436,9 +442,9 @@ mod tests {
     use tenure_core::TICKS_PER_UNIT;
 
     use super::*;
-    use crate::settings::fault::When;
+    use crate::settings::fault::CrashTrigger;
 
-    /// Whatever is written is read back as the same, and what is read is written as it was.
+    /// Asserts that formatting and parsing are inverse.
     #[track_caller]
     fn both_ways<T>(right: &[&str], wrong: &[&str])
     where
@@ -454,18 +460,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn units_round_trip() {
         both_ways::<Processes>(&["1", "3,1,2"], &["", "0", "1,", "P1", "-1"]);
         both_ways::<Initiators>(&["all", "2,3"], &["", "none", "0"]);
         both_ways::<Entries>(&["2", "2,1,0"], &["", "x", "-1", "1,"]);
-        both_ways::<Hot>(&["3:50"], &["0", "3:", "3:x", "x:3"]);
+        both_ways::<HotProcess>(&["3:50"], &["0", "3:", "3:x", "x:3"]);
         both_ways::<Link>(&["1-2=5..9", "2-1=exp:2"], &["1-2", "1=5", "1-1=5", "0-1=5", "1-2="]);
         both_ways::<Chance>(&["0", "0.1", "1"], &["1.5", "-0.1", "NaN", "x"]);
-        both_ways::<Span>(
+        both_ways::<Distribution>(
             &["0", "1", "1.5", "0.000001", "1..3", "exp:2", "lognormal:1,0.5"],
             &["", "-1", "1e3", "3..1", "exp:", ".5", "1.0000001", "99999999999999"],
         );
-        both_ways::<When>(
+        both_ways::<CrashTrigger>(
             &["10", "2.5", "message:4", "inside:2+0.5", "inside:1", "waiting:3+1", "saving:2"],
             &[
                 "",
@@ -480,7 +486,7 @@ mod tests {
                 "+1",
             ],
         );
-        both_ways::<Comeback>(
+        both_ways::<RecoveryOption>(
             &["3@50", "3@50:forgetful", "3@+5", "3@+0.5:forgetful"],
             &["3@5:new", "3@+", "3@inside", "@+1", "3@+5:", "3"],
         );
@@ -499,10 +505,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_has_a_meaning() {
-        assert_eq!("3".parse(), Ok(Hot { process: ProcessId(2), entries: 10 }));
-        assert_eq!("waiting".parse(), Ok(When::Waiting { request: 1, after: 0 }));
-        let when = When::At(10 * TICKS_PER_UNIT);
+    fn omitted_parts_have_defaults() {
+        assert_eq!("3".parse(), Ok(HotProcess { process: ProcessId(2), entries: 10 }));
+        assert_eq!("waiting".parse(), Ok(CrashTrigger::Waiting { request: 1, after: 0 }));
+        let when = CrashTrigger::At(10 * TICKS_PER_UNIT);
         let crash = Fault::Crash { process: ProcessId(2), when, recovery: None };
         assert_eq!("crash 3@10".parse(), Ok(crash));
     }

@@ -1,13 +1,13 @@
 use tenure_core::ProcessId;
 
-use crate::settings::refusal::SettingsError;
+use crate::settings::error::SettingsError;
 
-/// The configuration of every process: one for all, or one for each.
+/// Configuration of every process: shared, or one for each.
 #[derive(Clone, Debug)]
 pub enum Configs<C> {
-    /// The same for all.
+    /// The same for all processes.
     Shared(C),
-    /// By process.
+    /// One configuration for each process.
     Each(Vec<C>),
 }
 

@@ -1,4 +1,4 @@
-//! What goes wrong in a run, and when.
+//! Faults of a run, and their times.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,163 +6,163 @@ use std::str::FromStr;
 use tenure_core::ProcessId;
 use tenure_trace::units::exact as units;
 
-use crate::settings::refusal::SettingsError;
-use crate::settings::span::parse_units;
+use crate::settings::distribution::parse_units;
+use crate::settings::error::SettingsError;
 
-/// How often something random happens to a message.
+/// Frequency of a random fault per message.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Chance {
-    /// The probability for each message, 0 to 1.
+    /// Probability per message, 0 to 1.
     pub probability: f64,
-    /// At most this many times in a run; `None`: no limit.
+    /// Maximum number of occurrences in a run; `None` for no limit.
     pub most: Option<u64>,
 }
 
 impl Chance {
-    /// Never.
+    /// A fault that never occurs.
     pub const NEVER: Chance = Chance { probability: 0.0, most: None };
 
-    /// With this probability for each message.
+    /// Creates a chance with this probability for each message.
     pub const fn of(probability: f64) -> Self {
         Chance { probability, most: None }
     }
 
-    /// With this probability, but only so many times in a run.
+    /// Creates a chance with this probability and a maximum number of occurrences.
     pub const fn at_most(probability: f64, most: u64) -> Self {
         Chance { probability, most: Some(most) }
     }
 
-    /// Whether it can happen at all.
+    /// Returns true if the fault can occur.
     pub fn possible(&self) -> bool {
         self.probability > 0.0 && self.most != Some(0)
     }
 }
 
-/// One thing that goes wrong.
+/// A fault of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fault {
-    /// A process crashes: it loses everything but its stable state.
+    /// A process crashes and loses everything except its stable state.
     Crash {
-        /// Who.
+        /// Process that crashes.
         process: ProcessId,
-        /// When.
-        when: When,
-        /// Whether and how it comes back by itself.
+        /// Time of the crash.
+        when: CrashTrigger,
+        /// Automatic recovery, if there is one.
         recovery: Option<Recovery>,
     },
-    /// A crashed process comes back.
+    /// A crashed process recovers.
     Recover {
-        /// Who.
+        /// Process that recovers.
         process: ProcessId,
-        /// At which tick.
+        /// Time in ticks.
         at: u64,
-        /// With what it remembers.
+        /// State after the recovery.
         memory: Memory,
     },
-    /// Messages pass only within the two sides.
+    /// A partition: messages pass only within the two sides.
     Partition {
-        /// One side; everybody else is on the other.
+        /// Processes on one side; all others are on the other.
         side: Vec<ProcessId>,
-        /// From this tick.
+        /// Start, in ticks.
         from: u64,
-        /// To this tick; `None`: for ever.
+        /// End, in ticks; `None` for no end.
         until: Option<u64>,
     },
-    /// The detector is wrong: it suspects a process that is alive.
+    /// The detector suspects a live process.
     Suspicion {
-        /// Who is told.
+        /// Process that receives the suspicion.
         observer: ProcessId,
-        /// Of whom.
+        /// Live process that is suspected.
         peer: ProcessId,
-        /// From this tick.
+        /// Start, in ticks.
         from: u64,
-        /// Until it is trusted again; `None`: for ever.
+        /// Time at which the peer is trusted again, in ticks; `None` for never.
         until: Option<u64>,
     },
 }
 
-/// When a process crashes.
+/// Time of a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum When {
+pub enum CrashTrigger {
     /// At this tick.
     At(u64),
-    /// When its n-th message arrives, which is lost with it; 1 is the first.
+    /// On arrival of its n-th message, which is lost; 1 is the first.
     OnMessage(u64),
     /// This many ticks after its n-th entry, if it is still inside.
     Inside {
-        /// Which entry, from 1.
+        /// Number of the entry, from 1.
         entry: u64,
-        /// How long after, in ticks.
+        /// Ticks after the entry.
         after: u64,
     },
     /// This many ticks after its n-th request, if it is still waiting.
     Waiting {
-        /// Which request, from 1.
+        /// Number of the request, from 1.
         request: u64,
-        /// How long after, in ticks.
+        /// Ticks after the request.
         after: u64,
     },
-    /// In a step that changes what it saves.
+    /// In a step that changes its stable state.
     Saving {
-        /// Which of these steps, from 1.
+        /// Number of such steps, from 1.
         save: u64,
-        /// Whether it is saved, and nobody hears of it; else it is as if the step had not been
-        /// taken, as what is torn is cut.
+        /// True if the change is saved, but the step has no other effect. Otherwise the step is
+        /// lost, because a torn write is discarded.
         is_kept: bool,
     },
 }
 
-impl FromStr for When {
+impl FromStr for CrashTrigger {
     type Err = SettingsError;
 
     fn from_str(text: &str) -> Result<Self, SettingsError> {
-        let wrong = || SettingsError::Moment { text: text.to_owned() };
+        let wrong = || SettingsError::InvalidCrashTrigger { text: text.to_owned() };
         let (event, after) = text.split_once('+').unwrap_or((text, "0"));
         let (event, number) = event.split_once(':').unwrap_or((event, "1"));
         let number = || number.parse().ok().filter(|number| *number > 0).ok_or_else(wrong);
         let after = parse_units(after).map_err(|_| wrong())?;
         match event {
             "saving" | "saved" if !text.contains('+') => {
-                Ok(When::Saving { save: number()?, is_kept: event == "saved" })
+                Ok(CrashTrigger::Saving { save: number()?, is_kept: event == "saved" })
             }
-            "message" if !text.contains('+') => Ok(When::OnMessage(number()?)),
-            "inside" => Ok(When::Inside { entry: number()?, after }),
-            "waiting" => Ok(When::Waiting { request: number()?, after }),
-            _ => parse_units(text).map(When::At).map_err(|_| wrong()),
+            "message" if !text.contains('+') => Ok(CrashTrigger::OnMessage(number()?)),
+            "inside" => Ok(CrashTrigger::Inside { entry: number()?, after }),
+            "waiting" => Ok(CrashTrigger::Waiting { request: number()?, after }),
+            _ => parse_units(text).map(CrashTrigger::At).map_err(|_| wrong()),
         }
     }
 }
 
-/// How the command line writes it, behind the process.
-impl fmt::Display for When {
+/// Formats the time as on the command line, after the process.
+impl fmt::Display for CrashTrigger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (event, number, after) = match *self {
-            When::At(at) => return f.write_str(&units(at)),
-            When::OnMessage(number) => ("message", number, 0),
-            When::Inside { entry, after } => ("inside", entry, after),
-            When::Waiting { request, after } => ("waiting", request, after),
-            When::Saving { save, is_kept: false } => ("saving", save, 0),
-            When::Saving { save, is_kept: true } => ("saved", save, 0),
+            CrashTrigger::At(at) => return f.write_str(&units(at)),
+            CrashTrigger::OnMessage(number) => ("message", number, 0),
+            CrashTrigger::Inside { entry, after } => ("inside", entry, after),
+            CrashTrigger::Waiting { request, after } => ("waiting", request, after),
+            CrashTrigger::Saving { save, is_kept: false } => ("saving", save, 0),
+            CrashTrigger::Saving { save, is_kept: true } => ("saved", save, 0),
         };
         write!(f, "{event}:{number}")?;
         if after > 0 { write!(f, "+{}", units(after)) } else { Ok(()) }
     }
 }
 
-/// How a crashed process comes back by itself.
+/// Automatic recovery of a crashed process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recovery {
-    /// How long it is down, in ticks.
+    /// Downtime, in ticks.
     pub after: u64,
-    /// With what it remembers.
+    /// State after the recovery.
     pub memory: Memory,
 }
 
-/// What a process that comes back remembers.
+/// State of a process after its recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
-    /// What it had made stable.
+    /// The stable state that it had saved.
     Stable,
-    /// Nothing at all: as if it started for the first time.
+    /// No state, as on the first boot.
     Lost,
 }

@@ -1,4 +1,4 @@
-//! How long messages take, on all links or on each.
+//! Latency of messages, on all links or by link.
 
 use std::sync::Arc;
 
@@ -6,33 +6,33 @@ use tenure_core::ProcessId;
 
 use crate::engine::random::Random;
 use crate::settings::command_line::Link;
-use crate::settings::refusal::SettingsError;
-use crate::settings::span::Span;
+use crate::settings::distribution::Distribution;
+use crate::settings::error::SettingsError;
 
-/// How long messages take.
+/// Latency of messages.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Latency {
     /// The same distribution on every link.
-    Same(Span),
-    /// One distribution for each link, by sender and then by receiver: n × n of them.
-    Links(Arc<[Span]>),
+    Same(Distribution),
+    /// A distribution for each link, by sender and then by receiver: n × n in total.
+    Links(Arc<[Distribution]>),
 }
 
-/// A latency for each link takes memory for each pair of processes.
-const MOST_LINKED: u32 = 1000;
+/// Maximum group size with a latency for each link, which takes memory for each pair.
+const MAX_LINKED_SIZE: u32 = 1000;
 
 impl Latency {
-    /// The same on all links of a group of `size`, but for some.
+    /// Creates the latency of a group of `size`: `usual` on all links except the listed ones.
     ///
     /// # Errors
     ///
-    /// When one of them names a process that the group does not have, and for a large group.
-    pub fn linked(usual: Span, links: &[Link], size: u32) -> Result<Self, SettingsError> {
+    /// If a link names a process outside the group, or the group is too large.
+    pub fn linked(usual: Distribution, links: &[Link], size: u32) -> Result<Self, SettingsError> {
         if links.is_empty() {
             return Ok(Latency::Same(usual));
         }
-        if size > MOST_LINKED {
-            return Err(SettingsError::Links { size, most: MOST_LINKED });
+        if size > MAX_LINKED_SIZE {
+            return Err(SettingsError::Links { size, most: MAX_LINKED_SIZE });
         }
         let mut spans = vec![usual; (size * size) as usize];
         for Link { from, to, latency } in links {
@@ -43,7 +43,7 @@ impl Latency {
         Ok(Latency::Links(spans.into()))
     }
 
-    /// Draws the delay of one message on one link of a group of `size`, in ticks.
+    /// Draws the delay of a message on a link in a group of `size`, in ticks.
     #[inline]
     pub(crate) fn draw(
         &self,
@@ -58,23 +58,22 @@ impl Latency {
         }
     }
 
-    /// Whether every message on a link takes as long as the one before, so that no message can
-    /// overtake another.
+    /// Returns true if the delay on each link is constant, so that no message can overtake another.
     pub(crate) fn is_constant(&self) -> bool {
-        self.spans().iter().all(Span::is_constant)
+        self.spans().iter().all(Distribution::is_constant)
     }
 
-    /// The longest delay, in ticks; `None` when there is no bound.
+    /// Returns the maximum delay, in ticks; `None` if there is no bound.
     pub fn most(&self) -> Option<u64> {
         self.spans().iter().try_fold(0, |most, span| Some(span.most()?.max(most)))
     }
 
-    /// A delay that is not unusual, in ticks.
+    /// Returns a typical delay, in ticks.
     pub(crate) fn typical(&self) -> u64 {
-        let typical = |span: &Span| match *span {
-            Span::Constant(ticks) | Span::Uniform { max: ticks, .. } => ticks,
-            Span::Exponential { mean } => mean * 3,
-            Span::LogNormal { median, .. } => median * 3,
+        let typical = |span: &Distribution| match *span {
+            Distribution::Constant(ticks) | Distribution::Uniform { max: ticks, .. } => ticks,
+            Distribution::Exponential { mean } => mean * 3,
+            Distribution::LogNormal { median, .. } => median * 3,
         };
         self.spans().iter().map(typical).max().unwrap_or(0)
     }
@@ -88,29 +87,29 @@ impl Latency {
         self.spans().iter().try_for_each(|span| span.check("latency"))
     }
 
-    /// What most links have.
-    pub fn usual(&self) -> Span {
-        let mut counts: Vec<(Span, u64)> = Vec::new();
+    /// Returns the distribution of most links.
+    pub fn usual(&self) -> Distribution {
+        let mut counts: Vec<(Distribution, u64)> = Vec::new();
         for span in self.spans() {
             match counts.iter_mut().find(|(known, _)| known == span) {
                 Some((_, count)) => *count += 1,
                 None => counts.push((*span, 1)),
             }
         }
-        // Of several the first, so that the answer does not depend on the order of a search.
+        // The first of several, so that the result is deterministic.
         let most = counts.iter().map(|(_, count)| *count).max();
         let found = counts.iter().find(|(_, count)| Some(*count) == most);
-        found.map_or(Span::ZERO, |(span, _)| *span)
+        found.map_or(Distribution::ZERO, |(span, _)| *span)
     }
 
-    /// The links that have something else, of a group of `size`.
+    /// Returns the links with another distribution, in a group of `size`.
     pub(crate) fn unusual(&self, size: u32) -> Vec<Link> {
         let Latency::Links(spans) = self else { return Vec::new() };
         let usual = self.usual();
         let links = (0..size).flat_map(|from| (0..size).map(move |to| (from, to)));
         let links = links.zip(spans.iter()).filter(|((from, to), _)| from != to);
         let unusual = links.filter(|(_, span)| **span != usual);
-        let link = |((from, to), latency): ((u32, u32), &Span)| Link {
+        let link = |((from, to), latency): ((u32, u32), &Distribution)| Link {
             from: ProcessId(from),
             to: ProcessId(to),
             latency: *latency,
@@ -118,7 +117,7 @@ impl Latency {
         unusual.map(link).collect()
     }
 
-    fn spans(&self) -> &[Span] {
+    fn spans(&self) -> &[Distribution] {
         match self {
             Latency::Same(span) => std::slice::from_ref(span),
             Latency::Links(spans) => spans,
@@ -126,8 +125,8 @@ impl Latency {
     }
 }
 
-impl From<Span> for Latency {
-    fn from(span: Span) -> Self {
+impl From<Distribution> for Latency {
+    fn from(span: Distribution) -> Self {
         Latency::Same(span)
     }
 }

@@ -1,57 +1,58 @@
-//! Everything that decides a run.
+//! Settings of a run.
 
 pub(crate) mod command_line;
 pub(crate) mod configs;
+pub(crate) mod cost;
+pub(crate) mod distribution;
+pub(crate) mod error;
 pub(crate) mod fault;
 pub(crate) mod latency;
-pub(crate) mod price;
-pub(crate) mod refusal;
-pub(crate) mod span;
 pub(crate) mod workload;
 
 use std::sync::Arc;
 
 use tenure_core::{Order, ProcessId, Property, Rank, TICKS_PER_UNIT, Timing, Topology};
 
+use crate::settings::distribution::Distribution;
 use crate::settings::fault::{Chance, Fault};
 use crate::settings::latency::Latency;
-use crate::settings::span::Span;
 use crate::settings::workload::Workload;
 
-/// Everything that decides a run, besides the algorithm and its configuration.
+/// Settings of a run, except the algorithm and its configuration.
 ///
-/// The same settings give the same run, to the byte of its trace, on every machine. Fields left
-/// at their defaults are what the command line's options default to.
+/// The same settings yield the same run, to the byte of its trace, on every machine. The default
+/// values are those of the command-line options.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// How many processes.
+    /// Number of processes.
     pub size: u32,
-    /// The rank of each process, for naming leaders and judging validity; empty: 1 to n.
+    /// Rank of each process, for reports of leaders and for validity; empty for 1 to n.
     pub ranks: Arc<[Rank]>,
-    /// What decides every draw.
+    /// Seed of all random numbers.
     pub seed: u64,
-    /// How messages travel.
+    /// Latency, order and faults of messages.
     pub network: Network,
-    /// What is known about time.
+    /// Timing model and clocks.
     pub time: Time,
-    /// What goes wrong, and when.
+    /// Faults and their times.
     pub faults: Vec<Fault>,
-    /// Who has crashed before the start.
+    /// Processes that are down from the start.
     pub down: Vec<ProcessId>,
-    /// How crashes are noticed; `None`: nobody is told.
+    /// Failure detector; `None` for no reports.
     pub detector: Option<Detector>,
-    /// What the users ask.
+    /// Requests of the users.
     pub workload: Workload,
-    /// When to stop.
+    /// Limits that end a run early.
     pub limits: Limits,
-    /// What to measure and to judge.
-    pub watch: Watch,
-    /// Whether to run although the environment is weaker than the algorithm's card demands.
+    /// Measurements and judged properties.
+    pub instrumentation: Instrumentation,
+    /// True to run even if the environment is weaker than the algorithm's card demands.
     pub beyond_assumptions: bool,
 }
 
 impl Settings {
-    /// A quiet run of `size` processes: messages take one unit, nothing fails, nobody asks.
+    /// Creates the settings of a quiet run of `size` processes: a latency of one unit, no faults,
+    /// no requests.
     pub fn new(size: u32) -> Self {
         Settings {
             size,
@@ -64,12 +65,12 @@ impl Settings {
             detector: Some(Detector::default()),
             workload: Workload::default(),
             limits: Limits::default(),
-            watch: Watch::default(),
+            instrumentation: Instrumentation::default(),
             beyond_assumptions: false,
         }
     }
 
-    /// The rank of a process: as listed, else its number.
+    /// Returns the rank of a process: the listed one, or its number.
     pub fn rank(&self, process: ProcessId) -> Rank {
         let listed = self.ranks.get(process.index()).copied();
         listed.unwrap_or(Rank::of_id(process.number()))
@@ -84,23 +85,23 @@ impl Settings {
     }
 }
 
-/// How messages travel.
+/// Latency, order and faults of messages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
-    /// How long a message takes.
+    /// Latency of messages.
     pub latency: Latency,
-    /// In which order a link delivers; `None`: the weakest that the algorithm's card allows.
+    /// Delivery order of a link; `None` for the weakest that the algorithm's card allows.
     pub order: Option<Order>,
-    /// Which messages are lost.
+    /// Loss of messages.
     pub loss: Chance,
-    /// Which messages arrive twice.
+    /// Duplication of messages.
     pub duplication: Chance,
 }
 
 impl Default for Network {
     fn default() -> Self {
         Network {
-            latency: Latency::Same(Span::units(1)),
+            latency: Latency::Same(Distribution::units(1)),
             order: None,
             loss: Chance::NEVER,
             duplication: Chance::NEVER,
@@ -108,92 +109,91 @@ impl Default for Network {
     }
 }
 
-/// What is known about time.
+/// Timing model and clocks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Time {
-    /// Which model of time this is; `None`: the weakest that the algorithm's card allows.
+    /// Timing model; `None` for the weakest that the algorithm's card allows.
     ///
-    /// *Synchronous* demands bounds on latency and step. *Partial* keeps them from `gst` on:
-    /// a message sent before is delayed by an unbounded amount, but arrives no later than if
-    /// it had been sent at `gst`. *Asynchronous* promises nothing but arrival.
+    /// *Synchronous* requires bounds on latency and step. *Partial* guarantees them from `gst` on:
+    /// a message sent earlier has an unbounded delay, but arrives no later than if it had been sent
+    /// at `gst`. *Asynchronous* guarantees only arrival.
     pub timing: Option<Timing>,
-    /// The global stabilisation time, in ticks. Only partial synchrony has one.
+    /// Global stabilisation time, in ticks. Only partial synchrony has one.
     pub gst: u64,
-    /// How much faster or slower than real time a process's clock may run: each process draws
-    /// its own rate once, up to this many parts in a million.
+    /// Maximum deviation of a process's clock from real time, in parts per million. Each process
+    /// draws its own rate once.
     pub drift_ppm: u32,
-    /// How long a process takes for one step. Its messages leave, and its timers start, at the
-    /// end of it; steps of one process follow one another.
-    pub step: Span,
+    /// Duration of a step. Messages leave and timers start at its end, and the steps of a process
+    /// follow one another.
+    pub step: Distribution,
 }
 
 impl Default for Time {
     fn default() -> Self {
-        Time { timing: None, gst: 0, drift_ppm: 0, step: Span::ZERO }
+        Time { timing: None, gst: 0, drift_ppm: 0, step: Distribution::ZERO }
     }
 }
 
-/// An oracle that tells every live process of crashes and recoveries.
+/// A failure detector that reports crashes and recoveries to every live process.
 ///
-/// It is perfect: it suspects whoever crashed until the recovery, whoever is beyond a partition
-/// until that has healed, and nobody else. What it says beyond that is injected
-/// ([`Fault::Suspicion`]).
+/// It is perfect: it suspects exactly the processes that are down or behind a partition. Mistakes
+/// are injected ([`Fault::Suspicion`]).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Detector {
-    /// How long after the crash or recovery, or the cut or its healing, each process is told.
-    pub delay: Span,
+    /// Delay from a crash, a recovery, a partition or its end to the report.
+    pub delay: Distribution,
 }
 
 impl Default for Detector {
-    /// Told two units after: a heartbeat missed by one message's delay.
+    /// A delay of two units: one missed heartbeat and the delay of a message.
     fn default() -> Self {
-        Detector { delay: Span::units(2) }
+        Detector { delay: Distribution::units(2) }
     }
 }
 
-/// When a run stops before its workload is served.
+/// Limits that end a run before its workload is served.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limits {
-    /// Run to exactly this tick, even when all is served before.
+    /// Time to run to, in ticks, even if everything is served earlier.
     pub until: Option<u64>,
-    /// Stop after this many events.
+    /// Maximum number of events.
     pub events: Option<u64>,
-    /// Give up when nobody has been served for this many ticks though somebody waits; `None`:
-    /// 10,000 message delays for each process and ten more.
-    pub patience: Option<u64>,
-    /// Give up when so many messages are under way, and nobody has been served while as many
-    /// events passed; `None`: 65,536 and 64 for each pair of processes. Where each message makes
-    /// more than one, time hardly passes any more.
-    pub under_way: Option<u64>,
+    /// Ticks without a served request, while one waits, after which the run gives up. `None` stands
+    /// for 10,000 message delays per process and ten more.
+    pub stall_timeout: Option<u64>,
+    /// Number of messages in flight at which the run gives up if as many events pass without a
+    /// served request. `None` stands for 65,536 and 64 for each pair of processes. Time hardly
+    /// advances when messages multiply.
+    pub max_in_flight: Option<u64>,
 }
 
-/// What to measure and to judge. Everything off makes the fastest run.
+/// Measurements and judged properties. With everything off, a run is fastest.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Watch {
-    /// Count messages by kind and measure delays. Totals are always counted.
+pub struct Instrumentation {
+    /// True to count messages by kind and measure delays. Totals are always counted.
     pub metrics: bool,
-    /// Judge every property that needs no vector clocks.
+    /// True to judge every property that needs no vector clocks.
     pub monitors: bool,
-    /// Whether to keep vector clocks and judge the order of entries.
-    pub order: Watched,
-    /// Measure messages in bytes, as they would travel between real nodes.
+    /// Use of vector clocks, to judge the order of entries.
+    pub order: Tracking,
+    /// True to measure the size of messages as between real nodes.
     pub bytes: bool,
-    /// How many may be inside at once: 1, or the *k* of a k-mutex.
+    /// Number of processes that may be inside at once: 1, or the *k* of a k-mutex.
     pub most_inside: u32,
-    /// Whether entries carry fences; a k-mutex has none.
+    /// True if entries carry fences; those of a k-mutex do not.
     pub fenced: bool,
-    /// The ring that messages must not leave; `None`: that of the card, where nothing fails.
+    /// Ring that messages must not leave; `None` for that of the card, if there are no faults.
     pub ring: Option<Topology>,
-    /// The properties whose violation makes a run a failure; `None`: the card's promises, or
-    /// without a card mutual exclusion, deadlock and starvation freedom, progress, fencing,
-    /// agreement and validity.
+    /// Properties whose violation makes a run a failure. `None` stands for the card's promises.
+    /// Without a card these are mutual exclusion, deadlock and starvation freedom, progress,
+    /// fencing, agreement and validity.
     pub properties: Option<Vec<Property>>,
 }
 
 impl Settings {
-    /// The bounds on bypass that are judged.
+    /// Returns the bounds on bypass to judge.
     pub(crate) fn bypass_bounds(&self) -> Vec<u32> {
-        let properties = self.watch.properties.iter().flatten();
+        let properties = self.instrumentation.properties.iter().flatten();
         let bounds = properties.filter_map(|property| match property {
             Property::Bypass(most) => *most,
             _ => None,
@@ -202,12 +202,12 @@ impl Settings {
     }
 }
 
-impl Watch {
-    /// Nothing but totals.
-    pub const NOTHING: Watch = Watch {
+impl Instrumentation {
+    /// Instrumentation that counts only totals.
+    pub const NOTHING: Instrumentation = Instrumentation {
         metrics: false,
         monitors: false,
-        order: Watched::Never,
+        order: Tracking::Never,
         bytes: false,
         most_inside: 1,
         fenced: true,
@@ -216,40 +216,45 @@ impl Watch {
     };
 }
 
-impl Default for Watch {
+impl Default for Instrumentation {
     fn default() -> Self {
-        Watch { metrics: true, monitors: true, order: Watched::Small, ..Watch::NOTHING }
+        Instrumentation {
+            metrics: true,
+            monitors: true,
+            order: Tracking::Small,
+            ..Instrumentation::NOTHING
+        }
     }
 }
 
-/// Whether to watch what costs memory for every pair of processes.
+/// Use of measurements that need memory for every pair of processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Watched {
-    /// Never.
+pub enum Tracking {
+    /// Off.
     Never,
-    /// In groups of up to 128 processes.
+    /// On in groups of up to 128 processes.
     Small,
-    /// Always.
+    /// On in all groups.
     Always,
 }
 
-impl Watched {
+impl Tracking {
     pub(crate) const fn applies(self, size: u32) -> bool {
         match self {
-            Watched::Never => false,
-            Watched::Small => size <= 128,
-            Watched::Always => true,
+            Tracking::Never => false,
+            Tracking::Small => size <= 128,
+            Tracking::Always => true,
         }
     }
 }
 
 impl Limits {
-    pub(crate) fn under_way(&self, size: u32) -> u64 {
-        self.under_way.unwrap_or((1 << 16) + 64 * u64::from(size).pow(2))
+    pub(crate) fn max_in_flight(&self, size: u32) -> u64 {
+        self.max_in_flight.unwrap_or((1 << 16) + 64 * u64::from(size).pow(2))
     }
 
-    pub(crate) fn patience(&self, size: u32, latency: &Latency) -> u64 {
-        self.patience.unwrap_or_else(|| {
+    pub(crate) fn stall_timeout(&self, size: u32, latency: &Latency) -> u64 {
+        self.stall_timeout.unwrap_or_else(|| {
             let delays = 10_000 * (u64::from(size) + 10);
             delays.saturating_mul(latency.typical().max(TICKS_PER_UNIT))
         })

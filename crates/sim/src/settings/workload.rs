@@ -1,111 +1,115 @@
 use tenure_core::ProcessId;
 
+use crate::settings::distribution::Distribution;
+use crate::settings::error::SettingsError;
 use crate::settings::fault::Chance;
-use crate::settings::refusal::SettingsError;
-use crate::settings::span::Span;
 
-/// What the users ask of the algorithm.
+/// Requests of the users.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Workload {
-    /// Who asks for the lock, and how often; of a service of agreement, how often each user asks.
+    /// Requests for the lock; for an agreement service, the number of commands per user.
     pub locking: Option<Locking>,
-    /// Who starts an election, all before any message is delivered.
+    /// Processes that start an election, before any message is delivered.
     pub initiators: Option<Initiators>,
-    /// What users tell each other, past the algorithm.
-    pub chatter: Option<Chatter>,
+    /// Messages between users, outside the algorithm.
+    pub background_traffic: Option<BackgroundTraffic>,
 }
 
 impl Workload {
-    /// Every process enters `entries` times, all asking at once and again at once after each
-    /// exit, and stays inside for one unit.
+    /// Creates a workload in which every process enters `entries` times. All request at once, again
+    /// after each exit, and stay inside for one unit.
     pub fn entries(entries: u32) -> Self {
-        let pattern = Pattern::Closed { think: Span::ZERO };
+        let pattern = Pattern::Closed { think: Distribution::ZERO };
         let entries = Entries::Each(entries);
-        Workload::locking(Locking { pattern, entries, hold: Span::units(1) })
+        Workload::locking(Locking { pattern, entries, hold: Distribution::units(1) })
     }
 
-    /// This use of the lock and nothing else.
+    /// Creates a workload of lock requests only.
     pub fn locking(locking: Locking) -> Self {
         Workload { locking: Some(locking), ..Workload::default() }
     }
 
-    /// `total` entries by processes drawn uniformly, each requested when the last one has left
-    /// and its messages have arrived.
+    /// Creates a workload of `total` entries by uniformly drawn processes. Each is requested when
+    /// the last one has ended and its messages have arrived.
     pub fn sequential(total: u64) -> Self {
         let pattern = Pattern::Sequential { total };
-        Workload::locking(Locking { pattern, entries: Entries::Each(0), hold: Span::units(1) })
+        Workload::locking(Locking {
+            pattern,
+            entries: Entries::Each(0),
+            hold: Distribution::units(1),
+        })
     }
 
-    /// One process enters `hot` times, each other one `others` times.
+    /// Creates a workload in which one process enters `hot` times and the others `others` times.
     pub fn hot(size: u32, process: ProcessId, hot: u32, others: u32) -> Self {
         let entries = (0..size).map(|place| if place == process.0 { hot } else { others });
-        let pattern = Pattern::Closed { think: Span::ZERO };
+        let pattern = Pattern::Closed { think: Distribution::ZERO };
         let entries = Entries::Listed(entries.collect());
-        Workload::locking(Locking { pattern, entries, hold: Span::units(1) })
+        Workload::locking(Locking { pattern, entries, hold: Distribution::units(1) })
     }
 
-    /// Everybody starts an election at once.
+    /// Creates a workload in which all processes start an election at once.
     pub fn elect() -> Self {
         Workload { initiators: Some(Initiators::All), ..Workload::default() }
     }
 
-    /// These processes start an election at once.
+    /// Creates a workload in which these processes start an election at once.
     pub fn elect_by(initiators: impl IntoIterator<Item = ProcessId>) -> Self {
         let initiators = Initiators::Listed(initiators.into_iter().collect());
         Workload { initiators: Some(initiators), ..Workload::default() }
     }
 
-    /// The same, with users who also talk to each other.
+    /// Adds messages between users.
     #[must_use]
-    pub fn with_chatter(mut self, chatter: Chatter) -> Self {
-        self.chatter = Some(chatter);
+    pub fn with_background_traffic(mut self, background_traffic: BackgroundTraffic) -> Self {
+        self.background_traffic = Some(background_traffic);
         self
     }
 }
 
-/// Who asks for the lock, and how often.
+/// Requests for the lock.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Locking {
-    /// What decides when a process asks.
+    /// Times of the requests.
     pub pattern: Pattern,
-    /// How often each process enters. A sequential pattern has its own total.
+    /// Number of entries by process. A sequential pattern has its own total.
     pub entries: Entries,
-    /// How long a process stays inside.
-    pub hold: Span,
+    /// Time that a process stays inside.
+    pub hold: Distribution,
 }
 
-/// What decides when a process asks for the lock.
+/// Times of the requests for the lock.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pattern {
-    /// Think, ask, hold, and again: the next request waits for the last entry to end.
+    /// Closed loop: think, request, hold, and repeat.
     Closed {
-        /// How long a process thinks before each request.
-        think: Span,
+        /// Time between an exit and the next request.
+        think: Distribution,
     },
-    /// Requests arrive at each process whether or not the last one was served; a process works
-    /// them off one after the other.
+    /// Open loop: requests arrive at each process whether or not the last one was served. A process
+    /// handles them one after the other.
     Open {
-        /// The time from one arrival at a process to the next there.
-        every: Span,
+        /// Time between arrivals at a process.
+        every: Distribution,
     },
-    /// One request at a time in the whole group, by processes drawn uniformly.
+    /// One request at a time in the whole group, by uniformly drawn processes.
     Sequential {
-        /// How many.
+        /// Total number of entries.
         total: u64,
     },
 }
 
-/// How often each process enters.
+/// Number of entries by process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entries {
-    /// Every process this often.
+    /// The same for every process.
     Each(u32),
-    /// By process; those that are not listed never.
+    /// By process; 0 for those that are not listed.
     Listed(Vec<u32>),
 }
 
 impl Entries {
-    /// How often `process` enters.
+    /// Returns the number of entries of `process`.
     pub fn of(&self, process: ProcessId) -> u32 {
         match self {
             Entries::Each(entries) => *entries,
@@ -114,31 +118,31 @@ impl Entries {
     }
 }
 
-/// Who starts an election.
+/// Processes that start an election.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Initiators {
-    /// Everybody who is up.
+    /// All live processes.
     All,
-    /// These, as far as they are up.
+    /// The listed processes, if they are live.
     Listed(Vec<ProcessId>),
 }
 
-/// What users tell each other past the algorithm, so that one request can happen before another
-/// through the application.
+/// Messages between users, outside the algorithm, through which one request can happen before
+/// another.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Chatter {
-    /// Whether a user who has just asked to enter tells one other, drawn uniformly.
+pub struct BackgroundTraffic {
+    /// Chance that a user sends a message to one other, drawn uniformly, after a request.
     pub tell: Chance,
-    /// Whether a user who is told, has entries left and is thinking asks to enter at once.
+    /// True if a receiver that is thinking and has entries left issues a request at once.
     pub react: bool,
-    /// How long such a message takes.
-    pub latency: Span,
+    /// Latency of such a message.
+    pub latency: Distribution,
 }
 
-impl Chatter {
-    /// Every request is told to somebody, who reacts; telling takes as long as given.
-    pub const fn always(latency: Span) -> Self {
-        Chatter { tell: Chance::of(1.0), react: true, latency }
+impl BackgroundTraffic {
+    /// Creates traffic in which every request causes a message and a reaction.
+    pub const fn always(latency: Distribution) -> Self {
+        BackgroundTraffic { tell: Chance::of(1.0), react: true, latency }
     }
 }
 
@@ -162,8 +166,8 @@ impl Workload {
                 SettingsError::known("an initiator", *process, size)?;
             }
         }
-        let Some(chatter) = &self.chatter else { return Ok(()) };
-        chatter.latency.check("chatter's latency")?;
-        SettingsError::probability("telling", chatter.tell)
+        let Some(background_traffic) = &self.background_traffic else { return Ok(()) };
+        background_traffic.latency.check("latency of background traffic")?;
+        SettingsError::probability("telling", background_traffic.tell)
     }
 }

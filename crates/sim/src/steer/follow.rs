@@ -1,63 +1,65 @@
-//! A run whose every step is said: nothing is left to latency, seeds or timers.
+//! Runs in which every step is scripted, independent of latency, seeds and timers.
 
 use std::io::Write;
 
 use tenure_core::Order;
-use tenure_trace::{Course, FollowError, Recorded, Theatre};
+use tenure_trace::{FollowError, Recorded, Schedule, ScriptRunner};
 
 use crate::engine::core::Core;
 use crate::engine::world::World;
-use crate::figures::report::{Ended, Report};
+use crate::results::report::{EndReason, Report};
 use crate::settings::{Network, Settings};
 use crate::sim::{RunError, Simulation};
 use crate::steer::recorder::Recorder;
 use crate::steer::steered::Steered;
 
 impl<P: Recorded> Simulation<P> {
-    /// Takes the steps of a course, and no others, and writes what happens to `to`. Of the
-    /// settings, only what is watched counts.
+    /// Performs the steps of a schedule, and no others, and writes the trace to `to`. Of the
+    /// settings, only the instrumentation applies.
     ///
     /// # Errors
     ///
-    /// [`FollowError`] at the first step that is not possible.
+    /// [`FollowError`] at the first impossible step.
     pub fn follow(
         &self,
-        course: &Course,
+        schedule: &Schedule,
         to: impl Write + Send + 'static,
     ) -> Result<Report, FollowError<RunError>> {
-        let mut steered = self.boot_along(course, to)?;
-        steered.follow(course)?;
+        let mut steered = self.boot_along(schedule, to)?;
+        steered.follow(schedule)?;
         let world = steered.world;
-        let (report, _, recorder) = self.reported(world, Ended::Quiescent);
+        let (report, _, recorder) = self.reported(world, EndReason::Quiescent);
         recorder.map_or(Ok(()), Recorder::finish).map_err(RunError::from)?;
         Ok(report)
     }
 
-    /// The group of a course, booted; nothing happens in it by itself.
+    /// Boots the group of a schedule. Nothing happens in it without a scripted step.
     pub(crate) fn boot_along(
         &self,
-        course: &Course,
+        schedule: &Schedule,
         to: impl Write + Send + 'static,
     ) -> Result<Steered<'_, P>, FollowError<RunError>> {
         self.check().map_err(RunError::from)?;
-        course.fits(self.settings().size)?;
+        schedule.fits(self.settings().size)?;
         let recorder = Recorder::new(Box::new(to), &self.header(), self.states);
         let recorder = Some(recorder.map_err(RunError::from)?);
-        let mut core = Core::new(self.steered(course), self.offers(), recorder);
-        core.spontaneous = false;
+        let mut core = Core::new(self.steered(schedule), self.services(), recorder);
+        if let Some(users) = &mut core.agreement_users {
+            users.is_spontaneous = false;
+        }
         let mut steered = Steered::new(World::new(core, &self.configs, &[], Vec::new(), None));
         steered.world.boot();
         Ok(steered)
     }
 
-    /// Settings in which nothing happens by itself.
-    fn steered(&self, course: &Course) -> Settings {
-        let plain = Settings::new(course.size);
+    /// Returns settings in which nothing happens by itself.
+    fn steered(&self, schedule: &Schedule) -> Settings {
+        let plain = Settings::new(schedule.size);
         Settings {
-            down: course.down.clone(),
+            down: schedule.down.clone(),
             network: Network { order: Some(Order::Reordered), ..Network::default() },
             detector: None,
-            watch: self.settings().watch.clone(),
+            instrumentation: self.settings().instrumentation.clone(),
             ranks: self.settings().ranks.clone(),
             beyond_assumptions: true,
             ..plain

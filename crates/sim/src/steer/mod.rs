@@ -1,4 +1,4 @@
-//! A run that is stepped through, and in which somebody meddles.
+//! Runs that are stepped through and intervened in.
 
 pub(crate) mod follow;
 pub(crate) mod next;

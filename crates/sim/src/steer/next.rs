@@ -1,140 +1,162 @@
-//! What a paused run is about to do.
+//! The next step of a paused run.
 
 use tenure_core::service::mutex;
 use tenure_core::{Labelled, ProcessId, Verdict};
 use tenure_trace::{Action, Recorded};
 
-use crate::engine::agenda::{Act, verdict};
 use crate::engine::queue::Queue;
+use crate::engine::schedule::{ScheduledEvent, verdict};
 use crate::steer::session::Session;
 
-/// What the next step of a [`Session`] does.
+/// Description of the next step of a [`Session`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Next {
-    /// When, in ticks.
+pub struct NextStep {
+    /// Time of the step, in ticks.
     pub time: u64,
-    /// What, in words.
-    pub says: String,
-    /// The [id](crate::UnderWay::id) of the message that arrives, if one does.
+    /// Description in words.
+    pub description: String,
+    /// [Id](crate::InFlightMessage::id) of the arriving message, if one arrives.
     pub message: Option<u64>,
 }
 
 impl<P: Recorded> Session<'_, P> {
-    pub(crate) fn next_of_course(&self, action: &Action) -> Option<Next> {
+    pub(crate) fn next_of_course(&self, action: &Action) -> Option<NextStep> {
         let message = match action {
             Action::Deliver(pick) | Action::Lose(pick) | Action::Duplicate(pick) => {
-                let sent = self.under_way();
+                let sent = self.in_flight();
                 let named = sent.iter().map(|it| (it.from, it.to, it.message.label().kind));
                 pick.among(named).map(|place| sent[place].id)
             }
             _ => None,
         };
-        Some(Next { time: self.now(), says: action.to_string(), message })
+        Some(NextStep { time: self.now(), description: action.to_string(), message })
     }
 
-    pub(crate) fn next_by_itself(&self) -> Option<Next> {
+    pub(crate) fn next_by_itself(&self) -> Option<NextStep> {
         let world = &self.steered.world;
         if !self.begun {
-            return Some(Next { time: 0, says: "everything begins".to_owned(), message: None });
+            return Some(NextStep {
+                time: 0,
+                description: "the workload starts".to_owned(),
+                message: None,
+            });
         }
-        if world.draws() {
-            let says = "somebody who is drawn asks to enter".to_owned();
-            return Some(Next { time: self.now(), says, message: None });
+        if world.will_draw_user() {
+            let description = "a drawn user requests to enter".to_owned();
+            return Some(NextStep { time: self.now(), description, message: None });
         }
-        if world.mail.is_empty() && world.core.is_over() {
+        if world.in_flight.is_empty() && world.core.is_complete() {
             return None;
         }
-        let soonest = |queue: &Queue<Act>| {
-            let first = queue.first(|time, act| !self.comes_to_nothing(time, act));
-            first.map(|(time, act)| (time, *act))
+        let soonest = |queue: &Queue<ScheduledEvent>| {
+            let first = queue.first(|time, event| !self.is_ineffective(time, event));
+            first.map(|(time, event)| (time, *event))
         };
-        let (plan, agenda) = (soonest(&world.core.plan), soonest(&world.core.agenda));
-        let mail = world.mail.first(|_, _| true);
-        // At equal times what is planned goes first, then messages, as in the run's own loop.
+        let (plan, event_queue) =
+            (soonest(&world.core.fault_queue), soonest(&world.core.event_queue));
+        let in_flight = world.in_flight.first(|_, _| true);
+        // At equal times planned faults precede messages, as in the run's own loop.
         let time = |of: Option<u64>| of.unwrap_or(u64::MAX);
-        let (planned, listed) = (time(plan.map(|it| it.0)), time(agenda.map(|it| it.0)));
-        let due = time(mail.map(|it| it.0));
-        let next = match mail {
-            Some((time, letter)) if due < planned && due <= listed => {
-                let (from, to, kind) = (letter.from, letter.to, letter.message.label().kind);
-                let lives = if self.is_up(to) { "arrives" } else { "arrives at nobody" };
-                let recorder = world.core.recorder.as_ref();
-                // Of several copies, the one that is due first has just the number.
-                let message = recorder.map(|recorder| recorder.look(letter.tag).number);
-                Next { time, says: format!("{from} → {to} {kind} {lives}"), message }
+        let (planned, listed) = (time(plan.map(|it| it.0)), time(event_queue.map(|it| it.0)));
+        let due = time(in_flight.map(|it| it.0));
+        let next = match in_flight {
+            Some((time, envelope)) if due < planned && due <= listed => {
+                let (from, to, kind) = (envelope.from, envelope.to, envelope.message.label().kind);
+                let lives = if self.is_up(to) { "arrives" } else { "arrives at a crashed process" };
+                let recorder = world.core.tracer.recorder.as_ref();
+                // Of several copies, the first due one has the plain number as its id.
+                let message = recorder.map(|recorder| recorder.get(envelope.tag).number);
+                NextStep { time, description: format!("{from} → {to} {kind} {lives}"), message }
             }
             _ => {
-                let (time, act) = if planned <= listed { plan } else { agenda }?;
-                Next { time, says: self.says(&act), message: None }
+                let (time, event) = if planned <= listed { plan } else { event_queue }?;
+                NextStep { time, description: self.describe(&event), message: None }
             }
         };
         let until = world.core.settings.limits.until;
         Some(next).filter(|next| until.is_none_or(|until| next.time <= until))
     }
 
-    /// Whether the next turn changes nothing but the time.
+    /// Returns true if the next turn changes nothing but the time.
     pub(crate) fn is_idle(&self) -> bool {
         let world = &self.steered.world;
-        let plan = world.core.plan.next_time();
-        let agenda = world.core.agenda.next_time();
-        let mail = world.mail.next_time();
-        if mail < plan && mail <= agenda {
+        let plan = world.core.fault_queue.next_time();
+        let event_queue = world.core.event_queue.next_time();
+        let in_flight = world.in_flight.next_time();
+        if in_flight < plan && in_flight <= event_queue {
             return false;
         }
-        let queue = if plan <= agenda { &world.core.plan } else { &world.core.agenda };
-        queue.first(|_, _| true).is_some_and(|(time, act)| self.comes_to_nothing(time, act))
+        let queue =
+            if plan <= event_queue { &world.core.fault_queue } else { &world.core.event_queue };
+        queue.first(|_, _| true).is_some_and(|(time, event)| self.is_ineffective(time, event))
     }
 
-    fn comes_to_nothing(&self, time: u64, act: &Act) -> bool {
+    fn is_ineffective(&self, time: u64, event: &ScheduledEvent) -> bool {
         let world = &self.steered.world;
         let core = &world.core;
-        let up = |at: ProcessId| core.up[at.index()];
-        match *act {
-            Act::Timer { slot, generation } => world.timers.armed_in(slot, generation).is_none(),
-            Act::User { process, ask } => {
-                !core.users.as_ref().is_some_and(|users| users.is_due(process, ask, time))
+        let up = |at: ProcessId| core.liveness.is_up(at);
+        match *event {
+            ScheduledEvent::Timer { slot, generation } => {
+                world.timers.armed_in(slot, generation).is_none()
             }
-            Act::Tell { observer, peer, suspect } => !up(observer) || up(peer) == suspect,
-            Act::Lie { observer, peer, .. } => !up(observer) || !up(peer),
-            Act::Crash { process, .. } => !up(process),
-            Act::Recover { process, .. } => up(process),
-            Act::Trap { fault, inside, count } => core.caught(fault, inside, count).is_none(),
-            Act::Cut { .. } | Act::Heal { .. } => false,
-            Act::Arrival { .. } | Act::Chat { .. } | Act::Script { .. } => false,
+            ScheduledEvent::UserCommand { process, command } => {
+                !core.lock_users.as_ref().is_some_and(|users| users.is_due(process, command, time))
+            }
+            ScheduledEvent::DetectorReport { observer, peer, suspect } => {
+                !up(observer) || up(peer) == suspect
+            }
+            ScheduledEvent::FalseSuspicion { observer, peer, .. } => !up(observer) || !up(peer),
+            ScheduledEvent::Crash { process, .. } => !up(process),
+            ScheduledEvent::Recover { process, .. } => up(process),
+            ScheduledEvent::CrashInPhase { fault, inside, count } => {
+                core.process_in_phase(fault, inside, count).is_none()
+            }
+            ScheduledEvent::PartitionBegins { .. } | ScheduledEvent::PartitionHeals { .. } => false,
+            ScheduledEvent::RequestArrival { .. }
+            | ScheduledEvent::UserMessage { .. }
+            | ScheduledEvent::Script { .. } => false,
         }
     }
 
-    fn says(&self, act: &Act) -> String {
+    fn describe(&self, event: &ScheduledEvent) -> String {
         let world = &self.steered.world;
-        match *act {
-            Act::Timer { slot, generation } => match world.timers.armed_in(slot, generation) {
-                Some((at, timer)) => format!("{at}'s timer {timer:?} fires"),
-                None => "a timer that was disarmed".to_owned(),
-            },
-            Act::User { process, ask } => match ask {
+        match *event {
+            ScheduledEvent::Timer { slot, generation } => {
+                match world.timers.armed_in(slot, generation) {
+                    Some((at, timer)) => format!("{at}'s timer {timer:?} fires"),
+                    None => "a timer that was disarmed".to_owned(),
+                }
+            }
+            ScheduledEvent::UserCommand { process, command } => match command {
                 mutex::Command::Exit => format!("{process} asks to exit"),
                 mutex::Command::Enter => format!("{process} asks to enter"),
             },
-            Act::Tell { observer, peer, suspect } | Act::Lie { observer, peer, suspect, .. } => {
+            ScheduledEvent::DetectorReport { observer, peer, suspect }
+            | ScheduledEvent::FalseSuspicion { observer, peer, suspect, .. } => {
                 match verdict(suspect) {
                     Verdict::Suspect => format!("{observer} suspects {peer}"),
                     Verdict::Trust => format!("{observer} trusts {peer}"),
                 }
             }
-            Act::Crash { process, .. } => format!("{process} crashes"),
-            Act::Recover { process, .. } => format!("{process} recovers"),
-            Act::Trap { fault, inside, count } => match world.core.caught(fault, inside, count) {
-                Some(process) => format!("{process} crashes"),
-                None => "nobody crashes".to_owned(),
-            },
-            Act::Cut { .. } => "the network splits".to_owned(),
-            Act::Heal { .. } => "the network is whole again".to_owned(),
-            Act::Arrival { process } => format!("a request arrives at {process}"),
-            Act::Chat { chat } => {
-                let chat = world.core.chats.look(chat);
-                format!("{}'s user hears from {}'s", chat.to, chat.from)
+            ScheduledEvent::Crash { process, .. } => format!("{process} crashes"),
+            ScheduledEvent::Recover { process, .. } => format!("{process} recovers"),
+            ScheduledEvent::CrashInPhase { fault, inside, count } => {
+                match world.core.process_in_phase(fault, inside, count) {
+                    Some(process) => format!("{process} crashes"),
+                    None => "no process crashes".to_owned(),
+                }
             }
-            Act::Script { .. } => "a user asks".to_owned(),
+            ScheduledEvent::PartitionBegins { .. } => "a partition begins".to_owned(),
+            ScheduledEvent::PartitionHeals { .. } => "the partition heals".to_owned(),
+            ScheduledEvent::RequestArrival { process } => format!("a request arrives at {process}"),
+            ScheduledEvent::UserMessage { message } => {
+                let message = world.core.traffic.get(message);
+                format!(
+                    "the user of {} receives a message from the user of {}",
+                    message.to, message.from
+                )
+            }
+            ScheduledEvent::Script { .. } => "a user asks".to_owned(),
         }
     }
 }

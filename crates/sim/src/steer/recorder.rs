@@ -3,27 +3,27 @@ use std::io::Write;
 
 use tenure_core::{ProcessId, VectorClock};
 use tenure_trace::state::States;
-use tenure_trace::{Header, Kind, Passage, Record, Who, WriteError, Writer};
+use tenure_trace::{Header, Kind, MessageRecord, Record, Subject, WriteError, Writer};
 
-/// Writes what happens as a trace.
+/// Writes the events of a run as a trace.
 pub(crate) struct Recorder {
     writer: Writer<Box<dyn Write + Send>>,
-    /// The first write that failed; nothing is written after it.
+    /// First write error; nothing is written after it.
     error: Option<WriteError>,
     tickets: Vec<Ticket>,
     free: Vec<u32>,
     numbers: u64,
-    told: u64,
-    /// The states that were written, where they are wanted.
+    event_count: u64,
+    /// Recorded states, if states are recorded.
     pub(crate) states: Option<States>,
 }
 
-/// What the trace must still know of a message when it arrives.
+/// Trace data of a message in flight, for its arrival.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ticket {
     pub(crate) number: u64,
     pub(crate) session: u64,
-    /// The vector clock that the message carries, where clocks are kept.
+    /// Vector clock that the message carries, if clocks are kept.
     pub(crate) clock: Option<u32>,
     copies: u32,
 }
@@ -40,7 +40,7 @@ impl Recorder {
             tickets: Vec::new(),
             free: Vec::new(),
             numbers: 0,
-            told: 0,
+            event_count: 0,
             states: states.then(States::default),
         })
     }
@@ -48,7 +48,7 @@ impl Recorder {
     pub(crate) fn record(
         &mut self,
         time: u64,
-        who: impl Into<Who>,
+        who: impl Into<Subject>,
         session: u64,
         kind: Kind,
         clock: Option<VectorClock>,
@@ -56,12 +56,12 @@ impl Recorder {
         if self.error.is_some() {
             return;
         }
-        self.told += u64::from(matches!(kind, Kind::Event(_)));
+        self.event_count += u64::from(matches!(kind, Kind::Event(_)));
         let record = Record { clock, ..Record::new(time, who, kind).in_session(session) };
         self.error = self.writer.write(record).err();
     }
 
-    /// A ticket for one message, with a number of its own.
+    /// Creates a ticket with a new number for a message.
     pub(crate) fn ticket(&mut self, session: u64, clock: Option<u32>) -> u32 {
         self.numbers += 1;
         let ticket = Ticket { number: self.numbers, session, clock, copies: 1 };
@@ -70,10 +70,10 @@ impl Recorder {
             return place;
         }
         self.tickets.push(ticket);
-        u32::try_from(self.tickets.len() - 1).expect("fewer than 2^32 messages are under way")
+        u32::try_from(self.tickets.len() - 1).expect("fewer than 2^32 messages are in flight")
     }
 
-    pub(crate) fn look(&self, ticket: u32) -> Ticket {
+    pub(crate) fn get(&self, ticket: u32) -> Ticket {
         self.tickets[ticket as usize]
     }
 
@@ -81,8 +81,8 @@ impl Recorder {
         self.tickets[ticket as usize].copies += 1;
     }
 
-    /// One copy of the message is gone. Returns what its ticket said.
-    pub(crate) fn hand_in(&mut self, ticket: u32) -> Ticket {
+    /// Records that one copy of the message is gone, and returns its ticket.
+    pub(crate) fn release(&mut self, ticket: u32) -> Ticket {
         let place = &mut self.tickets[ticket as usize];
         place.copies -= 1;
         let known = *place;
@@ -92,17 +92,17 @@ impl Recorder {
         known
     }
 
-    /// How many records were written.
+    /// Returns the number of written records.
     pub(crate) fn records(&self) -> u64 {
         self.writer.sequence()
     }
 
-    /// How often users were told something.
-    pub(crate) const fn told(&self) -> u64 {
-        self.told
+    /// Returns the number of recorded events for users.
+    pub(crate) const fn event_count(&self) -> u64 {
+        self.event_count
     }
 
-    /// Writes what is buffered.
+    /// Flushes the buffered output.
     pub(crate) fn finish(mut self) -> Result<(), WriteError> {
         match self.error.take() {
             Some(error) => Err(error),
@@ -112,13 +112,13 @@ impl Recorder {
 }
 
 impl Ticket {
-    /// The passage of the message that has this ticket, seen from the other end than `peer`.
-    pub(crate) fn passage(
+    /// Returns the trace record of the message with this ticket; `peer` is the other end.
+    pub(crate) fn message_record(
         self,
         message: &(impl tenure_core::Labelled + serde::Serialize),
         peer: ProcessId,
-    ) -> Passage {
-        Passage::of(message, peer, self.session, self.number).saying(message)
+    ) -> MessageRecord {
+        MessageRecord::of(message, peer, self.session, self.number).saying(message)
     }
 }
 

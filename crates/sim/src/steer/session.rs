@@ -1,127 +1,134 @@
-//! A run that somebody steps through, looks at, and meddles with.
+//! A run that is stepped through, inspected and intervened in.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::Write;
 use std::str::FromStr;
 
 use tenure_core::{Labelled, ProcessId, Protocol, TICKS_PER_UNIT};
-use tenure_trace::{Action, Course, FollowError, Impossible, Pick, Recorded, Theatre, WriteError};
+use tenure_trace::{
+    Action, ActionError, FollowError, MessageSelector, Recorded, Schedule, ScriptRunner, WriteError,
+};
 
 use crate::engine::controls::Controls;
-use crate::figures::report::{Ended, Report};
-use crate::settings::refusal::SettingsError;
+use crate::results::report::{EndReason, Report};
+use crate::settings::error::SettingsError;
 use crate::sim::{RunError, Simulation};
-use crate::steer::next::Next;
+use crate::steer::next::NextStep;
 use crate::steer::recorder::Recorder;
 use crate::steer::steered::Steered;
 
-/// What somebody does in a run that would not have happened by itself, and when.
+/// An intervention: an action that the run would not have performed by itself, and its time.
 ///
 /// In words: `12 lose p2→p1 request`, after step 12.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Steer {
-    /// After how many steps of the run; what is done by others is no step.
+pub struct Intervention {
+    /// Number of steps before the intervention. Interventions are not counted as steps.
     pub after_step: u64,
-    /// What is done.
+    /// Action of the intervention.
     pub action: Action,
 }
 
-impl FromStr for Steer {
+impl FromStr for Intervention {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let form = || format!("`{text}` is no step and action; write '12 lose p2→p1 request'");
+        let form = || {
+            format!(
+                "invalid intervention '{text}': expected a step and an action, \
+                 such as '12 lose p2→p1 request'"
+            )
+        };
         let (step, action) = text.trim().split_once(' ').ok_or_else(form)?;
         let after_step = step.parse().map_err(|_| form())?;
-        Ok(Steer { after_step, action: action.parse()? })
+        Ok(Intervention { after_step, action: action.parse()? })
     }
 }
 
-impl std::fmt::Display for Steer {
+impl std::fmt::Display for Intervention {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} {}", self.after_step, self.action)
     }
 }
 
-/// The options of a command that steers a run: `--steer '12 crash p3' --steps 20`.
-pub fn steering_options(steers: &[Steer], most: Option<u64>) -> String {
-    let steers = steers.iter().map(|steer| format!(" --steer '{steer}'"));
-    let most = most.map(|most| format!(" --steps {most}"));
-    steers.chain(most).collect()
+/// Returns the options of a command with interventions: `--steer '12 crash p3' --steps 20`.
+pub fn steering_options(interventions: &[Intervention], max: Option<u64>) -> String {
+    let interventions = interventions.iter().map(|it| format!(" --steer '{it}'"));
+    let max = max.map(|max| format!(" --steps {max}"));
+    interventions.chain(max).collect()
 }
 
-/// A steered run could not be made. What was written of its trace is not complete.
+/// Error of a run with interventions. Its trace is incomplete.
 #[derive(Debug, thiserror::Error)]
-pub enum SteerError {
+pub enum InterventionError {
     /// Nothing was run, or the trace could not be written.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// What should be done is not possible then.
-    #[error("`{0}` is not possible: the run is not such after that step")]
-    Impossible(Steer),
-    /// The run was over before.
-    #[error("`{steer}` comes too late: the run is over after step {steps}")]
+    /// The action is not possible at that step.
+    #[error("'{0}' is not possible after that step")]
+    Impossible(Intervention),
+    /// The run ended before the intervention.
+    #[error("'{intervention}' comes too late: the run ended after step {steps}")]
     Over {
-        /// What should be done.
-        steer: Steer,
-        /// How many steps there are.
+        /// Intervention that comes too late.
+        intervention: Intervention,
+        /// Number of steps of the run.
         steps: u64,
     },
-    /// The steers are not in the order of their steps.
-    #[error("`{0}` stands behind one of a later step")]
-    Order(Steer),
+    /// The interventions are not ordered by their steps.
+    #[error("'{0}' follows an intervention with a later step: order them by step")]
+    Order(Intervention),
 }
 
-/// A step was not taken.
+/// Reason why a step was not taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Halt {
-    /// The run is over.
-    Ended(Ended),
-    /// The course that is followed wants something that is not possible.
-    Impossible(Impossible),
+pub enum StepError {
+    /// The run has ended.
+    Ended(EndReason),
+    /// The schedule contains an impossible action.
+    Impossible(ActionError),
 }
 
-/// A message under way.
+/// A message in flight.
 #[derive(Debug)]
-pub struct UnderWay<'s, M> {
-    /// Its number in the trace; of several copies, only the first has just that.
+pub struct InFlightMessage<'s, M> {
+    /// Identifier: the number in the trace for the first copy, distinct for the others.
     pub id: u64,
-    /// Its number in the trace, which copies share.
+    /// Number in the trace, which all copies share.
     pub number: u64,
-    /// Who sent it.
+    /// Process that sent it.
     pub from: ProcessId,
-    /// To whom.
+    /// Process that receives it.
     pub to: ProcessId,
-    /// What it says.
+    /// Content of the message.
     pub message: &'s M,
-    /// When it arrives, if nothing comes between, in ticks.
+    /// Time of arrival without interventions, in ticks.
     pub due: u64,
-    /// How an [`Action`] says which one is meant.
-    pub pick: Pick,
+    /// Selector of this message in an [`Action`].
+    pub pick: MessageSelector,
 }
 
-/// A run that is stepped through: the simulator itself, paused between two events.
+/// A run that is stepped through: the simulator, paused between two events.
 ///
-/// Stepped to its end it is the run that [`Simulation::run_traced`] makes, to the byte. In
-/// between, [`Session::steer`] does what would not have happened by itself.
+/// Without interventions it is the run of [`Simulation::run_traced`], to the byte.
+/// [`Session::intervene`] performs actions that would not have happened by themselves.
 pub struct Session<'a, P: Protocol> {
     simulation: &'a Simulation<P>,
     pub(crate) steered: Steered<'a, P>,
-    /// The course that is followed instead of the queue, as far as it is still to come.
-    course: Option<VecDeque<Action>>,
+    /// Remaining actions of the schedule, which precede the event queue.
+    schedule: Option<VecDeque<Action>>,
     pub(crate) begun: bool,
-    /// Whether something was done that would not have happened by itself.
-    meddled: bool,
+    /// True if an intervention took place.
+    has_interventions: bool,
     steps: u64,
-    /// How many turns are left until the next look at limits.
+    /// Number of turns until the next check of limits.
     turns: u64,
-    /// Whether a user was drawn who has asked, in a turn that is not over.
+    /// True if the current turn has drawn a user that issued a request, and is not complete.
     drawn: bool,
-    ended: Option<Ended>,
+    ended: Option<EndReason>,
 }
 
 impl<P: Recorded> Simulation<P> {
-    /// Boots the processes of a run and waits; what happens is written to `to`.
+    /// Boots the processes of a run and pauses; the trace is written to `to`.
     ///
     /// # Errors
     ///
@@ -132,52 +139,54 @@ impl<P: Recorded> Simulation<P> {
         Ok(Session::new(self, steered, None))
     }
 
-    /// Boots the processes of a course, whose actions are the first steps; then, or as soon as
-    /// somebody does something else, it goes on as a run.
+    /// Boots the processes of a schedule, whose actions are the first steps. After the last one, or
+    /// after an intervention, the session continues as a normal run.
     ///
     /// # Errors
     ///
-    /// As [`Simulation::follow`], but for steps that are not possible, which come to light when
-    /// they are taken.
+    /// As [`Simulation::follow`], except that an impossible step is reported when it is taken.
     pub fn session_along(
         &self,
-        course: &Course,
+        schedule: &Schedule,
         to: impl Write + Send + 'static,
     ) -> Result<Session<'_, P>, FollowError<RunError>> {
-        let steered = self.boot_along(course, to)?;
-        Ok(Session::new(self, steered, Some(course.actions.iter().cloned().collect())))
+        let steered = self.boot_along(schedule, to)?;
+        Ok(Session::new(self, steered, Some(schedule.actions.iter().cloned().collect())))
     }
 
-    /// Runs once and does what the steers say; after `most` steps, if that is said, the run is
-    /// stopped. Writes what happens to `to`.
+    /// Runs once with interventions, and stops after `max` steps if that is given. Writes the trace
+    /// to `to`.
     ///
     /// # Errors
     ///
-    /// [`SteerError`] at the first steer that cannot be done.
-    pub fn run_steered(
+    /// [`InterventionError`] at the first impossible intervention.
+    pub fn run_with_interventions(
         &self,
-        steers: &[Steer],
-        most: Option<u64>,
+        interventions: &[Intervention],
+        max: Option<u64>,
         to: impl Write + Send + 'static,
         mut controls: Controls<'_>,
-    ) -> Result<Report, SteerError> {
+    ) -> Result<Report, InterventionError> {
         let mut session = self.session(to)?;
-        for steer in steers {
-            if steer.after_step < session.steps {
-                return Err(SteerError::Order(steer.clone()));
+        for intervention in interventions {
+            if intervention.after_step < session.steps {
+                return Err(InterventionError::Order(intervention.clone()));
             }
-            while session.steps < steer.after_step {
+            while session.steps < intervention.after_step {
                 if session.step_with(&mut controls).is_err() {
                     let steps = session.steps;
-                    return Err(SteerError::Over { steer: steer.clone(), steps });
+                    return Err(InterventionError::Over {
+                        intervention: intervention.clone(),
+                        steps,
+                    });
                 }
             }
-            let done = session.steer(&steer.action);
-            done.map_err(|_| SteerError::Impossible(steer.clone()))?;
+            let done = session.intervene(&intervention.action);
+            done.map_err(|_| InterventionError::Impossible(intervention.clone()))?;
         }
-        let most = most.unwrap_or(u64::MAX);
-        while session.steps < most && session.step_with(&mut controls).is_ok() {}
-        session.finish().map_err(|error| SteerError::Run(error.into()))
+        let max = max.unwrap_or(u64::MAX);
+        while session.steps < max && session.step_with(&mut controls).is_ok() {}
+        session.finish().map_err(|error| InterventionError::Run(error.into()))
     }
 }
 
@@ -185,15 +194,15 @@ impl<'a, P: Recorded> Session<'a, P> {
     fn new(
         simulation: &'a Simulation<P>,
         steered: Steered<'a, P>,
-        course: Option<VecDeque<Action>>,
+        schedule: Option<VecDeque<Action>>,
     ) -> Self {
-        let begun = course.is_some();
+        let begun = schedule.is_some();
         Session {
             simulation,
             steered,
-            course,
+            schedule,
             begun,
-            meddled: begun,
+            has_interventions: begun,
             steps: 0,
             turns: 0,
             drawn: false,
@@ -201,20 +210,20 @@ impl<'a, P: Recorded> Session<'a, P> {
         }
     }
 
-    /// Takes the next step. The first one is that everything begins: users ask as planned.
+    /// Takes the next step. The first step starts the workload.
     ///
     /// # Errors
     ///
-    /// [`Halt`] when there is none.
-    pub fn step(&mut self) -> Result<(), Halt> {
+    /// [`StepError`] if there is no further step.
+    pub fn step(&mut self) -> Result<(), StepError> {
         self.step_with(&mut Controls::new())
     }
 
-    fn step_with(&mut self, controls: &mut Controls<'_>) -> Result<(), Halt> {
-        if let Some(course) = &mut self.course {
-            while let Some(action) = course.pop_front() {
-                let is_last = course.is_empty();
-                self.steered.perform(&action).map_err(Halt::Impossible)?;
+    fn step_with(&mut self, controls: &mut Controls<'_>) -> Result<(), StepError> {
+        if let Some(schedule) = &mut self.schedule {
+            while let Some(action) = schedule.pop_front() {
+                let is_last = schedule.is_empty();
+                self.steered.perform(&action).map_err(StepError::Impossible)?;
                 if !action.is_step() {
                     continue;
                 }
@@ -227,7 +236,7 @@ impl<'a, P: Recorded> Session<'a, P> {
             self.leave_course();
         }
         if let Some(ended) = self.ended {
-            return Err(Halt::Ended(ended));
+            return Err(StepError::Ended(ended));
         }
         if !self.begun {
             self.begun = true;
@@ -239,7 +248,7 @@ impl<'a, P: Recorded> Session<'a, P> {
             let idle = self.is_idle();
             if let Some(ended) = self.turn(controls) {
                 self.ended = Some(ended);
-                return Err(Halt::Ended(ended));
+                return Err(StepError::Ended(ended));
             }
             if self.drawn || !idle {
                 self.steps += 1;
@@ -248,89 +257,88 @@ impl<'a, P: Recorded> Session<'a, P> {
         }
     }
 
-    /// One turn of the run's own loop, with a look at limits as often as it has. A turn that
-    /// begins with a user who is drawn is two.
-    fn turn(&mut self, controls: &mut Controls<'_>) -> Option<Ended> {
+    /// Takes one turn of the run's loop, and checks limits as often as the run does. A turn that
+    /// begins with a drawn user is split into two.
+    fn turn(&mut self, controls: &mut Controls<'_>) -> Option<EndReason> {
         let world = &mut self.steered.world;
         if std::mem::take(&mut self.drawn) {
             return world.advance();
         }
         if self.turns == 0 {
-            if let Some(ended) = world.pause(controls) {
+            if let Some(ended) = world.check_limits(controls) {
                 return Some(ended);
             }
-            self.turns = world.chunk();
+            self.turns = world.turns_until_check();
         }
         self.turns -= 1;
-        if world.draws() {
-            self.drawn = world.draw();
+        if world.will_draw_user() {
+            self.drawn = world.draw_user();
             return None;
         }
         world.turn()
     }
 
-    /// Does what would not have happened by itself. What is planned happens all the same, but
-    /// for the rest of a course.
+    /// Performs an intervention. Scheduled events still happen, except the rest of a schedule.
     ///
     /// # Errors
     ///
-    /// [`Impossible`].
-    pub fn steer(&mut self, action: &Action) -> Result<(), Impossible> {
+    /// [`ActionError`] if the action is impossible now.
+    pub fn intervene(&mut self, action: &Action) -> Result<(), ActionError> {
         let of_courses = matches!(
             action,
             Action::Tell { .. } | Action::Hear(_) | Action::Split(_) | Action::Heal
         );
-        if of_courses || self.steered.act(action).is_none() {
-            return Err(Impossible::Now(action.clone()));
+        if of_courses || self.steered.try_perform(action).is_none() {
+            return Err(ActionError::Now(action.clone()));
         }
         self.leave_course();
-        self.meddled = true;
+        self.has_interventions = true;
         (self.ended, self.drawn) = (None, false);
         Ok(())
     }
 
     fn leave_course(&mut self) {
-        if self.course.take().is_some() {
-            self.steered.let_go(TICKS_PER_UNIT);
+        if self.schedule.take().is_some() {
+            self.steered.resume_time(TICKS_PER_UNIT);
         }
     }
 
-    /// How many steps were taken.
+    /// Returns the number of steps taken.
     pub fn steps(&self) -> u64 {
         self.steps
     }
 
-    /// The time, in ticks.
+    /// Returns the time, in ticks.
     pub fn now(&self) -> u64 {
         self.steered.world.core.now
     }
 
-    /// How many records there are in the trace.
+    /// Returns the number of records in the trace.
     pub fn records(&self) -> u64 {
-        self.steered.world.core.recorder.as_ref().map_or(0, Recorder::records)
+        self.steered.world.core.tracer.recorder.as_ref().map_or(0, Recorder::records)
     }
 
-    /// How often users were told something.
-    pub fn told(&self) -> u64 {
-        self.steered.world.core.recorder.as_ref().map_or(0, Recorder::told)
+    /// Returns the number of events for users.
+    pub fn event_count(&self) -> u64 {
+        self.steered.world.core.tracer.recorder.as_ref().map_or(0, Recorder::event_count)
     }
 
-    /// All processes, also those that are down: then they are as they were when they crashed.
+    /// Returns all processes. A process that is down has the state before its crash.
     pub fn processes(&self) -> &[P] {
         &self.steered.world.processes
     }
 
-    /// Whether a process is up.
+    /// Returns true if a process is up.
     pub fn is_up(&self, process: ProcessId) -> bool {
-        self.steered.world.core.up.get(process.index()).is_some_and(|up| *up)
+        self.steered.world.core.liveness.get(process).unwrap_or(false)
     }
 
-    /// The armed timers of all processes, and when they fire, in ticks; the soonest first.
+    /// Returns the armed timers of all processes with their times in ticks, earliest first.
     pub fn timers(&self) -> Vec<(ProcessId, &P::Timer, u64)> {
         let world = &self.steered.world;
-        let acts = world.core.agenda.in_order().into_iter();
+        let acts = world.core.event_queue.in_order().into_iter();
         acts.filter_map(|(due, act)| match act {
-            crate::engine::agenda::Act::Timer { slot, generation } => {
+            crate::engine::schedule::ScheduledEvent::Timer { slot, generation } => {
                 let (at, timer) = world.timers.armed_in(*slot, *generation)?;
                 Some((at, timer, due))
             }
@@ -339,24 +347,24 @@ impl<'a, P: Recorded> Session<'a, P> {
         .collect()
     }
 
-    /// What is under way, the oldest first.
-    pub fn under_way(&self) -> Vec<UnderWay<'_, P::Message>> {
-        let mut all: Vec<UnderWay<'_, P::Message>> = Vec::new();
+    /// Returns the messages in flight, oldest first.
+    pub fn in_flight(&self) -> Vec<InFlightMessage<'_, P::Message>> {
+        let mut all: Vec<InFlightMessage<'_, P::Message>> = Vec::new();
         let (mut alike, mut copies) = (BTreeMap::new(), BTreeMap::new());
-        for sent in self.steered.under_way() {
-            let (letter, number) = (sent.letter, sent.number);
-            let kind = letter.message.label().kind;
-            let ordinal = alike.entry((letter.from, letter.to, kind)).or_insert(0);
+        for sent in self.steered.in_flight() {
+            let (envelope, number) = (sent.envelope, sent.number);
+            let kind = envelope.message.label().kind;
+            let ordinal = alike.entry((envelope.from, envelope.to, kind)).or_insert(0);
             *ordinal += 1;
-            let mut pick = Pick::oldest(letter.from, letter.to);
+            let mut pick = MessageSelector::oldest(envelope.from, envelope.to);
             (pick.kind, pick.ordinal) = (Some(kind.to_owned()), *ordinal);
             let copy: &mut u64 = copies.entry(number).or_default();
-            all.push(UnderWay {
+            all.push(InFlightMessage {
                 id: number + (*copy << 32),
                 number,
-                from: letter.from,
-                to: letter.to,
-                message: &letter.message,
+                from: envelope.from,
+                to: envelope.to,
+                message: &envelope.message,
                 due: sent.due,
                 pick,
             });
@@ -365,26 +373,26 @@ impl<'a, P: Recorded> Session<'a, P> {
         all
     }
 
-    /// What the next step does; nothing when the run is over.
-    pub fn next(&self) -> Option<Next> {
-        match &self.course {
-            Some(course) if !course.is_empty() => {
-                course.iter().find(|it| it.is_step()).and_then(|it| self.next_of_course(it))
+    /// Returns the next step; `None` if the run has ended.
+    pub fn next(&self) -> Option<NextStep> {
+        match &self.schedule {
+            Some(schedule) if !schedule.is_empty() => {
+                schedule.iter().find(|it| it.is_step()).and_then(|it| self.next_of_course(it))
             }
             _ if self.ended.is_some() => None,
             _ => self.next_by_itself(),
         }
     }
 
-    /// Ends the run where it is and tells of it, as complete as it has become.
+    /// Ends the run at its current step and returns the report.
     ///
     /// # Errors
     ///
-    /// [`WriteError`] when the trace could not be written.
+    /// [`WriteError`] if the trace could not be written.
     pub fn finish(self) -> Result<Report, WriteError> {
-        let ended = self.ended.unwrap_or(Ended::Stopped);
+        let ended = self.ended.unwrap_or(EndReason::Stopped);
         let (mut report, _, recorder) = self.simulation.reported(self.steered.world, ended);
-        if !self.meddled {
+        if !self.has_interventions {
             self.simulation.judge_cost(&mut report);
         }
         recorder.map_or(Ok(()), Recorder::finish)?;
@@ -392,8 +400,8 @@ impl<'a, P: Recorded> Session<'a, P> {
     }
 }
 
-impl From<SettingsError> for SteerError {
+impl From<SettingsError> for InterventionError {
     fn from(error: SettingsError) -> Self {
-        SteerError::Run(error.into())
+        InterventionError::Run(error.into())
     }
 }

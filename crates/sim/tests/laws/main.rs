@@ -1,4 +1,4 @@
-//! Laws: what holds for every arrangement, every seed and every random schedule.
+//! Laws for every arrangement, every seed and every random schedule.
 
 mod schedules;
 mod seeds;

@@ -1,5 +1,5 @@
-//! The lock at the leader under random schedules: crashes, recoveries, suspicions true and
-//! false, timers that fire too early, messages lost, duplicated and reordered.
+//! The lock at the leader under random schedules: crashes, recoveries, true and false suspicions,
+//! timers that fire too early, messages lost, duplicated and reordered.
 //!
 //! A failure prints the seed and the story of its run.
 
@@ -14,15 +14,15 @@ use tenure_algorithms::mutex::{Central, central};
 use tenure_core::monitors::{Agreement, Fencing, MutualExclusion, OnElection, OnMutex};
 use tenure_core::service::{election, mutex, office};
 use tenure_core::{
-    Fence, Monitor, Observed, Office, Order, ProcessId, Rank, TICKS_PER_UNIT, Verdict, Violation,
+    Fence, Monitor, Observation, Office, Order, ProcessId, Rank, TICKS_PER_UNIT, Verdict, Violation,
 };
-use tenure_trace::{Dice, Seen, Stage};
+use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 
 const ENTER: office::Command = office::Command::Mutex(mutex::Command::Enter);
 const EXIT: office::Command = office::Command::Mutex(mutex::Command::Exit);
 const ELECT: office::Command = office::Command::Election(election::Command::Elect);
 
-/// What may happen beside deliveries, and how often.
+/// Budget of faults in a run.
 #[derive(Clone, Copy, Debug)]
 struct Budget {
     steps: u32,
@@ -31,13 +31,13 @@ struct Budget {
     false_suspicions: u32,
     losses: u32,
     duplicates: u32,
-    /// Timers fire while messages are under way.
+    /// True if timers fire while messages are in flight.
     early_timers: bool,
-    /// A recovered process may still be suspected for a while, which is false then.
+    /// True if a recovered process may still be suspected for a while, which is false then.
     late_trust: bool,
-    /// One process never crashes: it remembers every term, which fences need.
+    /// True if one process never crashes: it remembers every term, as fences need.
     witness: bool,
-    /// Fences are judged.
+    /// True if fences are judged.
     fencing: bool,
 }
 
@@ -54,7 +54,7 @@ const CALM: Budget = Budget {
     fencing: true,
 };
 
-/// Everything that is promised to be survived.
+/// Faults that the cards promise to survive.
 fn budgets() -> Vec<Budget> {
     let crashes = Budget { crashes: 4, ..CALM };
     let amnesia = Budget { crashes: 5, witness: false, fencing: false, ..CALM };
@@ -77,30 +77,30 @@ enum User {
     Inside,
 }
 
-/// A group, its users, its detectors, and those who judge it.
+/// A group with its users, detectors and monitors.
 struct Play<P: Office> {
-    stage: Stage<P>,
-    dice: Dice,
+    cluster: TestCluster<P>,
+    rng: SplitMix64,
     left: Budget,
     witness: ProcessId,
     users: Vec<User>,
-    /// (who, whom).
+    /// Pairs (observer, suspected peer).
     suspicions: BTreeSet<(ProcessId, ProcessId)>,
     exclusion: OnMutex<MutualExclusion>,
     fencing: OnMutex<Fencing>,
     agreement: OnElection<Agreement>,
     fences: BTreeSet<Fence>,
-    /// Whether a live process was ever suspected.
+    /// True if a live process was ever suspected.
     deceived: bool,
-    /// What happened, if anybody is to read it.
+    /// Story of the run, if it is wanted.
     story: Option<Vec<String>>,
 }
 
 impl<P: Office> Play<P> {
     fn new(size: u32, order: Order, config: P::Config, seed: u64, budget: Budget) -> Self {
         Play {
-            stage: Stage::alike(size, order, config),
-            dice: Dice(seed),
+            cluster: TestCluster::uniform(size, order, config),
+            rng: SplitMix64(seed),
             left: budget,
             witness: ProcessId((seed % u64::from(size)) as u32),
             users: vec![User::Idle; size as usize],
@@ -114,7 +114,7 @@ impl<P: Office> Play<P> {
         }
     }
 
-    /// Lets random things happen, then lets everything come to rest, and judges the end.
+    /// Performs random events, then lets the run settle, and judges the end.
     fn run(&mut self) -> Result<(), String> {
         for _ in 0..self.left.steps {
             self.happen();
@@ -130,15 +130,15 @@ impl<P: Office> Play<P> {
     }
 
     fn happen(&mut self) {
-        match self.dice.below(12) {
+        match self.rng.below(12) {
             0 => self.user_acts(),
-            1 if self.left.crashes > 0 && self.dice.one_in(3) => self.crash(),
+            1 if self.left.crashes > 0 && self.rng.one_in(3) => self.crash(),
             2 => self.recover(),
             3 | 4 => self.detector_speaks(),
             5 if self.left.false_suspicions > 0 => self.detector_errs(),
             6 => {
-                let quiet = self.stage.busy_links().is_empty();
-                if quiet || (self.left.early_timers && self.dice.one_in(4)) {
+                let quiet = self.cluster.links_in_use().is_empty();
+                if quiet || (self.left.early_timers && self.rng.one_in(4)) {
                     self.timer_fires();
                 }
             }
@@ -147,41 +147,41 @@ impl<P: Office> Play<P> {
     }
 
     fn user_acts(&mut self) {
-        let Some(at) = self.dice.pick(&self.stage.live()).copied() else { return };
+        let Some(at) = self.rng.pick(&self.cluster.live()).copied() else { return };
         match self.users[at.index()] {
             User::Inside => self.ask(at, EXIT),
             User::Idle if self.left.entries > 0 => {
                 self.left.entries -= 1;
                 self.ask(at, ENTER);
             }
-            User::Idle if self.dice.one_in(8) => self.ask(at, ELECT),
+            User::Idle if self.rng.one_in(8) => self.ask(at, ELECT),
             User::Idle | User::Waiting => {}
         }
     }
 
     fn ask(&mut self, at: ProcessId, command: office::Command) {
         self.tell(|| format!("{at} asks {command:?}"));
-        self.stage.command(at, command);
+        self.cluster.command(at, command);
     }
 
     fn crash(&mut self) {
-        let live = self.stage.live();
-        let at = live[self.dice.below(live.len())];
+        let live = self.cluster.live();
+        let at = live[self.rng.below(live.len())];
         if live.len() < 2 || (self.left.witness && at == self.witness) {
             return;
         }
         self.left.crashes -= 1;
         self.tell(|| format!("{at} crashes"));
-        self.stage.crash(at);
+        self.cluster.crash(at);
         self.suspicions.retain(|(who, _)| *who != at);
     }
 
     fn recover(&mut self) {
-        let mut down = self.stage.everybody();
-        down.retain(|at| !self.stage.is_up(*at));
-        let Some(at) = self.dice.pick(&down).copied() else { return };
+        let mut down = self.cluster.process_ids();
+        down.retain(|at| !self.cluster.is_up(*at));
+        let Some(at) = self.rng.pick(&down).copied() else { return };
         self.tell(|| format!("{at} recovers"));
-        self.stage.recover(at);
+        self.cluster.recover(at);
         let mut stale: Vec<_> = self.suspicions.iter().copied().collect();
         stale.retain(|(_, whom)| *whom == at);
         if self.left.late_trust {
@@ -193,17 +193,17 @@ impl<P: Office> Play<P> {
 
     fn detector_speaks(&mut self) {
         let due = self.due();
-        if let Some((who, whom, verdict)) = self.dice.pick(&due).copied() {
+        if let Some((who, whom, verdict)) = self.rng.pick(&due).copied() {
             self.speak(who, whom, verdict);
         }
     }
 
-    /// The suspicions and trusts that are true and were not spoken yet.
+    /// Returns the true suspicions and trusts that were not reported yet.
     fn due(&self) -> Vec<(ProcessId, ProcessId, Verdict)> {
         let mut due = Vec::new();
-        for who in self.stage.live() {
-            for whom in self.stage.everybody().into_iter().filter(|whom| *whom != who) {
-                match (self.stage.is_up(whom), self.suspicions.contains(&(who, whom))) {
+        for who in self.cluster.live() {
+            for whom in self.cluster.process_ids().into_iter().filter(|whom| *whom != who) {
+                match (self.cluster.is_up(whom), self.suspicions.contains(&(who, whom))) {
                     (false, false) => due.push((who, whom, Verdict::Suspect)),
                     (true, true) => due.push((who, whom, Verdict::Trust)),
                     _ => {}
@@ -214,8 +214,8 @@ impl<P: Office> Play<P> {
     }
 
     fn detector_errs(&mut self) {
-        let live = self.stage.live();
-        let (who, whom) = (live[self.dice.below(live.len())], live[self.dice.below(live.len())]);
+        let live = self.cluster.live();
+        let (who, whom) = (live[self.rng.below(live.len())], live[self.rng.below(live.len())]);
         if who != whom && !self.suspicions.contains(&(who, whom)) {
             self.left.false_suspicions -= 1;
             self.deceived = true;
@@ -224,42 +224,42 @@ impl<P: Office> Play<P> {
     }
 
     fn speak(&mut self, who: ProcessId, whom: ProcessId, verdict: Verdict) {
-        self.tell(|| format!("{who} is told to {verdict:?} {whom}"));
+        self.tell(|| format!("the detector of {who} reports {verdict:?} {whom}"));
         match verdict {
             Verdict::Suspect => self.suspicions.insert((who, whom)),
             Verdict::Trust => self.suspicions.remove(&(who, whom)),
         };
-        self.stage.suspicion(who, whom, verdict);
+        self.cluster.suspicion(who, whom, verdict);
     }
 
     fn timer_fires(&mut self) {
-        let timers = self.stage.armed_timers();
-        if let Some((at, timer)) = self.dice.pick(&timers).cloned() {
+        let timers = self.cluster.armed_timers();
+        if let Some((at, timer)) = self.rng.pick(&timers).cloned() {
             self.tell(|| format!("{at}'s timer {timer:?} fires"));
-            self.stage.fire(at, timer);
+            self.cluster.fire(at, timer);
         }
     }
 
     fn message_arrives(&mut self) {
-        let links = self.stage.busy_links();
-        let Some(link) = self.dice.pick(&links).copied() else { return };
+        let links = self.cluster.links_in_use();
+        let Some(link) = self.rng.pick(&links).copied() else { return };
         if self.story.is_some() {
-            let line = format!("{}→{} has {:?}", link.0, link.1, self.stage.queue(link));
+            let line = format!("{}→{} has {:?}", link.0, link.1, self.cluster.queue(link));
             self.tell(|| line);
         }
-        if self.left.losses > 0 && self.dice.one_in(6) {
+        if self.left.losses > 0 && self.rng.one_in(6) {
             self.left.losses -= 1;
             self.tell(|| "    and loses the first".into());
-            return self.stage.lose(link);
+            return self.cluster.lose(link);
         }
-        if self.left.duplicates > 0 && self.dice.one_in(6) {
+        if self.left.duplicates > 0 && self.rng.one_in(6) {
             self.left.duplicates -= 1;
-            self.stage.duplicate(link);
+            self.cluster.duplicate(link);
         }
-        self.stage.deliver(link, &mut self.dice);
+        self.cluster.deliver(link, &mut self.rng);
     }
 
-    /// From here on nothing goes wrong, and detectors say what is.
+    /// From now on there are no faults, and detectors are right.
     fn heal(&mut self) {
         self.tell(|| "— from here on all is well —".into());
         self.left = Budget { losses: 0, duplicates: 0, ..self.left };
@@ -268,21 +268,21 @@ impl<P: Office> Play<P> {
         }
     }
 
-    /// Delivers what is under way; then who is inside leaves; then the next timer fires.
+    /// Delivers messages in flight; then processes inside exit; then the next timer fires.
     fn come_to_rest(&mut self) -> Result<(), String> {
         for _ in 0..20_000 {
             self.judge()?;
             let inside = self.users.iter().position(|user| *user == User::Inside);
-            if !self.stage.busy_links().is_empty() {
+            if !self.cluster.links_in_use().is_empty() {
                 self.message_arrives();
             } else if let Some(at) = inside {
                 self.ask(ProcessId::at(at), EXIT);
-            } else if let Some((at, timer)) = self.stage.next_timer() {
+            } else if let Some((at, timer)) = self.cluster.next_timer() {
                 if self.repeats_to_the_dead(&timer) {
-                    self.stage.forget_timer(at, &timer);
+                    self.cluster.disarm_timer(at, &timer);
                 } else {
                     self.tell(|| format!("{at}'s timer {timer:?} fires"));
-                    self.stage.fire(at, timer);
+                    self.cluster.fire(at, timer);
                 }
             } else {
                 return Ok(());
@@ -293,18 +293,18 @@ impl<P: Office> Play<P> {
 
     fn repeats_to_the_dead(&self, timer: &P::Timer) -> bool {
         let name = format!("{timer:?}");
-        let mut down = self.stage.everybody();
-        down.retain(|at| !self.stage.is_up(*at));
+        let mut down = self.cluster.process_ids();
+        down.retain(|at| !self.cluster.is_up(*at));
         down.into_iter().any(|peer| name == format!("Resend({peer})"))
     }
 
     fn judge(&mut self) -> Result<(), String> {
-        for (at, seen) in self.stage.take_seen() {
+        for (at, seen) in self.cluster.take_events() {
             let observed = match &seen {
-                Seen::Command(command) => Observed::Command { command, clock: None },
-                Seen::Event(event) => Observed::Event(event),
-                Seen::Crashed => Observed::Crashed,
-                Seen::Recovered => Observed::Recovered,
+                ClusterEvent::Command(command) => Observation::Command { command, clock: None },
+                ClusterEvent::Event(event) => Observation::Event(event),
+                ClusterEvent::Crashed => Observation::Crashed,
+                ClusterEvent::Recovered => Observation::Recovered,
             };
             self.observe(at, observed).map_err(|violation| violation.to_string())?;
             self.follow(at, &seen)?;
@@ -315,7 +315,7 @@ impl<P: Office> Play<P> {
     fn observe(
         &mut self,
         at: ProcessId,
-        observed: Observed<'_, office::Command, office::Event>,
+        observed: Observation<'_, office::Command, office::Event>,
     ) -> Result<(), Violation> {
         self.agreement.observe(at, observed)?;
         if !self.deceived {
@@ -327,23 +327,23 @@ impl<P: Office> Play<P> {
         Ok(())
     }
 
-    /// Keeps track of where users stand; no two entries ever have the same fence.
-    fn follow(&mut self, at: ProcessId, seen: &Seen<P>) -> Result<(), String> {
+    /// Tracks the users' phases. No two entries have the same fence.
+    fn follow(&mut self, at: ProcessId, seen: &ClusterEvent<P>) -> Result<(), String> {
         let user = &mut self.users[at.index()];
         match seen {
-            Seen::Command(command) if *command == ENTER => *user = User::Waiting,
-            Seen::Event(office::Event::Mutex(mutex::Event::Entered { fence })) => {
+            ClusterEvent::Command(command) if *command == ENTER => *user = User::Waiting,
+            ClusterEvent::Event(office::Event::Mutex(mutex::Event::Entered { fence })) => {
                 *user = User::Inside;
                 if !self.fences.insert(*fence) {
                     return Err(format!("{at} enters with fence {fence}, which was given before"));
                 }
             }
-            Seen::Event(office::Event::Mutex(mutex::Event::Exited)) => *user = User::Idle,
-            Seen::Crashed => *user = User::Idle,
+            ClusterEvent::Event(office::Event::Mutex(mutex::Event::Exited)) => *user = User::Idle,
+            ClusterEvent::Crashed => *user = User::Idle,
             _ => {}
         }
-        if let Seen::Event(event) = seen {
-            self.tell(|| format!("    {at} is told {event:?}"));
+        if let ClusterEvent::Event(event) = seen {
+            self.tell(|| format!("    {at} receives {event:?}"));
         }
         Ok(())
     }
@@ -355,7 +355,7 @@ impl<P: Office> Play<P> {
     }
 }
 
-/// The first seed of a range that goes wrong, and how.
+/// Returns the first failing seed of a range with its story.
 fn first_failure<P: Office>(
     size: u32,
     order: Order,
@@ -387,10 +387,10 @@ fn survives<P: Office>(
     }
 }
 
-/// Ranks in any order of the ids, with greetings or without.
+/// Ranks in any order of the ids, with or without greetings.
 fn bully(size: u32, seed: u64, delay: u64) -> bully::Config {
     let mut ids: Vec<u32> = (1..=size).collect();
-    Dice(seed).shuffle(&mut ids);
+    SplitMix64(seed).shuffle(&mut ids);
     let ranks = ids.into_iter().map(Rank::of_id).collect();
     let greets = seed.is_multiple_of(2);
     let variants = Variants::none();
@@ -403,7 +403,7 @@ fn over_fifo(size: u32, seed: u64) -> fifo::Config<coordinated::Config<bully::Co
 }
 
 #[test]
-fn the_lock_at_a_bully_is_safe_and_live() {
+fn lock_at_bully_is_safe_and_live() {
     survives::<Coordinated<Bully>>(
         Order::Fifo,
         |size, seed| bully(size, seed, 1).into(),
@@ -413,13 +413,13 @@ fn the_lock_at_a_bully_is_safe_and_live() {
 }
 
 #[test]
-fn the_lock_at_a_bully_is_safe_and_live_over_a_channel_that_was_made_reliable() {
+fn lock_at_bully_survives_lossy_links_over_fifo() {
     let unreliable = |it| Budget { steps: 500, losses: 10, duplicates: 10, ..it };
     survives::<Fifo<Coordinated<Bully>>>(Order::Reordered, over_fifo, 150, unreliable);
 }
 
 #[test]
-fn a_bully_agrees_in_the_end_over_any_order_and_duplicates() {
+fn bully_agrees_despite_reordering_and_duplicates() {
     let config = |size, seed| side::Config {
         mutex: central::Config::default(),
         election: bully(size, seed, 1),
@@ -428,9 +428,9 @@ fn a_bully_agrees_in_the_end_over_any_order_and_duplicates() {
     survives::<Side<Central, Bully>>(Order::Reordered, config, 400, election_only);
 }
 
-/// These judges can fail.
+/// Negative controls: these judges can fail.
 #[test]
-fn without_terms_or_order_or_a_witness_it_goes_wrong() {
+fn negative_controls_of_schedule_judges_fail() {
     let fails = |order, no_terms, budget| {
         let config = |seed| {
             let plain = bully(3, seed, 1);

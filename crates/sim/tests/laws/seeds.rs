@@ -1,6 +1,6 @@
-//! Laws: what holds for every arrangement of a ring, and for every seed.
+//! Laws for every arrangement of a ring, and for every seed.
 
-use crate::support::election::{elect, everybody, place_of, ranks};
+use crate::support::election::{all_processes, elect, process_with_id, ranks};
 use crate::support::mutex::{Plan, run_as};
 use crate::support::{p, permutations};
 use tenure_algorithms::Variants;
@@ -8,20 +8,22 @@ use tenure_algorithms::catalogue::{self, MUTEXES, Parameters, Visitor};
 use tenure_algorithms::election::{
     ChangRoberts, HirschbergSinclair, chang_roberts, hirschberg_sinclair,
 };
-use tenure_claims::claims;
 use tenure_core::service::election::Command;
 use tenure_core::{Agreement, Algorithm, Election, Mutex, Order, ProcessId, Variant};
-use tenure_trace::Stage;
+use tenure_trace::TestCluster;
 
-/// All start at once and agree on the largest; how many messages that takes.
+/// Starts all processes at once, asserts that the largest wins, and returns the number of messages.
 fn messages<P: Election>(ids: &[u32], order: Order, config: P::Config, seed: u64) -> u64 {
     let size = ids.len() as u32;
-    let (stage, beliefs) = elect::<P>(size, order, config, &everybody(size), 0, seed);
-    assert!(beliefs.iter().all(|belief| *belief == place_of(size, ids)), "{ids:?} seed {seed}");
-    stage.total_sent()
+    let (cluster, beliefs) = elect::<P>(size, order, config, &all_processes(size), 0, seed);
+    assert!(
+        beliefs.iter().all(|belief| *belief == process_with_id(size, ids)),
+        "{ids:?} seed {seed}"
+    );
+    cluster.total_sent()
 }
 
-/// By each process: how far it is to the next larger one, and N for the largest.
+/// Distance of each process to the next larger one, and N for the largest.
 fn distances(ids: &[u32]) -> u64 {
     let n = ids.len();
     let larger = |at: usize, hops: usize| ids[(at + hops) % n] > ids[at];
@@ -33,9 +35,8 @@ fn factorial(n: u64) -> u64 {
     (1..=n).product()
 }
 
-#[claims("A-CR")]
 #[test]
-fn chang_roberts_sends_the_sum_of_distances_and_n_times_the_harmonic_number_on_average() {
+fn chang_roberts_mean_is_n_times_harmonic_number() {
     for size in 2..=7_u32 {
         let n = u64::from(size);
         let (mut seed, mut total, mut worst, mut best) = (0, 0, 0, u64::MAX);
@@ -48,7 +49,7 @@ fn chang_roberts_sends_the_sum_of_distances_and_n_times_the_harmonic_number_on_a
             worst = worst.max(elections);
             best = best.min(elections);
         });
-        // N·H(N), times N! to stay whole.
+        // N·H(N), times N! to stay an integer.
         let harmonic: u64 = (1..=n).map(|k| factorial(n) / k).sum();
         assert_eq!(total, n * harmonic, "the average of {size}");
         assert_eq!((worst, best), (n * (n + 1) / 2, 2 * n - 1));
@@ -56,23 +57,23 @@ fn chang_roberts_sends_the_sum_of_distances_and_n_times_the_harmonic_number_on_a
 }
 
 #[test]
-fn chang_roberts_with_one_initiator_sends_two_laps_and_half_of_n_minus_one_on_average() {
+fn chang_roberts_single_initiator_mean_matches_formula() {
     for size in 2..=6_u32 {
         let n = u64::from(size);
         let mut total = 0;
         permutations(size, |ids| {
             let config = chang_roberts::Config::of(ranks(ids), Variants::none());
-            let (stage, _) = elect::<ChangRoberts>(size, Order::Fifo, config, &[p(1)], 0, 1);
-            let largest = place_of(size, ids).map_or(0, ProcessId::index) as u64;
-            assert_eq!(stage.total_sent(), largest + 2 * n, "{ids:?}");
-            total += stage.total_sent();
+            let (cluster, _) = elect::<ChangRoberts>(size, Order::Fifo, config, &[p(1)], 0, 1);
+            let largest = process_with_id(size, ids).map_or(0, ProcessId::index) as u64;
+            assert_eq!(cluster.total_sent(), largest + 2 * n, "{ids:?}");
+            total += cluster.total_sent();
         });
         assert_eq!(2 * total, factorial(n) * (4 * n + n - 1));
     }
 }
 
 #[test]
-fn hirschberg_sinclair_sends_the_same_in_every_schedule_and_stays_within_its_card() {
+fn hirschberg_sinclair_cost_is_schedule_independent() {
     for size in 1..=7_u32 {
         let cost = hirschberg_sinclair::Config::plain(size);
         let cost = HirschbergSinclair::card(&cost, size).messages;
@@ -88,39 +89,38 @@ fn hirschberg_sinclair_sends_the_same_in_every_schedule_and_stays_within_its_car
             assert!(range.contains(&fifo), "{ids:?}: {fifo}");
         });
         let config = hirschberg_sinclair::Config::plain(size);
-        let (stage, _) = elect::<HirschbergSinclair>(size, Order::Fifo, config, &[p(size)], 0, 1);
-        assert_eq!(stage.total_sent(), cost.least, "the largest alone starts");
+        let (cluster, _) = elect::<HirschbergSinclair>(size, Order::Fifo, config, &[p(size)], 0, 1);
+        assert_eq!(cluster.total_sent(), cost.least, "the largest alone starts");
     }
 }
 
 /// All 7! rings.
-#[claims("W-18")]
 #[test]
-fn on_every_ring_of_eight_the_eighth_leads_in_phase_3() {
+fn largest_leads_in_phase_3_on_all_rings_of_eight() {
     permutations(7, |others| {
         let mut ids = others.to_vec();
         ids.push(8);
         let config = hirschberg_sinclair::Config::of(ranks(&ids));
-        let mut stage = Stage::<HirschbergSinclair>::alike(8, Order::Fifo, config);
-        everybody(8).into_iter().for_each(|at| stage.command(at, Command::Elect));
+        let mut cluster = TestCluster::<HirschbergSinclair>::uniform(8, Order::Fifo, config);
+        all_processes(8).into_iter().for_each(|at| cluster.command(at, Command::Elect));
         let (mut last_phase, mut in_phase) = (0, [0_u64; 8]);
-        while let Some(link) = stage.busy_links().first().copied() {
+        while let Some(link) = cluster.links_in_use().first().copied() {
             use tenure_algorithms::election::hirschberg_sinclair::Message::{Probe, Reply};
-            if let Probe { phase, .. } | Reply { phase, .. } = stage.queue(link)[0] {
+            if let Probe { phase, .. } | Reply { phase, .. } = cluster.queue(link)[0] {
                 last_phase = last_phase.max(*phase);
                 in_phase[usize::from(*phase)] += 1;
             }
-            stage.pass(link, 0);
+            cluster.pass(link, 0);
         }
         assert_eq!(last_phase, 3, "{ids:?}");
         assert_eq!((in_phase[0], in_phase[3]), (24, 16), "{ids:?}");
         assert!(in_phase[1..3].iter().sum::<u64>() + 24 + 16 + 8 < 223, "{ids:?}");
-        let beliefs = crate::support::election::beliefs(&mut stage);
+        let beliefs = crate::support::election::beliefs(&mut cluster);
         assert!(beliefs.iter().all(|belief| *belief == Some(p(8))), "{ids:?}");
     });
 }
 
-/// Runs a lock of the catalogue under many seeds, with what its card allows.
+/// Runs a lock of the catalogue under many seeds, with the faults that its card allows.
 struct Locks {
     parameters: Parameters,
     seeds: u64,
@@ -133,59 +133,59 @@ impl Locks {
     }
 }
 
-/// How one lock did: the first failure, the messages and the entries.
+/// Result of one lock: the first failure, the messages and the entries.
 #[derive(Debug, Default)]
-struct Did {
+struct LockResult {
     failure: Option<String>,
     messages: u64,
     entries: u64,
 }
 
 impl Visitor for Locks {
-    type Output = Did;
+    type Output = LockResult;
 
-    fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Did {
+    fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> LockResult {
         let size = self.parameters.size;
         let card = P::card(&config, size);
-        let mut did = Did::default();
+        let mut result = LockResult::default();
         for seed in 0..self.seeds {
             let duplicates = if card.faults.duplication { (seed % 4) as u32 } else { 0 };
             let entries = vec![2 + (seed % 2) as u32; size as usize];
             let plan = Plan { order: card.order, entries, duplicates, losses: self.losses, seed };
             match run_as::<P>(&card, config.clone(), &plan) {
                 Ok(outcome) if duplicates == 0 => {
-                    did.messages += outcome.messages;
-                    did.entries += outcome.entries;
+                    result.messages += outcome.messages;
+                    result.entries += outcome.entries;
                 }
                 Ok(_) => {}
-                Err(says) => {
-                    did.failure = Some(format!("{} of {size}, {plan:?}: {says}", card.name));
-                    return did;
+                Err(message) => {
+                    result.failure = Some(format!("{} of {size}, {plan:?}: {message}", card.name));
+                    return result;
                 }
             }
         }
-        did
+        result
     }
 
-    fn election<P: Election + Algorithm>(self, _: P::Config) -> Did {
+    fn election<P: Election + Algorithm>(self, _: P::Config) -> LockResult {
         unreachable!("only locks are visited")
     }
 
-    fn agreement<P: Agreement + Algorithm>(self, _: P::Config) -> Did {
+    fn agreement<P: Agreement + Algorithm>(self, _: P::Config) -> LockResult {
         unreachable!("only locks are visited")
     }
 }
 
 #[test]
-fn every_lock_is_safe_and_live_and_costs_what_its_card_says() {
-    // A lease is renewed for as long as it is held; here timers fire at any time, so often.
+fn locks_keep_card_promises_and_costs() {
+    // A lease is renewed while it is held. Here timers fire at any time, so often.
     for name in MUTEXES.iter().filter(|name| !["lease", "leased"].contains(name)) {
         for size in 1..=5 {
             let locks = Locks::of(size, 200);
             let cost = catalogue::card(name, &locks.parameters).unwrap().messages;
-            let did = catalogue::visit(name, &locks.parameters.clone(), locks).unwrap();
-            assert!(did.failure.is_none(), "{did:?}");
-            let Did { messages, entries, .. } = did;
+            let result = catalogue::visit(name, &locks.parameters.clone(), locks).unwrap();
+            assert!(result.failure.is_none(), "{result:?}");
+            let LockResult { messages, entries, .. } = result;
             assert!(messages >= cost.least * entries, "{name} {size}: {messages} for {entries}");
             let most = cost.most.map(|most| most * entries);
             assert!(most.is_none_or(|most| messages <= most), "{name} {size}: {messages}");
@@ -193,59 +193,58 @@ fn every_lock_is_safe_and_live_and_costs_what_its_card_says() {
     }
 }
 
-/// Groups of two and three, over a channel that is not reliable by itself: it loses five messages.
-fn is_safe_and_live_over_a_channel_that_was_made_reliable(lock: &str, seeds: u64) {
+/// Groups of two and three, over a lossy channel below FIFO links: it loses five messages.
+fn is_safe_and_live_over_fifo(lock: &str, seeds: u64) {
     for size in 2..=3 {
         let locks = Locks { losses: 5, ..Locks::of(size, seeds) };
         let name = format!("fifo:{lock}");
-        let did = catalogue::visit(&name, &locks.parameters.clone(), locks).unwrap();
-        assert!(did.failure.is_none(), "{did:?}");
+        let result = catalogue::visit(&name, &locks.parameters.clone(), locks).unwrap();
+        assert!(result.failure.is_none(), "{result:?}");
     }
 }
 
 #[test]
-fn every_lock_is_safe_and_live_over_a_channel_that_was_made_reliable() {
-    // Dijkstra's ring says everything again by itself, and a lease is renewed; where timers fire at
-    // any time, that is faster than a channel that keeps everything can pass it on.
+fn locks_survive_lossy_links_over_fifo() {
+    // Dijkstra's ring repeats all messages by itself, and a lease is renewed. Where timers fire at
+    // any time, they send faster than a reliable channel can deliver.
     let endless = ["dijkstra-ring", "lease", "leased"];
     let locks = MUTEXES.iter().filter(|name| !endless.contains(name) && !LONG.contains(name));
     for name in locks.chain(&["coordinated:chang-roberts"]) {
-        is_safe_and_live_over_a_channel_that_was_made_reliable(name, 60);
+        is_safe_and_live_over_fifo(name, 60);
     }
 }
 
-/// Those that say much at every timer. Timers fire as often as messages arrive here, and what is
-/// not acknowledged is said again: a run of these takes as long as a hundred of the others, so they
-/// get a third of the seeds. Each has hundreds of its own, beside this or in tests of its paper.
+/// Algorithms that send much at every timer. Timers fire as often as messages arrive here, and
+/// unacknowledged messages are repeated, so their runs take a hundred times as long. They get a
+/// third of the seeds, and have hundreds of their own elsewhere.
 const LONG: [&str; 2] = ["edge-chasing", "coordinated:bully"];
 
 #[test]
-fn edge_chasing_is_safe_and_live_over_a_channel_that_was_made_reliable() {
-    is_safe_and_live_over_a_channel_that_was_made_reliable(LONG[0], 20);
+fn edge_chasing_survives_lossy_links_over_fifo() {
+    is_safe_and_live_over_fifo(LONG[0], 20);
 }
 
 #[test]
-fn a_lock_at_a_bully_is_safe_and_live_over_a_channel_that_was_made_reliable() {
-    is_safe_and_live_over_a_channel_that_was_made_reliable(LONG[1], 20);
+fn coordinated_bully_survives_lossy_links_over_fifo() {
+    is_safe_and_live_over_fifo(LONG[1], 20);
 }
 
 #[test]
-#[ignore = "a minute: cargo test -p tenure-sim --test laws -- --ignored made_reliable"]
-fn also_those_whose_runs_are_long_over_a_channel_that_was_made_reliable() {
+#[ignore = "a minute: cargo test -p tenure-sim --test laws -- --ignored over_fifo"]
+fn long_runs_survive_lossy_links_over_fifo() {
     for name in LONG {
-        is_safe_and_live_over_a_channel_that_was_made_reliable(name, 60);
+        is_safe_and_live_over_fifo(name, 60);
     }
 }
 
 /// A variant is declared sound or unsound, and the judges find out which.
 #[test]
-fn every_variant_of_a_lock_is_what_it_is_declared_to_be() {
+fn lock_variants_match_declared_soundness() {
     // A lease needs timers that keep time; here they fire at any time.
     for name in MUTEXES.iter().filter(|name| !["lease", "leased"].contains(name)) {
         let variants = catalogue::card(name, &Parameters::plain(4)).unwrap().variants;
-        // What only a crash shows, only the checker shows: nobody crashes here. Nor is it judged
-        // here which way round a token goes, who is passed by, and what entries cost that are not
-        // the first.
+        // Without crashes here, only the checker finds mistakes that need one. This test does not
+        // judge the direction of a token, bypass, or the cost of later entries.
         let elsewhere = ["backwards", "keeps-token", "replies-again", "talkative"];
         let shown =
             |it: &&Variant| !it.shown_by.contains("--crash") && !elsewhere.contains(&it.name);
@@ -253,8 +252,8 @@ fn every_variant_of_a_lock_is_what_it_is_declared_to_be() {
             let caught = (2..=4).any(|size| {
                 let mut locks = Locks::of(size, if variant.sound { 300 } else { 3000 });
                 locks.parameters.variants = vec![variant.name.into()];
-                let did = catalogue::visit(name, &locks.parameters.clone(), locks).unwrap();
-                did.failure.is_some()
+                let result = catalogue::visit(name, &locks.parameters.clone(), locks).unwrap();
+                result.failure.is_some()
             });
             assert_eq!(caught, !variant.sound, "{name} {variant:?}");
         }

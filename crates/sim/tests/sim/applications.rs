@@ -1,4 +1,4 @@
-//! What a leader is elected for, over many seeds and elections, with crashes at any moment.
+//! Applications of elections, over many seeds and elections, with crashes at any time.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -13,41 +13,41 @@ use tenure_algorithms::election::{
     Bully, ChangRoberts, Raft, RepairedChangRoberts, bully, chang_roberts, raft,
     repaired_chang_roberts,
 };
-use tenure_algorithms::mutex::{NishioLiManning, RepairedRing, Times, repaired_ring};
-use tenure_claims::claims;
+use tenure_algorithms::mutex::{EntryTimes, NishioLiManning, RepairedRing, repaired_ring};
 use tenure_core::monitors::{Atomicity, Durability, OnApplication, OneTree};
 use tenure_core::service::{clock, commit, election, led as service, replication};
 use tenure_core::{
-    Algorithm, Election, Monitor, Mutex, Observed, Order, ProcessId, Property, Rank,
+    Algorithm, Election, Monitor, Mutex, Observation, Order, ProcessId, Property, Rank,
     TICKS_PER_UNIT, Violation,
 };
 use tenure_sim::{
-    Fault, Judgement, Memory, Random, Recovery, Report, Settings, Simulation, Span, When, Workload,
+    CrashTrigger, Distribution, Fault, Judgement, Memory, Random, Recovery, Report, Settings,
+    Simulation, Workload,
 };
-use tenure_trace::{Heard, Spoken};
+use tenure_trace::{ServiceCommand, ServiceEvent};
 
 const UNIT: u64 = TICKS_PER_UNIT;
-/// Nothing more is asked, and nobody crashes.
+/// Time of the last command and the last crash.
 const QUIET: u64 = 300 * UNIT;
-/// Everything that follows is over.
+/// Time at which all consequences have ended.
 const END: u64 = 900 * UNIT;
 
 fn settings(size: u32, seed: u64) -> Settings {
     let mut settings = Settings::new(size);
     settings.seed = seed;
-    settings.network.latency = Span::between_units(1, 3).into();
+    settings.network.latency = Distribution::between_units(1, 3).into();
     settings.network.order = Some(Order::Fifo);
     settings.limits.until = Some(END);
     settings
 }
 
-/// So many crash at any moment, and come back with what they had saved.
+/// Crashes this many processes at any time; they recover with their stable state.
 fn crashes(settings: &mut Settings, count: u32) {
     let mut random = Random::new(settings.seed);
     for process in random.permutation(settings.size).into_iter().take(count as usize) {
         let (at, after) = (random.below(QUIET), UNIT + random.below(100 * UNIT));
         let recovery = Some(Recovery { after, memory: Memory::Stable });
-        let (process, when) = (ProcessId(process), When::At(at));
+        let (process, when) = (ProcessId(process), CrashTrigger::At(at));
         settings.faults.push(Fault::Crash { process, when, recovery });
     }
 }
@@ -58,32 +58,33 @@ fn simulation<A, E>(
     settings: Settings,
 ) -> Simulation<Led<A, E>>
 where
-    A: Application<Command: Spoken, Event: Heard>,
+    A: Application<Command: ServiceCommand, Event: ServiceEvent>,
     E: Election,
 {
     let elect = service::Command::Election(election::Command::Elect);
     let config = led::Config { application, election };
-    Simulation::new(config, settings).command(UNIT, ProcessId(0), elect)
+    Simulation::new(config, settings).with_command(UNIT, ProcessId(0), elect)
 }
 
-/// The verdict of one monitor, and how it was violated.
+/// Judgement of one monitor, with its violation.
 fn judged<'a>(report: &'a Report, property: &str) -> (Judgement, Option<&'a str>) {
     let finding = report.findings.iter().find(|finding| finding.property.name() == property);
     let finding = finding.expect("it is watched");
-    (finding.judgement, finding.violation.as_ref().map(|violation| violation.says.as_str()))
+    (finding.judgement, finding.violation.as_ref().map(|violation| violation.message.as_str()))
 }
 
-/// Everybody tries to write every other unit. How many writes the live have in the end.
+/// All processes write every other unit. Returns the number of writes that live processes have at
+/// the end.
 fn write<E: Election>(election: E::Config, settings: Settings, told: &str) -> Vec<usize> {
     let (size, seed) = (settings.size, settings.seed);
     let config = primary_backup::Config::default();
     let mut simulation = simulation::<PrimaryBackup, E>(config, election, settings)
-        .watch("durability", OnApplication(Durability::new()));
+        .with_monitor("durability", OnApplication(Durability::new()));
     for at in (UNIT..QUIET).step_by(2 * UNIT as usize) {
         for process in (0..size).map(ProcessId) {
             let value = at + u64::from(process.number());
             let write = service::Command::Application(replication::Command::Write { value });
-            simulation = simulation.command(at, process, write);
+            simulation = simulation.with_command(at, process, write);
         }
     }
     let (report, processes) = simulation.run_and_inspect().unwrap();
@@ -92,9 +93,8 @@ fn write<E: Election>(election: E::Config, settings: Settings, told: &str) -> Ve
     processes.iter().map(|process| process.application().writes().len()).collect()
 }
 
-#[claims("4-replication")]
 #[test]
-fn no_acknowledged_write_is_lost_wherever_a_minority_crashes_and_comes_back() {
+fn acknowledged_writes_survive_minority_crashes() {
     let mut written = 0;
     for seed in 1..=150 {
         let settings = |size, count| {
@@ -115,7 +115,7 @@ fn no_acknowledged_write_is_lost_wherever_a_minority_crashes_and_comes_back() {
 }
 
 #[test]
-fn any_election_gives_a_primary() {
+fn any_election_provides_primary() {
     for seed in 1..=20 {
         let delay = 3 * UNIT;
         let raft = write::<Raft>(raft::Config::plain(4, delay), settings(4, seed), "raft");
@@ -131,30 +131,29 @@ fn any_election_gives_a_primary() {
     }
 }
 
-/// Everybody tries to begin a transaction every ten units, and some are against one.
+/// All processes try to begin a transaction every ten units, and some vote against it.
 fn transact<E: Election>(election: E::Config, settings: Settings) {
     let (size, seed) = (settings.size, settings.seed);
     let config = two_phase_commit::Config::default();
     let mut random = Random::new(seed);
     let mut simulation = simulation::<TwoPhaseCommit, E>(config, election, settings)
-        .watch("atomicity", OnApplication(Atomicity::new()));
+        .with_monitor("atomicity", OnApplication(Atomicity::new()));
     for at in (UNIT..QUIET).step_by(10 * UNIT as usize) {
         for process in (0..size).map(ProcessId) {
             let veto = random.below(40) == 0;
             let command = if veto { commit::Command::Veto } else { commit::Command::Begin };
             let command = service::Command::Application(command);
-            simulation = simulation.command(at + random.below(UNIT), process, command);
+            simulation = simulation.with_command(at + random.below(UNIT), process, command);
         }
     }
     let (report, processes) = simulation.run_and_inspect().unwrap();
     assert_eq!(judged(&report, "atomicity").1, None, "seed {seed}");
     let uncertain = processes.iter().filter(|process| process.application().is_uncertain());
-    assert_eq!(uncertain.count(), 0, "seed {seed}: all are back, and somebody does not know");
+    assert_eq!(uncertain.count(), 0, "seed {seed}: all have recovered, but a process is uncertain");
 }
 
-#[claims("4-commit")]
 #[test]
-fn all_commit_or_all_abort_wherever_whoever_crashes_and_once_all_are_back_all_know() {
+fn commit_is_atomic_and_known_after_recovery() {
     for seed in 1..=150 {
         for (size, count) in [(3, 3), (4, 2)] {
             let mut settings = settings(size, seed);
@@ -179,9 +178,8 @@ fn graph(size: u32, random: &mut Random) -> Vec<(ProcessId, ProcessId)> {
     edges
 }
 
-#[claims("4-tree")]
 #[test]
-fn on_random_graphs_the_counts_are_exact_and_after_crashes_the_next_tree_reaches_who_is_left() {
+fn spanning_tree_counts_and_recovers_on_random_graphs() {
     for seed in 1..=200 {
         let mut random = Random::new(seed);
         let size = 2 + random.below(8) as u32;
@@ -190,9 +188,9 @@ fn on_random_graphs_the_counts_are_exact_and_after_crashes_the_next_tree_reaches
         let config = spanning_tree::Config::of(size, edges);
         let election = bully::Config::plain(size, 3 * UNIT);
         let still = simulation::<SpanningTree, Bully>(config, election, settings(size, seed));
-        let report = still.watch("one-tree", OnApplication(OneTree::new())).run().unwrap();
+        let report = still.with_monitor("one-tree", OnApplication(OneTree::new())).run().unwrap();
         assert_eq!(judged(&report, "one-tree").1, None, "seed {seed}");
-        // Whoever starts may not be the one that wins; it wins in one term.
+        // The initiator need not be the winner, who wins in one term.
         let sent = |kind: &str| {
             let kinds = report.metrics.kinds.iter().filter(|it| it.label.kind == kind);
             kinds.map(|it| it.sent).sum::<u64>()
@@ -200,14 +198,14 @@ fn on_random_graphs_the_counts_are_exact_and_after_crashes_the_next_tree_reaches
         assert_eq!(sent("explore"), 2 * count - u64::from(size - 1), "seed {seed}");
         assert_eq!(sent("explore") + sent("echo"), 2 * count, "seed {seed}");
 
-        // Everybody is a neighbour of everybody, so whoever is left can be reached.
+        // All processes are neighbours, so every survivor is reachable.
         let all = (0..size).flat_map(|one| (0..one).map(move |it| (ProcessId(one), ProcessId(it))));
         let config = spanning_tree::Config::of(size, all);
         let election = bully::Config::plain(size, 3 * UNIT);
         let mut settings = settings(size, seed);
         crashes(&mut settings, size / 2);
         let crashed = simulation::<SpanningTree, Bully>(config, election, settings);
-        let crashed = crashed.watch("one-tree", OnApplication(OneTree::new()));
+        let crashed = crashed.with_monitor("one-tree", OnApplication(OneTree::new()));
         let (report, processes) = crashed.run_and_inspect().unwrap();
         assert_eq!(judged(&report, "one-tree").1, None, "seed {seed}");
         let parents = processes.iter().filter(|process| process.application().parent().is_some());
@@ -215,15 +213,14 @@ fn on_random_graphs_the_counts_are_exact_and_after_crashes_the_next_tree_reaches
     }
 }
 
-#[claims("4-berkeley")]
 #[test]
-fn whoever_is_elected_brings_clocks_together_and_a_clock_that_comes_back_too() {
+fn any_leader_synchronises_clocks_including_recovered() {
     // A message takes 1 to 3 units.
     assert_eq!((1..=50).filter_map(|seed| apart(seed, 2 * UNIT)).next(), None);
     assert!((1..=50).filter_map(|seed| apart(seed, UNIT / 2)).count() > 10);
 }
 
-/// What is wrong when clocks shall in the end be no further apart than so many ticks.
+/// Returns the violation of a maximum difference between clocks at the end, in ticks.
 fn apart(seed: u64, most: u64) -> Option<String> {
     let mut settings = settings(4, seed);
     crashes(&mut settings, 2);
@@ -231,18 +228,18 @@ fn apart(seed: u64, most: u64) -> Option<String> {
     let election = raft::Config::plain(4, 3 * UNIT);
     let together = Together { most, read: Vec::new() };
     let mut simulation = simulation::<Berkeley, Raft>(config, election, settings)
-        .watch("together", OnApplication(together));
+        .with_monitor("together", OnApplication(together));
     for process in (0..4).map(ProcessId) {
         let to = i64::from(process.number()) * 1_000_000_000;
         let set = service::Command::Application(clock::Command::Set { to });
         let read = service::Command::Application(clock::Command::Read);
-        simulation = simulation.command(0, process, set).command(END, process, read);
+        simulation = simulation.with_command(0, process, set).with_command(END, process, read);
     }
     let report = simulation.run().unwrap();
     judged(&report, "together").1.map(|says| format!("seed {seed}: {says}"))
 }
 
-/// Clocks that are read at one moment are close.
+/// Clocks that are read at the same time are close.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Together {
     most: u64,
@@ -251,84 +248,85 @@ struct Together {
 
 impl Monitor<clock::Command, clock::Event> for Together {
     fn property(&self) -> Property {
-        Property::Own("together")
+        Property::Custom("together")
     }
 
     fn observe(
         &mut self,
         at: ProcessId,
-        seen: Observed<'_, clock::Command, clock::Event>,
+        seen: Observation<'_, clock::Command, clock::Event>,
     ) -> Result<(), Violation> {
-        let Observed::Event(clock::Event::Shows { time }) = seen else { return Ok(()) };
+        let Observation::Event(clock::Event::Shows { time }) = seen else { return Ok(()) };
         let far = self.read.iter().find(|other| other.abs_diff(*time) > self.most);
         if let Some(other) = far {
             let says = format!("{other} and {time} are far apart");
-            return Err(Violation { at, says });
+            return Err(Violation { at, message: says });
         }
         self.read.push(*time);
         Ok(())
     }
 }
 
-/// The generation is the first half of a fence, so fences that only grow mean that a token of an
-/// older generation lets nobody in any more.
-#[claims("4-token", "I-52")]
+/// The generation is the first half of a fence. Growing fences imply that a token of an older
+/// generation admits no process.
 #[test]
-fn a_token_that_died_with_its_holder_is_made_anew_once_and_an_older_one_lets_nobody_in() {
+fn lost_token_is_regenerated_once() {
     fn entries<P: Mutex + Algorithm>(config: P::Config, seed: u64) -> u64 {
         let mut settings = settings(5, seed);
         settings.workload = Workload::entries(4);
         settings.network.order = None;
         settings.limits.until = None;
-        settings.watch.properties =
+        settings.instrumentation.properties =
             Some(vec![Property::MutualExclusion, Property::StarvationFreedom, Property::Fencing]);
         let mut random = Random::new(seed);
         for process in random.permutation(5).into_iter().take(3).map(ProcessId) {
-            // Whoever is inside has the token.
-            let when = When::Inside { entry: 1 + random.below(3), after: 0 };
+            // The process inside holds the token.
+            let when = CrashTrigger::Inside { entry: 1 + random.below(3), after: 0 };
             settings.faults.push(Fault::Crash { process, when, recovery: None });
         }
-        let report = Simulation::<P>::of(config, settings).unwrap().run().unwrap();
+        let report = Simulation::<P>::for_algorithm(config, settings).unwrap().run().unwrap();
         assert_eq!(report.failures().next(), None, "seed {seed}");
         assert_eq!(report.blocked, [], "seed {seed}");
         report.metrics.entered
     }
     for seed in 1..=100 {
-        // Two are left, and each of the three who died was inside at least once.
+        // Two survive, and each of the three crashed processes was inside at least once.
         assert!(entries::<RepairedRing>(repaired_ring::Config::default(), seed) >= 11);
         assert!(entries::<NishioLiManning>((), seed) >= 11);
     }
 }
 
-/// The master is whoever is inside, as with a lock service of five.
-#[claims("4-master", "I-51")]
+/// The master is the process inside, as with a lock service of five nodes.
 #[test]
-fn of_five_two_may_be_down_and_at_most_one_master_has_a_valid_fence() {
+fn at_most_one_master_with_two_of_five_down() {
     for seed in 1..=100 {
         let mut settings = settings(5, seed);
         settings.workload = Workload::entries(3);
         settings.limits.until = None;
-        settings.watch.properties = Some(vec![Property::MutualExclusion, Property::Fencing]);
+        settings.instrumentation.properties =
+            Some(vec![Property::MutualExclusion, Property::Fencing]);
         let mut random = Random::new(seed);
         let victims = random.permutation(5);
         for process in victims.into_iter().take(2).map(ProcessId) {
-            let when = When::At(random.below(150) * UNIT);
+            let when = CrashTrigger::At(random.below(150) * UNIT);
             settings.faults.push(Fault::Crash { process, when, recovery: None });
         }
-        let times = Some(Times::plain(3 * UNIT));
+        let times = Some(EntryTimes::plain(3 * UNIT));
         let election = raft::Config::plain(5, 3 * UNIT);
         let config = coordinated::Config { election, times };
-        let report = Simulation::<Coordinated<Raft>>::of(config, settings).unwrap().run().unwrap();
+        let report = Simulation::<Coordinated<Raft>>::for_algorithm(config, settings)
+            .unwrap()
+            .run()
+            .unwrap();
         assert_eq!(report.failures().next(), None, "seed {seed}");
         assert_eq!(report.blocked, [], "seed {seed}: {:?}", report.ended);
         assert!(report.metrics.entered >= 9, "seed {seed}: the three that are left");
     }
 }
 
-/// `<1/load, id>`: of loads 50, 25 and 25 the third.
-#[claims("4-least-loaded")]
+/// `<1/load, id>`: of loads 50, 25 and 25 the third wins.
 #[test]
-fn the_least_loaded_is_elected_and_of_equals_the_larger_name() {
+fn elects_least_loaded_process() {
     for (loads, leader) in [([50, 25, 25], 2), ([25, 50, 25], 2), ([25, 25, 50], 1)] {
         let load = |(id, load): (u32, u32)| Rank::of_load(NonZeroU32::new(load).unwrap(), id);
         let ranks: Arc<[Rank]> = (1..=3).zip(loads).map(load).collect();
@@ -338,8 +336,8 @@ fn the_least_loaded_is_elected_and_of_equals_the_larger_name() {
         let leaders = |report: Report| (report.leaders.clone(), report.failures().count());
         let mut settings = Settings::new(3);
         (settings.ranks, settings.workload) = (ranks, Workload::elect());
-        let on_ring = Simulation::<ChangRoberts>::of(ring, settings.clone()).unwrap();
-        let by_bully = Simulation::<Bully>::of(bully, settings).unwrap();
+        let on_ring = Simulation::<ChangRoberts>::for_algorithm(ring, settings.clone()).unwrap();
+        let by_bully = Simulation::<Bully>::for_algorithm(bully, settings).unwrap();
         let expected = (vec![ProcessId(leader)], 0);
         assert_eq!(leaders(on_ring.run().unwrap()), expected, "{loads:?}");
         assert_eq!(leaders(by_bully.run().unwrap()), expected, "{loads:?}");

@@ -1,18 +1,18 @@
-//! Failure detectors over many seeds: completeness, accuracy, and how soon a crash is noticed.
+//! Failure detectors over many seeds: completeness, accuracy, and detection time.
 
 use tenure_algorithms::compose::{Detected, detected};
-use tenure_algorithms::detector::beating::{Beating, Patience};
+use tenure_algorithms::detector::heartbeat_detector::{HeartbeatDetector, TimeoutPolicy};
 use tenure_algorithms::detector::{heartbeat, phi_accrual};
 use tenure_core::{
     Effects, Group, LocalTime, ProcessId, Protocol, TICKS_PER_UNIT, Timing, Verdict,
 };
-use tenure_sim::{Chance, Fault, Random, Settings, Simulation, Span, When};
+use tenure_sim::{Chance, CrashTrigger, Distribution, Fault, Random, Settings, Simulation};
 
-/// Writes down what a detector says.
+/// Records the reports of a detector.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Witness {
     booted: LocalTime,
-    /// When, in units; of whom; and what.
+    /// Time in units, peer and opinion.
     heard: Vec<(u64, ProcessId, Verdict)>,
 }
 
@@ -46,19 +46,19 @@ impl Witness {
         last.is_some_and(|(_, _, verdict)| *verdict == Verdict::Suspect)
     }
 
-    /// When it suspected somebody.
+    /// Returns the times of suspicions.
     fn suspicions(&self) -> impl Iterator<Item = u64> + '_ {
         let suspicions = self.heard.iter().filter(|(_, _, verdict)| *verdict == Verdict::Suspect);
         suspicions.map(|(units, ..)| *units)
     }
 }
 
-/// Runs for so many units; what everybody heard.
-fn run<C: Patience>(config: &C, mut settings: Settings, units: u64) -> Vec<Witness> {
+/// Runs for this many units, and returns the reports at each process.
+fn run<C: TimeoutPolicy>(config: &C, mut settings: Settings, units: u64) -> Vec<Witness> {
     settings.detector = None;
     settings.limits.until = Some(units * TICKS_PER_UNIT);
     let config = detected::Config { detector: config.clone(), inner: () };
-    let simulation = Simulation::<Detected<Beating<C>, Witness>>::new(config, settings);
+    let simulation = Simulation::<Detected<HeartbeatDetector<C>, Witness>>::new(config, settings);
     let (_, processes) = simulation.run_and_inspect().unwrap();
     processes.iter().map(|process| process.inner().clone()).collect()
 }
@@ -66,16 +66,17 @@ fn run<C: Patience>(config: &C, mut settings: Settings, units: u64) -> Vec<Witne
 fn settings(size: u32, seed: u64) -> Settings {
     let mut settings = Settings::new(size);
     settings.seed = seed;
-    settings.network.latency = Span::LogNormal { median: 10 * TICKS_PER_UNIT, sigma: 0.5 }.into();
+    settings.network.latency =
+        Distribution::LogNormal { median: 10 * TICKS_PER_UNIT, sigma: 0.5 }.into();
     settings
 }
 
 fn crash(process: u32, unit: u64) -> Fault {
-    let when = When::At(unit * TICKS_PER_UNIT);
+    let when = CrashTrigger::At(unit * TICKS_PER_UNIT);
     Fault::Crash { process: ProcessId(process), when, recovery: None }
 }
 
-fn complete<C: Patience>(config: &C) {
+fn complete<C: TimeoutPolicy>(config: &C) {
     for seed in 0..60 {
         let mut random = Random::new(seed);
         let mut settings = settings(5, seed);
@@ -91,18 +92,18 @@ fn complete<C: Patience>(config: &C) {
 }
 
 #[test]
-fn completeness_everybody_who_crashes_is_suspected_by_all_in_the_end() {
+fn crashed_processes_are_eventually_suspected_by_all() {
     complete(&heartbeat::Config::default());
     complete(&phi_accrual::Config::default());
 }
 
-/// How often somebody who is alive is suspected, before and after so many units.
+/// Returns the number of false suspicions before and after this many units.
 fn mistakes(witnesses: &[Witness], after: u64) -> (usize, usize) {
     let all = || witnesses.iter().flat_map(Witness::suspicions);
     (all().filter(|it| *it < after).count(), all().filter(|it| *it >= after).count())
 }
 
-/// How often at most one process suspects the same other one from so many units on.
+/// Returns the maximum number of suspicions of one process by another from this many units on.
 fn worst(witnesses: &[Witness], after: u64) -> usize {
     let of = |witness: &Witness, of: ProcessId| {
         let late = |it: &&(u64, ProcessId, Verdict)| it.0 >= after && it.1 == of;
@@ -113,16 +114,16 @@ fn worst(witnesses: &[Witness], after: u64) -> usize {
     all.max().unwrap_or(0)
 }
 
-/// Bounds hold from the second second on: no interval is longer than 350 units from then on, and
-/// each mistake adds 100 to a mean of 50, or to a timeout of 300.
+/// Bounds hold from the second second on: no interval exceeds 350 units, and each mistake adds 100
+/// to a mean of 50, or to a timeout of 300.
 #[test]
-fn accuracy_under_partial_synchrony_mistakes_come_to_an_end() {
+fn mistakes_end_under_partial_synchrony() {
     let mut before = (0, 0);
     for seed in 0..40 {
         let mut settings = settings(4, seed);
         settings.time.timing = Some(Timing::Partial);
         settings.time.gst = 2_000 * TICKS_PER_UNIT;
-        settings.network.latency = Span::between_units(0, 300).into();
+        settings.network.latency = Distribution::between_units(0, 300).into();
         let phi = run(&phi_accrual::Config::default(), settings.clone(), 40_000);
         let beat = run(&heartbeat::Config::default(), settings, 40_000);
         assert!(worst(&phi, 2_350) <= 3 && worst(&beat, 2_350) <= 1, "seed {seed}");
@@ -131,9 +132,9 @@ fn accuracy_under_partial_synchrony_mistakes_come_to_an_end() {
     assert!(before.0 > 0 && before.1 > 0, "there were none: {before:?}");
 }
 
-/// By how much a detector that learns nothing from its mistakes errs, again and again.
+/// A detector that does not adapt errs by this much, again and again.
 #[test]
-fn without_learning_from_mistakes_they_do_not_come_to_an_end() {
+fn mistakes_continue_without_adaptation() {
     let config =
         phi_accrual::Config { increment: 0, threshold: 1_000, ..phi_accrual::Config::default() };
     let late =
@@ -141,8 +142,8 @@ fn without_learning_from_mistakes_they_do_not_come_to_an_end() {
     assert_eq!(late.count(), 20);
 }
 
-/// How long after its crash a process is suspected, on average over seeds and peers, in units.
-fn detection<C: Patience>(config: &C) -> f64 {
+/// Returns the mean time from a crash to its suspicion, over seeds and peers, in units.
+fn detection<C: TimeoutPolicy>(config: &C) -> f64 {
     let (mut sum, mut count) = (0, 0);
     for seed in 0..100 {
         let mut settings = settings(4, seed);
@@ -150,7 +151,7 @@ fn detection<C: Patience>(config: &C) -> f64 {
         for witness in &run(config, settings, 20_000)[1..] {
             let last = witness.heard.iter().rfind(|(_, of, _)| *of == ProcessId(0));
             let (units, ..) = last.expect("it crashed");
-            // Or already before, and it died before it was trusted again.
+            // The peer may have been suspected before, and crashed before it was trusted again.
             sum += units.saturating_sub(10_000);
             count += 1;
         }
@@ -158,9 +159,9 @@ fn detection<C: Patience>(config: &C) -> f64 {
     sum as f64 / f64::from(count)
 }
 
-/// Over log-normal latency, of 10 units in the middle.
+/// Log-normal latency with a median of 10 units.
 #[test]
-fn phi_notices_a_crash_sooner_than_a_heartbeat_with_a_timeout_for_the_worst() {
+fn phi_detects_crash_sooner_than_worst_case_heartbeat() {
     let learning = detection(&phi_accrual::Config::default());
     let pure = detection(&phi_accrual::Config { increment: 0, ..phi_accrual::Config::default() });
     let beat = detection(&heartbeat::Config::default());
@@ -169,7 +170,7 @@ fn phi_notices_a_crash_sooner_than_a_heartbeat_with_a_timeout_for_the_worst() {
 }
 
 #[test]
-fn a_threshold_of_zero_suspects_everybody_all_the_time() {
+fn zero_threshold_always_suspects() {
     let config = phi_accrual::Config { threshold: 0, ..phi_accrual::Config::default() };
     for (place, witness) in run(&config, settings(4, 1), 5_000).iter().enumerate() {
         let peers = (0..4).filter(|peer| *peer != place as u32);
@@ -179,7 +180,7 @@ fn a_threshold_of_zero_suspects_everybody_all_the_time() {
 }
 
 #[test]
-fn loss_makes_mistakes_and_a_higher_threshold_fewer() {
+fn higher_threshold_reduces_mistakes_under_loss() {
     let count = |loss, threshold| {
         let config = phi_accrual::Config { increment: 0, threshold, ..Default::default() };
         let runs = (0..40).map(|seed| {
@@ -191,7 +192,7 @@ fn loss_makes_mistakes_and_a_higher_threshold_fewer() {
     };
     let (none, some) = (count(0.0, 8_000), count(0.1, 8_000));
     assert!(10 * none < some, "{none}, {some}");
-    // Where more is lost, intervals vary more, and it has learnt that.
+    // Higher loss makes intervals vary more, and the detector has adapted to that.
     assert!(count(0.3, 8_000) < some);
     assert!(count(0.1, 16_000) < some && some < count(0.1, 4_000));
 }

@@ -1,15 +1,15 @@
-//! The simulator: its behaviour, what papers say of algorithms as laws over seeds, and pictures.
+//! Tests of the simulator: its behaviour, laws of papers over seeds, and pictures.
 
 mod applications;
 mod common;
 mod detectors;
-mod lapses;
 mod laws;
 mod models;
 mod more_locks;
 mod pictures;
 mod repaired_elections;
 mod runs;
+mod save_faults;
 mod scenarios;
 mod seeds;
 mod sessions;

@@ -1,4 +1,4 @@
-//! The models of time, the environment, and what is refused.
+//! Timing models, the environment, and rejected settings.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use tenure_core::{
     Delay, Effects, Group, LocalTime, Order, ProcessId, Protocol, Rank, Timing, labelled,
 };
 use tenure_sim::{
-    Chance, Configs, Entries, Fault, Latency, Locking, Pattern, Settings, SettingsError,
-    Simulation, Span, Workload,
+    Chance, Configs, Distribution, Entries, Fault, Latency, Locking, Pattern, Settings,
+    SettingsError, Simulation, Workload,
 };
 
 const P1: ProcessId = ProcessId(0);
 
-/// Sends the time of its own clock, by its own timer, so often.
+/// Sends the reading of its own clock by its own timer, this often.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Ticker {
     group: Group,
@@ -75,11 +75,11 @@ fn overtakings(heard: &[u32]) -> usize {
 }
 
 #[test]
-fn a_fifo_link_keeps_its_order_and_the_other_does_not() {
+fn only_fifo_link_keeps_order() {
     let heard = |order| {
         let mut settings = Settings::new(2);
         settings.network.order = Some(order);
-        settings.network.latency = Span::exponential_units(5).into();
+        settings.network.latency = Distribution::exponential_units(5).into();
         let (report, processes) = ticks(300, settings);
         let reordered = report.faults.iter().find(|count| count.fault == "reordering").unwrap();
         (overtakings(&processes[1].heard), reordered.observed, processes[1].heard.len())
@@ -90,7 +90,7 @@ fn a_fifo_link_keeps_its_order_and_the_other_does_not() {
 }
 
 #[test]
-fn drift_makes_timers_late_or_early_but_never_by_its_own_clock() {
+fn drifting_timers_are_exact_by_local_clock() {
     let mut differs = 0;
     for seed in 0..20 {
         let mut settings = Settings::new(2);
@@ -108,35 +108,35 @@ fn drift_makes_timers_late_or_early_but_never_by_its_own_clock() {
 }
 
 #[test]
-fn steps_take_time_and_follow_one_another() {
+fn steps_take_time_sequentially() {
     let delay = |size| {
         let mut settings = Settings::new(size);
         settings.workload = Workload::locking(Locking {
-            pattern: Pattern::Closed { think: Span::units(100) },
+            pattern: Pattern::Closed { think: Distribution::units(100) },
             entries: Entries::Listed(vec![1]),
-            hold: Span::units(1),
+            hold: Distribution::units(1),
         });
-        settings.time.step = Span::units(10);
+        settings.time.step = Distribution::units(10);
         let report = Simulation::<Permission>::new(Rule::Stamps, settings).run().unwrap();
         report.metrics.entry_delay.longest
     };
-    // Asking takes a step, replying takes a step, and each message a unit.
+    // Requesting takes a step, replying takes a step, and each message takes a unit.
     assert_eq!(delay(3), 22_000_000);
-    // Two who ask at once: the second reply of a process waits for the first.
+    // Two concurrent requests: the second reply of a process waits for the first.
     let mut settings = Settings::new(3);
     settings.workload = Workload::locking(Locking {
-        pattern: Pattern::Closed { think: Span::units(100) },
+        pattern: Pattern::Closed { think: Distribution::units(100) },
         entries: Entries::Listed(vec![1, 1]),
-        hold: Span::ZERO,
+        hold: Distribution::ZERO,
     });
-    settings.time.step = Span::units(10);
+    settings.time.step = Distribution::units(10);
     let report = Simulation::<Permission>::new(Rule::Stamps, settings).run().unwrap();
     assert_eq!(report.metrics.entries, [P1, ProcessId(1)]);
     assert!(report.metrics.entry_delay.longest >= 32_000_000, "{:?}", report.metrics);
 }
 
 #[test]
-fn before_the_global_stabilisation_time_messages_are_late_but_not_beyond_it() {
+fn messages_before_gst_arrive_late_but_bounded() {
     let delays = |gst| {
         let mut settings = Settings::new(3);
         settings.workload = Workload::entries(20);
@@ -154,9 +154,9 @@ fn before_the_global_stabilisation_time_messages_are_late_but_not_beyond_it() {
 }
 
 #[test]
-fn each_link_may_have_a_latency_of_its_own() {
-    let mut spans = vec![Span::units(1); 9];
-    spans[1] = Span::units(50);
+fn links_can_have_own_latency() {
+    let mut spans = vec![Distribution::units(1); 9];
+    spans[1] = Distribution::units(50);
     let mut settings = Settings::new(3);
     settings.network.latency = Latency::Links(Arc::from(spans));
     settings.workload = Workload::elect_by([P1]);
@@ -166,7 +166,7 @@ fn each_link_may_have_a_latency_of_its_own() {
 }
 
 #[test]
-fn choices_and_clocks_are_those_of_the_seed() {
+fn seed_determines_choices_and_clocks() {
     let run = |seed| ticks(200, Settings { seed, ..Settings::new(2) }).1.swap_remove(0);
     assert_eq!(run(1), run(1));
     assert_ne!(run(1).chosen, run(2).chosen);
@@ -175,26 +175,26 @@ fn choices_and_clocks_are_those_of_the_seed() {
 }
 
 #[test]
-fn open_arrivals_queue_up_where_a_closed_loop_would_wait() {
+fn open_arrivals_queue_up() {
     let run = |every, entries| {
         let mut settings = Settings::new(2);
         let pattern = Pattern::Open { every };
         let entries = Entries::Each(entries);
-        let hold = Span::units(5);
+        let hold = Distribution::units(5);
         settings.workload = Workload::locking(Locking { pattern, entries, hold });
         Simulation::<Permission>::new(Rule::Stamps, settings).run().unwrap()
     };
-    let relaxed = run(Span::units(100), 20);
+    let relaxed = run(Distribution::units(100), 20);
     assert_eq!(relaxed.metrics.entered, 40);
     assert!(relaxed.finished_at_units() > 2000.0);
-    let pressed = run(Span::exponential_units(1), 20);
+    let pressed = run(Distribution::exponential_units(1), 20);
     assert_eq!(pressed.metrics.entered, 40);
     assert!(pressed.finished_at_units() < 300.0, "one entry after the other");
     assert!(!pressed.has_failed() && pressed.throughput() > relaxed.throughput());
 }
 
 #[test]
-fn a_hot_process_asks_and_the_others_do_not() {
+fn hot_process_enters_more_often() {
     let mut settings = Settings::new(4);
     settings.workload = Workload::hot(4, ProcessId(2), 7, 0);
     let report = Simulation::<Ring>::new((), settings).run().unwrap();
@@ -202,7 +202,7 @@ fn a_hot_process_asks_and_the_others_do_not() {
 }
 
 #[test]
-fn nonsense_is_refused_with_one_line_that_says_what_would_be_right() {
+fn rejects_invalid_settings_with_remedy() {
     let refused = |change: &dyn Fn(&mut Settings)| {
         let mut settings = Settings::new(3);
         change(&mut settings);
@@ -233,12 +233,12 @@ fn nonsense_is_refused_with_one_line_that_says_what_would_be_right() {
     assert!(
         refused(&|s| {
             s.time.timing = Some(Timing::Synchronous);
-            s.network.latency = Span::exponential_units(1).into();
+            s.network.latency = Distribution::exponential_units(1).into();
         })
         .contains("without bound is not synchronous")
     );
     assert!(
-        refused(&|s| s.network.latency = Latency::Links(Arc::from([Span::ZERO])))
+        refused(&|s| s.network.latency = Latency::Links(Arc::from([Distribution::ZERO])))
             .contains("3 × 3, not 1")
     );
     let few = Simulation::<Extrema>::new(Configs::Each(vec![1, 2]), Settings::new(3));
@@ -246,10 +246,10 @@ fn nonsense_is_refused_with_one_line_that_says_what_would_be_right() {
 }
 
 #[test]
-fn messages_are_measured_as_they_travel() {
+fn measures_encoded_message_size() {
     let mut settings = Settings::new(2);
     settings.workload = Workload::entries(1);
-    settings.watch.bytes = true;
+    settings.instrumentation.bytes = true;
     let report = Simulation::<Permission>::new(Rule::Stamps, settings).run().unwrap();
     // Two requests of three bytes (name, clock, process), two replies of four.
     assert_eq!(report.metrics.bytes, 2 * 3 + 2 * 4);

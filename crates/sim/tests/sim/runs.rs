@@ -1,4 +1,4 @@
-//! A run does what its settings say, and is judged rightly.
+//! A run follows its settings and is judged correctly.
 
 use std::sync::Arc;
 
@@ -7,8 +7,9 @@ use tenure_algorithms::mutex::{Central, Raymond, central, raymond};
 use tenure_core::tree::Shape;
 use tenure_core::{Algorithm, Office, Order, ProcessId, Property, Rank};
 use tenure_sim::{
-    Chatter, Ended, Entries, Fault, Initiators, Judgement, Latency, Locking, Memory, Pattern,
-    Report, Settings, Simulation, Span, Stuck, Watched, When, Workload,
+    BackgroundTraffic, BlockKind, CrashTrigger, Distribution, EndReason, Entries, Fault,
+    Initiators, Judgement, Latency, Locking, Memory, Pattern, Report, Settings, Simulation,
+    Tracking, Workload,
 };
 
 const P1: ProcessId = ProcessId(0);
@@ -29,14 +30,14 @@ fn ring_of(ids: &[u32]) -> (Settings, tenure_sim::Configs<u32>) {
 }
 
 #[test]
-fn everybody_enters_as_often_as_asked_at_two_messages_for_each_peer() {
+fn serves_all_requests_at_expected_cost() {
     for seed in 0..200 {
         let mut settings = Settings::new(5);
         settings.seed = seed;
         settings.workload = Workload::entries(3);
-        settings.network.latency = Span::between_units(1, 9).into();
+        settings.network.latency = Distribution::between_units(1, 9).into();
         let report = permission(settings);
-        assert_eq!(report.ended, Ended::Served, "seed {seed}");
+        assert_eq!(report.ended, EndReason::Served, "seed {seed}");
         assert_eq!(report.metrics.entered, 15, "seed {seed}");
         assert_eq!(report.metrics.sent, 15 * 8, "seed {seed}");
         assert_eq!(report.failures().next(), None, "seed {seed}");
@@ -44,14 +45,14 @@ fn everybody_enters_as_often_as_asked_at_two_messages_for_each_peer() {
 }
 
 #[test]
-fn unit_delays_give_the_delays_of_the_books() {
+fn unit_delays_match_literature() {
     let mut settings = Settings::new(3);
     settings.workload = Workload::sequential(20);
     let report = permission(settings);
     let delays = &report.metrics.entry_delay;
     assert_eq!((delays.count, delays.mean(), delays.longest), (20, 2e6, 2_000_000));
     assert_eq!(report.metrics.exit_delay.longest, 0);
-    assert_eq!(report.metrics.synchronisation_delay.count, 0, "nobody ever waited");
+    assert_eq!(report.metrics.synchronisation_delay.count, 0, "no process waited");
 
     let mut settings = Settings::new(3);
     settings.workload = Workload::entries(2);
@@ -62,26 +63,27 @@ fn unit_delays_give_the_delays_of_the_books() {
 }
 
 #[test]
-fn a_mistake_in_the_rule_is_seen() {
+fn detects_wrong_rule() {
     let mut settings = Settings::new(3);
     settings.workload = Workload::entries(1);
-    let everybody = Simulation::<Permission>::new(Rule::ReplyAlways, settings.clone());
-    let report = everybody.run().unwrap();
-    assert_eq!(report.verdict("mutual-exclusion"), Some(Judgement::Violated));
-    assert_eq!(report.verdict("starvation-freedom"), Some(Judgement::Holds));
-    let nobody = Simulation::<Permission>::new(Rule::DeferAlways, settings).run().unwrap();
-    assert_eq!(nobody.verdict("mutual-exclusion"), Some(Judgement::Holds));
-    assert_eq!(nobody.verdict("starvation-freedom"), Some(Judgement::Violated));
-    assert_eq!(nobody.verdict("deadlock-freedom"), Some(Judgement::Violated));
-    assert_eq!(nobody.ended, Ended::Quiescent);
-    assert_eq!(nobody.blocked.len(), 3);
-    assert_eq!(nobody.stuck, Some(Stuck::Deadlock));
+    let reply_always = Simulation::<Permission>::new(Rule::ReplyAlways, settings.clone());
+    let report = reply_always.run().unwrap();
+    assert_eq!(report.judgement("mutual-exclusion"), Some(Judgement::Violated));
+    assert_eq!(report.judgement("starvation-freedom"), Some(Judgement::Holds));
+    let defer_always = Simulation::<Permission>::new(Rule::DeferAlways, settings).run().unwrap();
+    assert_eq!(defer_always.judgement("mutual-exclusion"), Some(Judgement::Holds));
+    assert_eq!(defer_always.judgement("starvation-freedom"), Some(Judgement::Violated));
+    assert_eq!(defer_always.judgement("deadlock-freedom"), Some(Judgement::Violated));
+    assert_eq!(defer_always.ended, EndReason::Quiescent);
+    assert_eq!(defer_always.blocked.len(), 3);
+    assert_eq!(defer_always.stuck, Some(BlockKind::Deadlock));
 }
 
 #[test]
-fn the_decreasing_ring_of_five_costs_twenty_messages_and_ten_units() {
+fn decreasing_ring_of_five_has_known_cost() {
     let (settings, ids) = ring_of(&[5, 4, 3, 2, 1]);
-    let report = Simulation::<Extrema>::new(ids, settings).named("chang-roberts").run().unwrap();
+    let report =
+        Simulation::<Extrema>::new(ids, settings).with_name("chang-roberts").run().unwrap();
     let json = serde_json::to_string(&report).unwrap();
     let expected = concat!(
         r#"{"algorithm":"chang-roberts","n":5,"ids":[5,4,3,2,1],"seed":1,"#,
@@ -97,33 +99,33 @@ fn the_decreasing_ring_of_five_costs_twenty_messages_and_ten_units() {
 }
 
 #[test]
-fn equal_ids_make_several_leaders_and_that_is_a_violation() {
+fn equal_ids_violate_unique_leader() {
     let mut settings = Settings::new(4);
     settings.workload = Workload::elect();
     let report = Simulation::<Extrema>::new(7, settings).run().unwrap();
-    assert_eq!(report.verdict("uniqueness"), Some(Judgement::Violated));
-    assert_eq!(report.verdict("irrevocability"), Some(Judgement::Violated));
-    assert_eq!(report.verdict("agreement"), Some(Judgement::Violated));
-    assert_eq!(report.verdict("one-leader-at-a-time"), Some(Judgement::Violated));
+    assert_eq!(report.judgement("uniqueness"), Some(Judgement::Violated));
+    assert_eq!(report.judgement("irrevocability"), Some(Judgement::Violated));
+    assert_eq!(report.judgement("agreement"), Some(Judgement::Violated));
+    assert_eq!(report.judgement("one-leader-at-a-time"), Some(Judgement::Violated));
 }
 
 #[test]
-fn a_run_ends_although_the_token_goes_round_for_ever() {
+fn run_ends_although_token_circulates() {
     let mut settings = Settings::new(4);
     settings.workload = Workload::entries(2);
     let report = Simulation::<Ring>::new((), settings.clone()).run().unwrap();
-    assert_eq!((report.ended, report.metrics.entered), (Ended::Served, 8));
+    assert_eq!((report.ended, report.metrics.entered), (EndReason::Served, 8));
     assert_eq!(report.bypass_max, 1);
 
     settings.workload = Workload::default();
     settings.limits.until = Some(100_000_000);
     let idle = Simulation::<Ring>::new((), settings).run().unwrap();
-    assert_eq!((idle.ended, idle.finished_at), (Ended::Until, 100_000_000));
+    assert_eq!((idle.ended, idle.finished_at), (EndReason::Until, 100_000_000));
     assert!((60..=80).contains(&idle.metrics.sent), "{} laps of 1 to 2", idle.metrics.sent);
 }
 
 #[test]
-fn a_lost_token_blocks_everybody_who_waits() {
+fn lost_token_blocks_all_waiters() {
     let mut settings = Settings::new(3);
     settings.workload = Workload::entries(1);
     settings.network.loss = tenure_sim::Chance::at_most(1.0, 1);
@@ -135,26 +137,26 @@ fn a_lost_token_blocks_everybody_who_waits() {
 }
 
 #[test]
-fn a_duplicated_token_lets_two_in() {
+fn duplicated_token_violates_exclusion() {
     let violated = (0..50).filter(|seed| {
         let mut settings = Settings::new(3);
         settings.seed = *seed;
         settings.workload = Workload::entries(3);
-        settings.network.latency = Span::between_units(1, 5).into();
+        settings.network.latency = Distribution::between_units(1, 5).into();
         settings.network.duplication = tenure_sim::Chance::at_most(0.5, 1);
         let report = Simulation::<Ring>::new((), settings).run().unwrap();
-        report.verdict("mutual-exclusion") == Some(Judgement::Violated)
+        report.judgement("mutual-exclusion") == Some(Judgement::Violated)
     });
     assert!(violated.count() > 10);
 }
 
 #[test]
-fn crashes_come_at_a_time_on_a_message_inside_and_while_waiting() {
+fn crash_triggers_fire_as_configured() {
     let cases = [
-        When::At(1_500_000),
-        When::OnMessage(2),
-        When::Inside { entry: 1, after: 500_000 },
-        When::Waiting { request: 1, after: 0 },
+        CrashTrigger::At(1_500_000),
+        CrashTrigger::OnMessage(2),
+        CrashTrigger::Inside { entry: 1, after: 500_000 },
+        CrashTrigger::Waiting { request: 1, after: 0 },
     ];
     for when in cases {
         let mut settings = Settings::new(3);
@@ -169,24 +171,25 @@ fn crashes_come_at_a_time_on_a_message_inside_and_while_waiting() {
 }
 
 #[test]
-fn a_comeback_is_a_recovery_and_not_another_crash() {
+fn automatic_recovery_is_not_counted_as_crash() {
     let mut settings = Settings::new(3);
     settings.workload = Workload::entries(1);
     let recovery = Some(tenure_sim::Recovery { after: 3_000_000, memory: Memory::Stable });
-    settings.faults = vec![Fault::Crash { process: P1, when: When::At(1_500_000), recovery }];
+    settings.faults =
+        vec![Fault::Crash { process: P1, when: CrashTrigger::At(1_500_000), recovery }];
     let report = permission(settings);
     let seen = |fault| {
         let count = report.faults.iter().find(|count| count.fault == fault).unwrap();
-        (count.asked, count.injected, count.observed)
+        (count.requested, count.injected, count.observed)
     };
     assert_eq!(["crash", "recovery"].map(seen), [(true, 1, 1), (true, 1, 1)]);
 }
 
 #[test]
-fn a_fault_that_never_fires_is_a_warning() {
+fn warns_about_faults_that_never_occur() {
     let mut settings = Settings::new(2);
     settings.workload = Workload::entries(1);
-    let when = When::OnMessage(1000);
+    let when = CrashTrigger::OnMessage(1000);
     settings.faults = vec![
         Fault::Crash { process: P2, when, recovery: None },
         Fault::Recover { process: P1, at: 1, memory: Memory::Stable },
@@ -195,16 +198,16 @@ fn a_fault_that_never_fires_is_a_warning() {
     settings.network.loss = tenure_sim::Chance::of(1e-9);
     let report = permission(settings);
     let expected = [
-        "loss was asked for but never happened",
-        "the crash of P2 never happened",
-        "the recovery of P1 never happened",
+        "loss was requested but never occurred",
+        "the crash of P2 never occurred",
+        "the recovery of P1 never occurred",
         "a partition stopped no message",
     ];
     assert_eq!(report.warnings, expected);
 }
 
 #[test]
-fn a_partition_stops_messages_until_it_heals() {
+fn partition_stops_messages_until_it_heals() {
     let partitioned = |from, until| {
         let mut settings = Settings::new(2);
         settings.workload = Workload::entries(1);
@@ -219,11 +222,11 @@ fn a_partition_stops_messages_until_it_heals() {
 }
 
 #[test]
-fn the_detector_tells_of_crashes_and_recoveries_and_stable_state_survives() {
+fn detector_reports_crashes_and_stable_state_survives() {
     let run = |memory| {
         let mut settings = Settings::new(3);
         settings.workload = Workload::elect();
-        let crash = When::At(10_000_000);
+        let crash = CrashTrigger::At(10_000_000);
         settings.faults = vec![
             Fault::Crash { process: ProcessId(2), when: crash, recovery: None },
             Fault::Recover { process: ProcessId(2), at: 20_000_000, memory },
@@ -232,7 +235,7 @@ fn the_detector_tells_of_crashes_and_recoveries_and_stable_state_survives() {
         simulation.run_and_inspect().unwrap()
     };
     let (report, processes) = run(Memory::Stable);
-    assert_eq!(report.verdict("validity"), Some(Judgement::Holds));
+    assert_eq!(report.judgement("validity"), Some(Judgement::Holds));
     assert_eq!(report.leaders, [ProcessId(2)]);
     assert_eq!(processes[0].terms(), 3, "elected, suspected, trusted");
     assert_eq!(processes[2].terms(), 2, "elected and recovered");
@@ -241,51 +244,51 @@ fn the_detector_tells_of_crashes_and_recoveries_and_stable_state_survives() {
 }
 
 #[test]
-fn a_false_suspicion_makes_a_second_leader() {
+fn false_suspicion_creates_second_leader() {
     let mut settings = Settings::new(2);
     settings.workload = Workload::elect();
     settings.faults =
         vec![Fault::Suspicion { observer: P1, peer: P2, from: 5_000_000, until: None }];
     let report = Simulation::<Highest>::new((), settings).run().unwrap();
-    assert_eq!(report.verdict("agreement"), Some(Judgement::Violated));
-    assert_eq!(report.verdict("one-leader-at-a-time"), Some(Judgement::Violated));
+    assert_eq!(report.judgement("agreement"), Some(Judgement::Violated));
+    assert_eq!(report.judgement("one-leader-at-a-time"), Some(Judgement::Violated));
 }
 
-/// Each copy of a request brings the token once more, and each token asks again.
+/// Each copy of a request sends the token once more, and each token causes another request.
 #[test]
-fn messages_that_make_more_of_themselves_end_a_run() {
+fn multiplying_messages_end_run() {
     let mut settings = Settings::new(3);
     (settings.seed, settings.beyond_assumptions) = (4, true);
     settings.workload = Workload::entries(9);
     let config = || raymond::Config::of(Shape::Star, 3);
     let run = |settings| Simulation::<Raymond>::new(config(), settings).run().unwrap();
     let report = run(settings.clone());
-    assert_eq!((report.ended, report.metrics.entered), (Ended::Served, 27));
+    assert_eq!((report.ended, report.metrics.entered), (EndReason::Served, 27));
     settings.network.duplication = tenure_sim::Chance::of(0.4);
     let report = run(settings);
-    assert_eq!(report.ended, Ended::Flooded);
-    let most = report.metrics.in_flight_most;
+    assert_eq!(report.ended, EndReason::Flooded);
+    let most = report.metrics.max_in_flight;
     assert!((1 << 16..1 << 18).contains(&most), "{most} messages were under way");
-    assert_eq!(report.verdict("starvation-freedom"), Some(Judgement::Incomplete));
+    assert_eq!(report.judgement("starvation-freedom"), Some(Judgement::Incomplete));
 }
 
 #[test]
-fn a_request_told_past_the_lock_is_overtaken_only_in_the_wider_order() {
+fn application_causality_violates_only_wider_order() {
     let mut violated = [0, 0];
     for seed in 0..200 {
         let mut settings = Settings::new(3);
         settings.seed = seed;
         let locking = Locking {
-            pattern: Pattern::Closed { think: Span::between_units(0, 20) },
+            pattern: Pattern::Closed { think: Distribution::between_units(0, 20) },
             entries: Entries::Each(2),
-            hold: Span::units(1),
+            hold: Distribution::units(1),
         };
-        let chatter = Chatter::always(Span::units(1));
-        settings.workload = Workload::locking(locking).with_chatter(chatter);
-        settings.network.latency = Span::between_units(1, 9).into();
-        settings.watch.order = Watched::Always;
+        let background_traffic = BackgroundTraffic::always(Distribution::units(1));
+        settings.workload = Workload::locking(locking).with_background_traffic(background_traffic);
+        settings.network.latency = Distribution::between_units(1, 9).into();
+        settings.instrumentation.order = Tracking::Always;
         let report = Simulation::<Ring>::new((), settings).run().unwrap();
-        let of = |property| report.verdict(property) == Some(Judgement::Violated);
+        let of = |property| report.judgement(property) == Some(Judgement::Violated);
         violated[0] += u32::from(of("order"));
         violated[1] += u32::from(of("order-with-messages"));
     }
@@ -293,32 +296,32 @@ fn a_request_told_past_the_lock_is_overtaken_only_in_the_wider_order() {
 }
 
 #[test]
-fn starvation_is_told_apart_from_deadlock() {
-    // P2's request takes for ever, as far as this run goes; the others take turns meanwhile.
-    let mut spans = vec![Span::units(1); 9];
-    spans[3] = Span::units(1_000_000);
+fn distinguishes_starvation_from_deadlock() {
+    // P2's request never arrives in this run; the others take turns meanwhile.
+    let mut spans = vec![Distribution::units(1); 9];
+    spans[3] = Distribution::units(1_000_000);
     let mut settings = Settings::new(3);
     settings.network.latency = Latency::Links(Arc::from(spans));
     settings.workload = Workload::entries(1000);
     settings.limits.until = Some(1_000_000_000);
-    settings.watch.properties = Some(vec![Property::Bypass(Some(9))]);
+    settings.instrumentation.properties = Some(vec![Property::Bypass(Some(9))]);
     let config = central::Config::default();
     let report = Simulation::<Central>::new(config, settings).run().unwrap();
-    assert_eq!((report.ended, report.stuck), (Ended::Until, Some(Stuck::Starvation)));
-    assert_eq!(report.verdict("starvation-freedom"), Some(Judgement::Incomplete));
-    assert_eq!(report.verdict("bounded-bypass"), Some(Judgement::Violated));
+    assert_eq!((report.ended, report.stuck), (EndReason::Until, Some(BlockKind::Starvation)));
+    assert_eq!(report.judgement("starvation-freedom"), Some(Judgement::Incomplete));
+    assert_eq!(report.judgement("bounded-bypass"), Some(Judgement::Violated));
     assert!(report.bypass_max >= 10, "{}", report.bypass_max);
 }
 
 #[test]
-fn an_office_elects_and_locks_and_is_judged_by_both() {
+fn office_is_judged_as_lock_and_election() {
     use tenure_algorithms::catalogue::{OfficeVisitor, Parameters, visit_office};
     struct Run(Settings);
     impl OfficeVisitor for Run {
         type Output = Report;
 
         fn office<P: Office + Algorithm>(self, config: P::Config) -> Report {
-            Simulation::<P>::of(config, self.0).unwrap().run().unwrap()
+            Simulation::<P>::for_algorithm(config, self.0).unwrap().run().unwrap()
         }
     }
     for seed in 0..50 {
@@ -326,7 +329,7 @@ fn an_office_elects_and_locks_and_is_judged_by_both() {
         settings.seed = seed;
         settings.workload = Workload::entries(5);
         settings.workload.initiators = Some(Initiators::All);
-        settings.network.latency = Span::between_units(0, 1).into();
+        settings.network.latency = Distribution::between_units(0, 1).into();
         let parameters = Parameters::plain(4);
         let report = visit_office("coordinated:bully", "bully", &parameters, Run(settings));
         let report = report.unwrap();
@@ -334,21 +337,21 @@ fn an_office_elects_and_locks_and_is_judged_by_both() {
         assert_eq!(report.metrics.entered, 20, "seed {seed}");
         assert_eq!(report.leaders, [ProcessId(3)], "seed {seed}");
         for property in ["mutual-exclusion", "starvation-freedom", "progress", "agreement"] {
-            assert!(report.verdict(property).is_some(), "{property}");
+            assert!(report.judgement(property).is_some(), "{property}");
         }
     }
 }
 
 #[test]
-fn stamped_replies_keep_the_order_of_requests() {
+fn timestamped_replies_keep_request_order() {
     for seed in 0..300 {
         let mut settings = Settings::new(3);
         settings.seed = seed;
         settings.workload = Workload::entries(4);
-        settings.network.latency = Span::exponential_units(3).into();
+        settings.network.latency = Distribution::exponential_units(3).into();
         settings.network.order = Some(Order::Reordered);
         let report = permission(settings);
-        assert_eq!(report.verdict("order"), Some(Judgement::Holds), "seed {seed}");
+        assert_eq!(report.judgement("order"), Some(Judgement::Holds), "seed {seed}");
         assert!(report.bypass_max <= 2, "seed {seed}: {}", report.bypass_max);
     }
 }

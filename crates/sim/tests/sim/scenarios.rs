@@ -1,21 +1,19 @@
-//! The worked examples that need no lock and no election: the race for a counter, two generals.
+//! Worked examples without locks and elections: the race for a counter, and two generals.
 
 use std::collections::BTreeMap;
 
-use tenure_claims::claims;
 use tenure_core::{ProcessId, TICKS_PER_UNIT};
 use tenure_sim::scenario::counter::{Race, Statements};
 use tenure_sim::scenario::generals::{Config, attack, attack_under};
-use tenure_sim::{Chance, Settings, Span};
+use tenure_sim::{Chance, Distribution, Settings};
 
-/// One thread counts up from 5, the other down.
+/// One thread increments 5, the other decrements it.
 fn up_and_down() -> Race {
     Race::new(5, [1, -1])
 }
 
-#[claims("W-02", "Q-33")]
 #[test]
-fn of_twenty_interleavings_nine_lose_the_one_update_nine_the_other_and_two_none() {
+fn counts_lost_updates_of_all_interleavings() {
     assert_eq!(up_and_down().schedules(Statements::Interruptible).len(), 20);
     let finals = up_and_down().finals(Statements::Interruptible);
     assert_eq!(finals, BTreeMap::from([(4, 9), (5, 2), (6, 9)]));
@@ -25,18 +23,16 @@ fn told(schedule: &[usize]) -> Vec<String> {
     up_and_down().run(schedule).iter().map(ToString::to_string).collect()
 }
 
-#[claims("W-03")]
 #[test]
-fn whoever_stores_last_wins() {
+fn last_store_wins() {
     let printed = ["r1=5", "r1=6", "r2=5", "r2=4", "counter=6", "counter=4"];
     assert_eq!(told(&[1, 1, 2, 2, 1, 2]), printed);
     let mirrored = ["r2=5", "r2=4", "r1=5", "r1=6", "counter=4", "counter=6"];
     assert_eq!(told(&[2, 2, 1, 1, 2, 1]), mirrored);
 }
 
-#[claims("W-04", "I-11")]
 #[test]
-fn statements_that_are_not_interrupted_have_two_orders_and_both_are_right() {
+fn atomic_statements_lose_no_update() {
     let serial = [vec![1, 1, 1, 2, 2, 2], vec![2, 2, 2, 1, 1, 1]];
     assert_eq!(up_and_down().schedules(Statements::Atomic), serial);
     assert_eq!(up_and_down().finals(Statements::Atomic), BTreeMap::from([(5, 2)]));
@@ -45,7 +41,7 @@ fn statements_that_are_not_interrupted_have_two_orders_and_both_are_right() {
 }
 
 #[test]
-fn three_threads_and_none() {
+fn handles_three_and_zero_threads() {
     let three = Race::new(0, [1, 1, 1]);
     let finals = three.finals(Statements::Interruptible);
     assert_eq!(finals.values().sum::<usize>(), 1680, "9! / 3!³");
@@ -56,16 +52,16 @@ fn three_threads_and_none() {
 
 #[test]
 #[should_panic(expected = "each thread has three instructions")]
-fn a_schedule_that_stops_in_the_middle_of_a_statement_is_none() {
+fn rejects_incomplete_schedule() {
     up_and_down().run(&[1, 1, 2, 2, 1]);
 }
 
-/// How long messages take, in units.
+/// Latency, in units.
 const MIN: u64 = 2;
 const MAX: u64 = 10;
 
-/// By how many ticks army 2 is later than army 1, which leads and waits so many ticks.
-fn skew(wait: u64, latency: Span, seed: u64) -> i64 {
+/// Returns the ticks by which army 2 is later than army 1, which leads and waits this many ticks.
+fn skew(wait: u64, latency: Distribution, seed: u64) -> i64 {
     let attack = attack(Config { strengths: [3, 2], wait }, latency, seed).unwrap();
     assert_eq!(attack.leader, ProcessId(0));
     attack.skew.expect("messages are reliable")
@@ -75,42 +71,40 @@ fn ticks(units: u64) -> u64 {
     units * TICKS_PER_UNIT
 }
 
-/// The worst absolute skew over both ends of the delay, and over many seeds between them.
+/// Returns the worst absolute skew over both ends of the delay, and over many seeds between them.
 fn worst(wait: u64) -> u64 {
-    let ends = [MIN, MAX].map(|end| skew(wait, Span::units(end), 0).unsigned_abs());
+    let ends = [MIN, MAX].map(|end| skew(wait, Distribution::units(end), 0).unsigned_abs());
     let worst = ends[0].max(ends[1]);
     for seed in 0..50 {
-        let between = skew(wait, Span::between_units(MIN, MAX), seed).unsigned_abs();
+        let between = skew(wait, Distribution::between_units(MIN, MAX), seed).unsigned_abs();
         assert!(between <= worst, "seed {seed}: {between} beyond {worst}");
     }
     worst
 }
 
-#[claims("W-01", "I-06")]
 #[test]
-fn who_waits_for_the_least_delay_is_never_the_later_and_the_other_at_most_the_rest() {
+fn waiting_for_minimum_delay_bounds_skew() {
     let wait = ticks(MIN);
     let range = ticks(MAX - MIN) as i64;
-    assert_eq!(skew(wait, Span::units(MIN), 0), 0);
-    assert_eq!(skew(wait, Span::units(MAX), 0), range);
+    assert_eq!(skew(wait, Distribution::units(MIN), 0), 0);
+    assert_eq!(skew(wait, Distribution::units(MAX), 0), range);
     for seed in 0..2000 {
-        let skew = skew(wait, Span::between_units(MIN, MAX), seed);
+        let skew = skew(wait, Distribution::between_units(MIN, MAX), seed);
         assert!((0..=range).contains(&skew), "seed {seed}: {skew}");
     }
     for (strengths, leader) in [([3, 2], 0), ([2, 2], 0), ([2, 3], 1)] {
-        let attack = attack(Config { strengths, wait }, Span::units(MAX), 0).unwrap();
+        let attack = attack(Config { strengths, wait }, Distribution::units(MAX), 0).unwrap();
         assert_eq!((attack.leader, attack.skew), (ProcessId(leader), Some(range)));
     }
 }
 
-#[claims("W-01")]
 #[test]
-fn waiting_for_the_middle_halves_the_worst_skew_and_nothing_is_better() {
+fn waiting_for_mean_delay_halves_worst_skew() {
     let middle = ticks(MIN + MAX) / 2;
     assert_eq!(worst(ticks(MIN)), ticks(MAX - MIN));
     assert_eq!(worst(middle), ticks(MAX - MIN) / 2);
-    assert!(skew(middle, Span::units(MIN), 0) < 0, "either may be the first");
-    assert!(skew(middle, Span::units(MAX), 0) > 0, "either may be the first");
+    assert!(skew(middle, Distribution::units(MIN), 0) < 0, "either may be the first");
+    assert!(skew(middle, Distribution::units(MAX), 0) > 0, "either may be the first");
     for half_units in 0..=2 * MAX + 4 {
         let wait = half_units * TICKS_PER_UNIT / 2;
         assert!(worst(wait) >= worst(middle), "{wait}");
@@ -118,22 +112,20 @@ fn waiting_for_the_middle_halves_the_worst_skew_and_nothing_is_better() {
     }
 }
 
-/// Whatever they wait: without a bound on delays there is none on the skew.
-#[claims("W-01")]
+/// Without a bound on delays there is none on the skew, whatever the wait.
 #[test]
-fn where_delays_are_not_bounded_neither_is_the_skew() {
+fn unbounded_delay_gives_unbounded_skew() {
     for wait in [0, MIN, MAX, 1000] {
         for bound in [10, 1000, 100_000] {
-            let late = skew(ticks(wait), Span::units(wait + bound + 1), 0);
+            let late = skew(ticks(wait), Distribution::units(wait + bound + 1), 0);
             assert!(late > ticks(bound) as i64, "{wait}: {late} beyond {bound} units");
         }
     }
 }
 
-/// The premise: were messages lost, the other army might never attack.
-#[claims("I-07")]
+/// If messages may be lost, the other army might never attack.
 #[test]
-fn where_a_message_is_lost_one_army_attacks_alone() {
+fn lost_message_leaves_army_alone() {
     let mut settings = Settings::new(2);
     settings.network.loss = Chance::of(1.0);
     settings.beyond_assumptions = true;

@@ -1,4 +1,4 @@
-//! One seed, one run; many seeds, one summary; a failing seed, a small one.
+//! Seeds: one seed yields one run, many seeds one summary, and a failing seed a small one.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::common::page::Page;
 use crate::common::{Extrema, Permission, Ring, Rule};
 use tenure_sim::{
-    Chance, Chatter, Configs, Controls, Ended, Entries, Fault, Judgement, Latency, Locking, Memory,
-    Moments, Pattern, Random, Recovery, Settings, Simulation, Span, Summary, When, Workload, many,
-    replay_command, shrink, theory,
+    BackgroundTraffic, Chance, Configs, Controls, CrashTrigger, Distribution, EndReason, Entries,
+    Fault, Judgement, Latency, Locking, Memory, Moments, Pattern, Random, Recovery, Settings,
+    Simulation, Summary, Workload, replay_command, run_parallel, shrink, theory,
 };
 use tenure_trace::Recorded;
 
@@ -26,26 +26,29 @@ fn hash(bytes: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// Everything that can vary, varying.
+/// Settings in which everything varies.
 fn eventful(seed: u64) -> Simulation<Permission> {
     let mut settings = Settings::new(4);
     settings.seed = seed;
     settings.workload = Workload::entries(3);
-    settings.network.latency = Span::LogNormal { median: 2_000_000, sigma: 0.7 }.into();
+    settings.network.latency = Distribution::LogNormal { median: 2_000_000, sigma: 0.7 }.into();
     settings.network.duplication = Chance::of(0.1);
     settings.time.drift_ppm = 20_000;
-    settings.time.step = Span::exponential_units(1);
+    settings.time.step = Distribution::exponential_units(1);
     let recovery = Some(Recovery { after: 3_000_000, memory: Memory::Stable });
-    settings.faults =
-        vec![Fault::Crash { process: tenure_core::ProcessId(1), when: When::At(9), recovery }];
+    settings.faults = vec![Fault::Crash {
+        process: tenure_core::ProcessId(1),
+        when: CrashTrigger::At(9),
+        recovery,
+    }];
     Simulation::new(Rule::Stamps, settings)
 }
 
 #[test]
-fn the_same_seed_gives_the_same_bytes_on_any_number_of_threads() {
+fn seed_determines_trace_for_any_threads() {
     let hashes = |threads| {
         let mut hashes = Vec::new();
-        many(
+        run_parallel(
             40,
             threads,
             |seed| hash(&trace(&eventful(seed as u64))),
@@ -64,7 +67,7 @@ fn the_same_seed_gives_the_same_bytes_on_any_number_of_threads() {
 }
 
 #[test]
-fn a_trace_changes_nothing_and_is_read_back() {
+fn recording_does_not_change_run() {
     let simulation = eventful(11);
     let page = Page::default();
     let traced = simulation.run_traced(page.clone(), Controls::new()).unwrap();
@@ -83,8 +86,8 @@ fn a_trace_changes_nothing_and_is_read_back() {
 }
 
 #[test]
-fn numbers_of_a_run_are_pinned() {
-    // A change here means that every seed anyone wrote down means another run.
+fn run_numbers_are_pinned() {
+    // A change here means that every recorded seed yields another run.
     let report = eventful(1).run().unwrap();
     let found = (report.metrics.sent, report.metrics.events, report.finished_at);
     assert_eq!(found, PINNED);
@@ -93,11 +96,11 @@ fn numbers_of_a_run_are_pinned() {
 const PINNED: (u64, u64, u64) = (34, 46, 24_558_907);
 
 #[test]
-fn figures_of_many_runs_are_the_same_for_any_number_of_threads() {
+fn summary_is_same_for_any_threads() {
     let summary = |threads| {
         let mut summary = Summary::new();
         let run = |seed| eventful(seed as u64).run().unwrap();
-        many(60, threads, run, |report| {
+        run_parallel(60, threads, run, |report| {
             summary.add(&report);
             true
         });
@@ -116,7 +119,7 @@ fn figures_of_many_runs_are_the_same_for_any_number_of_threads() {
 }
 
 #[test]
-fn ring_elections_cost_what_theory_says() {
+fn ring_elections_match_theory() {
     let size = 16;
     let mut mean = Moments::new();
     for seed in 0..2000 {
@@ -140,15 +143,15 @@ fn ring_elections_cost_what_theory_says() {
 }
 
 #[test]
-fn a_failing_seed_is_shrunk_to_a_small_one() {
+fn shrinks_failing_seed() {
     let mut settings = Settings::new(7);
     settings.workload = Workload::entries(5);
-    settings.network.latency = Span::exponential_units(3).into();
+    settings.network.latency = Distribution::exponential_units(3).into();
     settings.network.duplication = Chance::of(0.05);
     settings.network.loss = Chance::of(0.0001);
     let fails = |settings: &Settings| {
         let report = Simulation::<Ring>::new((), settings.clone()).run().unwrap();
-        let violated = report.verdict("mutual-exclusion") == Some(Judgement::Violated);
+        let violated = report.judgement("mutual-exclusion") == Some(Judgement::Violated);
         violated.then_some(report)
     };
     let large = |seed| Settings { seed, ..settings.clone() };
@@ -163,17 +166,17 @@ fn a_failing_seed_is_shrunk_to_a_small_one() {
 }
 
 #[test]
-fn the_command_that_replays_a_run() {
+fn formats_replay_command() {
     let p = |number: u32| tenure_core::ProcessId(number - 1);
     let mut settings = Settings::new(4);
     settings.seed = 9;
     settings.workload = Workload::entries(2);
-    settings.network.latency = Span::Uniform { min: 500_000, max: 2_000_000 }.into();
+    settings.network.latency = Distribution::Uniform { min: 500_000, max: 2_000_000 }.into();
     settings.network.loss = Chance::of(0.25);
     settings.time.drift_ppm = 1500;
     settings.beyond_assumptions = true;
     settings.faults = vec![
-        Fault::Crash { process: p(3), when: When::At(10_000_000), recovery: None },
+        Fault::Crash { process: p(3), when: CrashTrigger::At(10_000_000), recovery: None },
         Fault::Recover { process: p(3), at: 50_500_000, memory: Memory::Stable },
         Fault::Partition { side: vec![p(1), p(2)], from: 10_000_000, until: Some(50_000_000) },
     ];
@@ -185,22 +188,23 @@ fn the_command_that_replays_a_run() {
 }
 
 #[test]
-fn every_option_of_a_run_is_in_the_command_that_replays_it() {
+fn replay_command_contains_every_option() {
     let p = |number: u32| tenure_core::ProcessId(number - 1);
     let mut settings = Settings::new(3);
-    let pattern = Pattern::Open { every: Span::exponential_units(4) };
+    let pattern = Pattern::Open { every: Distribution::exponential_units(4) };
     let locking =
-        Locking { pattern, entries: Entries::Listed(vec![1, 9, 1]), hold: Span::units(1) };
-    let chatter = Chatter { tell: Chance::of(0.5), react: true, latency: Span::units(2) };
-    settings.workload = Workload::locking(locking).with_chatter(chatter);
-    let mut spans = vec![Span::units(2); 9];
-    spans[1] = Span::between_units(5, 9);
+        Locking { pattern, entries: Entries::Listed(vec![1, 9, 1]), hold: Distribution::units(1) };
+    let background_traffic =
+        BackgroundTraffic { tell: Chance::of(0.5), react: true, latency: Distribution::units(2) };
+    settings.workload = Workload::locking(locking).with_background_traffic(background_traffic);
+    let mut spans = vec![Distribution::units(2); 9];
+    spans[1] = Distribution::between_units(5, 9);
     settings.network.latency = Latency::Links(spans.into());
     let forgetting = Some(Recovery { after: 5_500_000, memory: Memory::Lost });
-    let inside = When::Inside { entry: 2, after: 500_000 };
+    let inside = CrashTrigger::Inside { entry: 2, after: 500_000 };
     settings.faults = vec![
         Fault::Crash { process: p(3), when: inside, recovery: forgetting },
-        Fault::Crash { process: p(2), when: When::OnMessage(4), recovery: None },
+        Fault::Crash { process: p(2), when: CrashTrigger::OnMessage(4), recovery: None },
         Fault::Recover { process: p(2), at: 50_000_000, memory: Memory::Lost },
         Fault::Partition { side: vec![p(1)], from: 10_000_000, until: None },
     ];
@@ -215,7 +219,7 @@ fn every_option_of_a_run_is_in_the_command_that_replays_it() {
 }
 
 #[test]
-fn a_long_run_reports_progress_and_stops_when_asked() {
+fn long_run_reports_progress_and_stops() {
     let mut settings = Settings::new(3);
     settings.limits.until = Some(u64::MAX / 4);
     let stop = AtomicBool::new(false);
@@ -226,8 +230,8 @@ fn a_long_run_reports_progress_and_stops_when_asked() {
         stop.store(progress.events > 200_000, Ordering::Relaxed);
     });
     let report = Simulation::<Ring>::new((), settings).run_with(controls).unwrap();
-    assert_eq!(report.ended, Ended::Stopped);
+    assert_eq!(report.ended, EndReason::Stopped);
     assert!(report.metrics.events > 200_000 && report.metrics.sent > 50_000);
-    assert_eq!(report.verdict("starvation-freedom"), Some(Judgement::Incomplete));
+    assert_eq!(report.judgement("starvation-freedom"), Some(Judgement::Incomplete));
     assert!(reports > 10);
 }

@@ -5,10 +5,10 @@ use tenure_algorithms::election::{Bully, Raft, bully, raft};
 use tenure_algorithms::mutex::{RicartAgrawala, SuzukiKasami, ricart_agrawala};
 use tenure_core::{Algorithm, Order, ProcessId, TICKS_PER_UNIT};
 use tenure_sim::{
-    Chance, Controls, Detector, Ended, Fault, Halt, Initiators, Judgement, Pattern, Settings,
-    Simulation, Span, Steer, SteerError, When, Workload,
+    Chance, Controls, CrashTrigger, Detector, Distribution, EndReason, Fault, Initiators,
+    Intervention, InterventionError, Judgement, Pattern, Settings, Simulation, StepError, Workload,
 };
-use tenure_trace::{Action, Course, Recorded, Trace};
+use tenure_trace::{Action, Recorded, Schedule, Trace};
 
 fn text(page: &Page) -> String {
     String::from_utf8(page.0.lock().unwrap().clone()).unwrap()
@@ -18,16 +18,16 @@ fn action(words: &str) -> Action {
     words.parse().unwrap()
 }
 
-fn steers(words: &[&str]) -> Vec<Steer> {
+fn steers(words: &[&str]) -> Vec<Intervention> {
     words.iter().map(|words| words.parse().unwrap()).collect()
 }
 
-/// Locks under way over random delays, with losses, duplicates, crashes, cuts and recoveries.
+/// Locks over random delays, with losses, duplicates, crashes, partitions and recoveries.
 fn locks(seed: u64) -> Settings {
     let mut settings = Settings::new(4);
     settings.seed = seed;
     settings.workload = Workload::entries(3);
-    settings.network.latency = Span::between_units(1, 5).into();
+    settings.network.latency = Distribution::between_units(1, 5).into();
     settings.beyond_assumptions = true;
     match seed % 4 {
         0 => settings.workload.locking.as_mut().unwrap().pattern = Pattern::Sequential { total: 9 },
@@ -43,7 +43,7 @@ fn locks(seed: u64) -> Settings {
 
 fn crash_and_cut() -> Vec<Fault> {
     let (soon, later) = (4 * TICKS_PER_UNIT, 9 * TICKS_PER_UNIT);
-    let when = When::Inside { entry: 1, after: TICKS_PER_UNIT / 2 };
+    let when = CrashTrigger::Inside { entry: 1, after: TICKS_PER_UNIT / 2 };
     let recovery = tenure_sim::Recovery { after: later, memory: tenure_sim::Memory::Stable };
     vec![
         Fault::Crash { process: ProcessId(2), when, recovery: Some(recovery) },
@@ -59,20 +59,20 @@ fn elections(seed: u64) -> Settings {
     settings.detector = Some(Detector::default());
     settings.faults = vec![Fault::Crash {
         process: ProcessId(3),
-        when: When::At(seed * TICKS_PER_UNIT / 3),
+        when: CrashTrigger::At(seed * TICKS_PER_UNIT / 3),
         recovery: None,
     }];
     settings.limits.until = seed.is_multiple_of(2).then_some(60 * TICKS_PER_UNIT);
     settings
 }
 
-/// Steps through a run to its end. It must be the one that is run at once, to the byte.
+/// Steps through a run to its end. The result must equal the plain run, to the byte.
 fn is_the_run<P>(config: P::Config, settings: Settings)
 where
     P: Algorithm + Recorded,
 {
     let seed = settings.seed;
-    let simulation = Simulation::<P>::of(config, settings).unwrap();
+    let simulation = Simulation::<P>::for_algorithm(config, settings).unwrap();
     let (at_once, stepped) = (Page::default(), Page::default());
     let expected = simulation.run_traced(at_once.clone(), Controls::new()).unwrap();
     let mut session = simulation.session(stepped.clone()).unwrap();
@@ -81,7 +81,7 @@ where
         let next = session.next();
         let (steps, records, now) = (session.steps(), session.records(), session.now());
         match session.step() {
-            Err(Halt::Ended(ended)) => break ended,
+            Err(StepError::Ended(ended)) => break ended,
             Err(halt) => panic!("seed {seed}: {halt:?}"),
             Ok(()) => {
                 let next = next.unwrap_or_else(|| panic!("seed {seed}: step {steps} was not next"));
@@ -93,16 +93,17 @@ where
     };
     assert!(unforeseen <= 1 + session.steps() as u32 / 2, "seed {seed}: steps do something");
     assert_eq!(session.next(), None, "seed {seed}");
-    assert_eq!(session.step(), Err(Halt::Ended(ended)), "seed {seed}: an end is an end");
+    assert_eq!(session.step(), Err(StepError::Ended(ended)), "seed {seed}: an end is an end");
     assert_eq!(session.finish().unwrap(), expected, "seed {seed}");
     assert_eq!(text(&stepped), text(&at_once), "seed {seed}");
     let steered = Page::default();
-    let report = simulation.run_steered(&[], None, steered.clone(), Controls::new()).unwrap();
+    let report =
+        simulation.run_with_interventions(&[], None, steered.clone(), Controls::new()).unwrap();
     assert_eq!((report, text(&steered)), (expected, text(&at_once)), "seed {seed}");
 }
 
 #[test]
-fn a_session_that_is_stepped_to_its_end_is_the_run_to_the_byte() {
+fn stepped_session_equals_run() {
     for seed in 0..24 {
         is_the_run::<RicartAgrawala>(ricart_agrawala::Config::default(), locks(seed));
         is_the_run::<SuzukiKasami>((), locks(seed));
@@ -112,7 +113,7 @@ fn a_session_that_is_stepped_to_its_end_is_the_run_to_the_byte() {
 }
 
 #[test]
-fn a_session_ends_at_the_limits_of_the_run() {
+fn session_respects_run_limits() {
     for events in [1, 7, 40, 5000] {
         let mut settings = elections(3);
         settings.limits.until = Some(2000 * TICKS_PER_UNIT);
@@ -124,54 +125,56 @@ fn a_session_ends_at_the_limits_of_the_run() {
 fn three(entries: u32) -> Simulation<RicartAgrawala> {
     let mut settings = Settings::new(3);
     settings.workload = Workload::entries(entries);
-    Simulation::of(ricart_agrawala::Config::default(), settings).unwrap()
+    Simulation::for_algorithm(ricart_agrawala::Config::default(), settings).unwrap()
 }
 
 #[test]
-fn a_request_that_somebody_loses_leaves_its_sender_waiting() {
+fn losing_request_leaves_sender_waiting() {
     let simulation = three(1);
     let page = Page::default();
     let lost = steers(&["1 lose p1→p2 request"]);
-    let report = simulation.run_steered(&lost, None, page.clone(), Controls::new()).unwrap();
-    assert_eq!(report.verdict("starvation-freedom"), Some(Judgement::Violated));
+    let report =
+        simulation.run_with_interventions(&lost, None, page.clone(), Controls::new()).unwrap();
+    assert_eq!(report.judgement("starvation-freedom"), Some(Judgement::Violated));
     assert!(report.blocked.contains(&ProcessId(0)));
     assert_eq!(report.metrics.dropped, 1);
-    let served = simulation.run_steered(&[], None, Page::default(), Controls::new()).unwrap();
+    let served =
+        simulation.run_with_interventions(&[], None, Page::default(), Controls::new()).unwrap();
     assert_eq!(
-        served.verdict("starvation-freedom"),
+        served.judgement("starvation-freedom"),
         Some(Judgement::Holds),
         "without it, all are served"
     );
 }
 
 #[test]
-fn what_is_done_is_done_at_once_and_only_that() {
+fn intervention_takes_effect_immediately() {
     let simulation = three(1);
     let mut session = simulation.session(Page::default()).unwrap();
     session.step().unwrap();
-    let before = session.under_way().len();
-    session.steer(&action("duplicate p1→p2 request")).unwrap();
-    assert_eq!(session.under_way().len(), before + 1);
-    let ids: Vec<u64> = session.under_way().iter().map(|sent| sent.id).collect();
+    let before = session.in_flight().len();
+    session.intervene(&action("duplicate p1→p2 request")).unwrap();
+    assert_eq!(session.in_flight().len(), before + 1);
+    let ids: Vec<u64> = session.in_flight().iter().map(|sent| sent.id).collect();
     assert!(ids.iter().all(|id| ids.iter().filter(|other| *other == id).count() == 1), "{ids:?}");
-    session.steer(&action("lose p1→p2 request 2")).unwrap();
-    session.steer(&action("deliver p3→p1 request")).unwrap();
+    session.intervene(&action("lose p1→p2 request 2")).unwrap();
+    session.intervene(&action("deliver p3→p1 request")).unwrap();
     assert_eq!((session.now(), session.steps()), (0, 1), "no time passes");
     let due = |session: &tenure_sim::Session<'_, RicartAgrawala>| {
-        let sent = session.under_way();
+        let sent = session.in_flight();
         sent.iter().find(|sent| (sent.from, sent.to) == (ProcessId(1), ProcessId(2))).unwrap().due
     };
     let usual = due(&session);
-    session.steer(&action("delay p2→p3 by 2.5")).unwrap();
+    session.intervene(&action("delay p2→p3 by 2.5")).unwrap();
     assert_eq!(due(&session), usual + 2_500_000);
-    session.steer(&action("crash p3")).unwrap();
+    session.intervene(&action("crash p3")).unwrap();
     assert!(!session.is_up(ProcessId(2)));
-    session.steer(&action("recover p3")).unwrap();
+    session.intervene(&action("recover p3")).unwrap();
     assert!(session.is_up(ProcessId(2)));
 }
 
 #[test]
-fn what_is_not_possible_changes_nothing() {
+fn impossible_intervention_changes_nothing() {
     let simulation = three(1);
     let (page, plain) = (Page::default(), Page::default());
     let mut session = simulation.session(page.clone()).unwrap();
@@ -195,7 +198,7 @@ fn what_is_not_possible_changes_nothing() {
         "stabilize",
         "look p1",
     ] {
-        let refused = session.steer(&action(words)).unwrap_err();
+        let refused = session.intervene(&action(words)).unwrap_err();
         assert_eq!(refused.to_string(), format!("`{words}` is not possible now"));
     }
     while session.step().is_ok() {}
@@ -205,18 +208,18 @@ fn what_is_not_possible_changes_nothing() {
 }
 
 #[test]
-fn messages_that_keep_their_order_keep_it_when_one_is_late() {
+fn delayed_message_keeps_fifo_order() {
     for seed in 0..20 {
         let mut settings = Settings::new(3);
         settings.seed = seed;
         settings.workload = Workload::entries(4);
         settings.network.order = Some(Order::Fifo);
         let config = ricart_agrawala::Config::default();
-        let simulation = Simulation::<RicartAgrawala>::of(config, settings).unwrap();
+        let simulation = Simulation::<RicartAgrawala>::for_algorithm(config, settings).unwrap();
         let (page, late) =
             (Page::default(), steers(&["4 delay p1→p2 by 3", "20 delay p1→p2 by 5"]));
-        let ran = simulation.run_steered(&late, None, page.clone(), Controls::new());
-        if let Err(SteerError::Impossible(_)) = ran {
+        let ran = simulation.run_with_interventions(&late, None, page.clone(), Controls::new());
+        if let Err(InterventionError::Impossible(_)) = ran {
             continue;
         }
         ran.unwrap();
@@ -232,72 +235,73 @@ fn messages_that_keep_their_order_keep_it_when_one_is_late() {
 }
 
 #[test]
-fn the_leader_crashes_though_no_fault_was_planned() {
+fn intervention_crashes_leader_without_planned_fault() {
     let mut settings = Settings::new(4);
     settings.workload = Workload { initiators: Some(Initiators::All), ..Workload::default() };
     settings.detector = Some(Detector::default());
     let config = bully::Config::plain(4, TICKS_PER_UNIT);
-    let simulation = Simulation::<Bully>::of(config, settings).unwrap();
+    let simulation = Simulation::<Bully>::for_algorithm(config, settings).unwrap();
     let mut session = simulation.session(Page::default()).unwrap();
     while session.step().is_ok() {}
-    session.steer(&action("crash p4")).unwrap();
-    assert!(session.next().is_some(), "the run goes on");
+    session.intervene(&action("crash p4")).unwrap();
+    assert!(session.next().is_some(), "the run continues");
     while session.step().is_ok() {}
     let report = session.finish().unwrap();
-    assert_eq!((report.ended, report.leaders), (Ended::Served, vec![ProcessId(2)]));
+    assert_eq!((report.ended, report.leaders), (EndReason::Served, vec![ProcessId(2)]));
 }
 
 #[test]
-fn steers_that_cannot_be_are_named() {
+fn reports_impossible_interventions() {
     let run = |words: &[&str]| {
-        let error = three(1).run_steered(&steers(words), None, Page::default(), Controls::new());
+        let error =
+            three(1).run_with_interventions(&steers(words), None, Page::default(), Controls::new());
         error.unwrap_err().to_string()
     };
-    let says = "`3 crash p9` is not possible: the run is not such after that step";
+    let says = "'3 crash p9' is not possible after that step";
     assert_eq!(run(&["3 crash p9"]), says);
-    assert!(run(&["900 crash p1"]).starts_with("`900 crash p1` comes too late: the run is over"));
+    assert!(run(&["900 crash p1"]).starts_with("'900 crash p1' comes too late: the run ended"));
     assert_eq!(
         run(&["3 crash p1", "2 crash p2"]),
-        "`2 crash p2` stands behind one of a later step"
+        "'2 crash p2' follows an intervention with a later step: order them by step"
     );
     for wrong in ["", "3", "x crash p1", "3 crash", "-1 crash p1", "3 delay p1→p2"] {
-        assert!(wrong.parse::<Steer>().is_err(), "{wrong}");
+        assert!(wrong.parse::<Intervention>().is_err(), "{wrong}");
     }
 }
 
 #[test]
-fn a_run_that_is_stopped_after_some_steps_is_the_beginning_of_the_whole() {
+fn stopped_run_is_prefix_of_whole() {
     let simulation = three(2);
     let traced = |most| {
         let page = Page::default();
-        simulation.run_steered(&[], most, page.clone(), Controls::new()).unwrap();
+        simulation.run_with_interventions(&[], most, page.clone(), Controls::new()).unwrap();
         text(&page)
     };
     let (whole, part) = (traced(None), traced(Some(10)));
     assert!(part.len() < whole.len() && whole.starts_with(&part));
 }
 
-/// The course of a whole run, step by step, is that run once more; from anywhere on it can go on
-/// as a run of its own.
+/// The complete schedule of a run repeats it, and from any step it can continue as a run of its
+/// own.
 #[test]
-fn a_course_is_walked_step_by_step_and_left_at_any_step() {
+fn schedule_can_be_left_at_any_step() {
     let simulation = three(1);
     let page = Page::default();
     simulation.run_traced(page.clone(), Controls::new()).unwrap();
     let directory = std::env::temp_dir().join(format!("tenure-course-{}", std::process::id()));
     std::fs::write(&directory, text(&page)).unwrap();
-    let course = Course::of_trace(&Trace::read(&directory).unwrap()).unwrap();
+    let schedule = Schedule::from_trace(&Trace::read(&directory).unwrap()).unwrap();
     std::fs::remove_file(&directory).unwrap();
     let followed = Page::default();
-    simulation.follow(&course, followed.clone()).unwrap();
-    for left_after in 0..=course.actions.len() {
+    simulation.follow(&schedule, followed.clone()).unwrap();
+    for left_after in 0..=schedule.actions.len() {
         let walked = Page::default();
-        let mut session = simulation.session_along(&course, walked.clone()).unwrap();
+        let mut session = simulation.session_along(&schedule, walked.clone()).unwrap();
         for _ in 0..left_after {
             assert!(session.next().is_some());
             session.step().unwrap();
         }
-        if left_after == course.actions.len() {
+        if left_after == schedule.actions.len() {
             let _ = session.finish().unwrap();
             let all: Vec<_> = text(&followed).lines().map(str::to_owned).collect();
             let walked: Vec<_> = text(&walked).lines().map(str::to_owned).collect();
@@ -305,9 +309,9 @@ fn a_course_is_walked_step_by_step_and_left_at_any_step() {
             assert_eq!(walked.len() + 1, all.len(), "all but that the run is over");
             break;
         }
-        session.steer(&action("crash p3")).unwrap();
+        session.intervene(&action("crash p3")).unwrap();
         while session.step().is_ok() {}
         let report = session.finish().unwrap();
-        assert_eq!(report.ended, Ended::Quiescent, "left after {left_after}");
+        assert_eq!(report.ended, EndReason::Quiescent, "left after {left_after}");
     }
 }

@@ -1,4 +1,4 @@
-//! What processes hold, as traces say it, for every algorithm of the catalogue.
+//! Process states in traces, for every algorithm of the catalogue.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use tenure_core::{Agreement, Algorithm, Election, Mutex, ProcessId, Rank};
 use tenure_sim::{Controls, Initiators, Settings, Simulation, Workload};
 
 use tenure_trace::state::tree;
-use tenure_trace::{Kind, Reader, Record, Recorded, Who};
+use tenure_trace::{Kind, Reader, Record, Recorded, Subject};
 
 /// Runs a protocol once and writes its trace, with or without states.
 struct Traced {
@@ -17,7 +17,7 @@ struct Traced {
     states: bool,
 }
 
-/// The bytes of a trace, and the final states as they print themselves and as trees.
+/// Bytes of a trace, and the final states as text and as trees.
 struct Ran {
     trace: Vec<u8>,
     last: Vec<(String, Value)>,
@@ -45,7 +45,7 @@ impl Visitor for Traced {
 
 impl Traced {
     fn run<P: Algorithm + Recorded>(self, config: P::Config) -> Ran {
-        let mut simulation = Simulation::<P>::of(config, self.settings).unwrap();
+        let mut simulation = Simulation::<P>::for_algorithm(config, self.settings).unwrap();
         if self.states {
             simulation = simulation.with_states();
         }
@@ -76,7 +76,7 @@ fn records(trace: &[u8]) -> Vec<Record> {
     Reader::new(trace, "run").unwrap().map(Result::unwrap).collect()
 }
 
-/// All numbers in a text, in the order of their size.
+/// Returns all numbers in a text, sorted.
 fn numbers(text: &str) -> Vec<u128> {
     let mut numbers: Vec<u128> = text
         .split(|letter: char| !letter.is_ascii_digit())
@@ -86,7 +86,7 @@ fn numbers(text: &str) -> Vec<u128> {
     numbers
 }
 
-/// The texts at the ends of a tree.
+/// Returns the leaves of a tree.
 fn leaves(tree: &Value, found: &mut Vec<String>) {
     match tree {
         Value::String(text) => found.push(text.clone()),
@@ -97,7 +97,7 @@ fn leaves(tree: &Value, found: &mut Vec<String>) {
 }
 
 #[test]
-fn the_state_of_every_algorithm_is_a_tree_that_has_lost_nothing() {
+fn recorded_state_tree_is_complete() {
     for name in names() {
         for (text, tree) in run(&name, false).last {
             assert!(tree.is_object(), "{name}: {tree}");
@@ -111,7 +111,7 @@ fn the_state_of_every_algorithm_is_a_tree_that_has_lost_nothing() {
 }
 
 #[test]
-fn states_change_nothing_else_in_a_trace() {
+fn recording_states_changes_nothing_else() {
     for name in names() {
         let (without, with) = (records(&run(&name, false).trace), records(&run(&name, true).trace));
         let is_state = |record: &&Record| matches!(record.kind, Kind::State(_));
@@ -124,12 +124,12 @@ fn states_change_nothing_else_in_a_trace() {
 }
 
 #[test]
-fn the_last_state_of_a_trace_is_what_the_process_holds_in_the_end() {
+fn last_recorded_state_is_final_state() {
     for name in names() {
         let ran = run(&name, true);
         let records = records(&ran.trace);
         for (place, (text, tree)) in ran.last.iter().enumerate() {
-            let at = Who::Process(ProcessId::at(place));
+            let at = Subject::Process(ProcessId::at(place));
             let mut states = records.iter().rev().filter(|record| record.process == at);
             let last = states.find_map(|record| match &record.kind {
                 Kind::State(state) => Some(state),
@@ -141,16 +141,16 @@ fn the_last_state_of_a_trace_is_what_the_process_holds_in_the_end() {
 }
 
 #[test]
-fn no_state_is_written_twice_in_a_row() {
+fn records_state_only_when_changed() {
     for name in names() {
         let mut last = vec![None; 3];
         for record in records(&run(&name, true).trace) {
-            let (Who::Process(at), Kind::State(state)) = (record.process, record.kind) else {
+            let (Subject::Process(at), Kind::State(state)) = (record.process, record.kind) else {
                 continue;
             };
             assert_ne!(last[at.index()].as_ref(), Some(&state), "{name}");
             last[at.index()] = Some(state);
         }
-        assert!(last.iter().all(Option::is_some), "{name}: everybody holds something");
+        assert!(last.iter().all(Option::is_some), "{name}: every process has a state");
     }
 }

@@ -1,23 +1,24 @@
-//! Laws over many seeds of the locks that survive crashes, beside those that they are made from.
+//! Laws over many seeds: crash-tolerant locks, beside the locks that they are based on.
 
 use tenure_algorithms::mutex::{
     NishioLiManning, RepairedRing, RicartAgrawala, SuzukiKasami, TokenRing, TolerantRicartAgrawala,
 };
 use tenure_core::{Algorithm, Mutex, ProcessId};
 use tenure_sim::{
-    Ended, Fault, Judgement, Random, Report, Settings, Simulation, Span, When, Workload,
+    CrashTrigger, Distribution, EndReason, Fault, Judgement, Random, Report, Settings, Simulation,
+    Workload,
 };
 
-/// Everybody at once, three times, over random delays.
+/// All processes at once, three times, over random delays.
 fn busy(size: u32, seed: u64) -> Settings {
     let mut settings = Settings::new(size);
     settings.seed = seed;
     settings.workload = Workload::entries(3);
-    settings.network.latency = Span::between_units(1, 5).into();
+    settings.network.latency = Distribution::between_units(1, 5).into();
     settings
 }
 
-/// All but one crash, at any moment, in an order that goes round.
+/// All but one process crash, at any time, in rotating order.
 fn all_but_one(size: u32, seed: u64) -> Vec<Fault> {
     let mut random = Random::new(seed);
     let first = u32::try_from(random.below(u64::from(size))).unwrap();
@@ -25,17 +26,17 @@ fn all_but_one(size: u32, seed: u64) -> Vec<Fault> {
         .map(|step| Fault::Crash {
             process: ProcessId((first + step) % size),
             when: match random.below(4) {
-                0 => When::Inside { entry: 1 + random.below(2), after: 0 },
-                1 => When::Waiting { request: 1, after: random.below(9) * 1_000_000 },
-                2 => When::OnMessage(1 + random.below(9)),
-                _ => When::At(random.below(60) * 1_000_000),
+                0 => CrashTrigger::Inside { entry: 1 + random.below(2), after: 0 },
+                1 => CrashTrigger::Waiting { request: 1, after: random.below(9) * 1_000_000 },
+                2 => CrashTrigger::OnMessage(1 + random.below(9)),
+                _ => CrashTrigger::At(random.below(60) * 1_000_000),
             },
             recovery: None,
         })
         .collect()
 }
 
-/// One of them is suspected by all the others in vain, for a while.
+/// All others falsely suspect one process for a while.
 fn suspected_in_vain(size: u32, seed: u64) -> Vec<Fault> {
     let mut random = Random::new(seed);
     let peer = ProcessId(u32::try_from(random.below(u64::from(size))).unwrap());
@@ -47,19 +48,20 @@ fn suspected_in_vain(size: u32, seed: u64) -> Vec<Fault> {
 
 fn run<P: Mutex + Algorithm<Config: Default>>(settings: Settings) -> Report {
     let seed = settings.seed;
-    let ran = Simulation::<P>::of(P::Config::default(), settings).and_then(|it| it.run());
+    let ran =
+        Simulation::<P>::for_algorithm(P::Config::default(), settings).and_then(|it| it.run());
     ran.unwrap_or_else(|error| panic!("seed {seed}: {error}"))
 }
 
-/// How many seeds of `seeds` leave somebody waiting for ever, in groups of five and of seven.
+/// Returns the number of seeds in which a process waits for ever, in groups of five and seven.
 fn blocked<P: Mutex + Algorithm<Config: Default>>(seeds: u64) -> u64 {
     let one = |size, seed| {
         let mut settings = busy(size, seed);
         settings.faults = all_but_one(size, seed);
         settings.beyond_assumptions = true;
         let report = run::<P>(settings);
-        assert_eq!(report.verdict("mutual-exclusion"), Some(Judgement::Holds), "seed {seed}");
-        u64::from(report.verdict("starvation-freedom") == Some(Judgement::Violated))
+        assert_eq!(report.judgement("mutual-exclusion"), Some(Judgement::Holds), "seed {seed}");
+        u64::from(report.judgement("starvation-freedom") == Some(Judgement::Violated))
     };
     (0..seeds).map(|seed| one(if seed % 2 == 0 { 5 } else { 7 }, seed)).sum()
 }
@@ -71,27 +73,27 @@ fn survives_the_crash_of_all_but_one<P: Mutex + Algorithm<Config: Default>>(seed
             settings.faults = all_but_one(size, seed);
             let report = run::<P>(settings);
             assert_eq!(report.failures().next(), None, "n = {size}, seed {seed}");
-            assert_eq!(report.ended, Ended::Served, "n = {size}, seed {seed}");
+            assert_eq!(report.ended, EndReason::Served, "n = {size}, seed {seed}");
             assert!(report.metrics.entered >= 3, "n = {size}, seed {seed}: the survivor's");
         }
     }
 }
 
 #[test]
-fn they_survive_the_crash_of_all_but_one_wherever_it_hits() {
+fn tolerant_locks_survive_all_but_one_crash() {
     survives_the_crash_of_all_but_one::<RepairedRing>(100);
     survives_the_crash_of_all_but_one::<TolerantRicartAgrawala>(1000);
     survives_the_crash_of_all_but_one::<NishioLiManning>(1000);
 }
 
 #[test]
-fn the_plain_ones_do_not_survive_the_same_crashes() {
+fn plain_locks_block_after_same_crashes() {
     assert_eq!(blocked::<RicartAgrawala>(60), 60);
-    // Once, whoever survives has had the token all along.
+    // In one run the survivor has held the token all along.
     assert_eq!(blocked::<SuzukiKasami>(60), 59);
 }
 
-/// In groups of five and of seven, seed by seed.
+/// Groups of five and seven, seed by seed.
 fn costs_the_same<P, Q>()
 where
     P: Mutex + Algorithm<Config: Default>,
@@ -109,30 +111,30 @@ where
 }
 
 #[test]
-fn without_a_crash_they_cost_what_the_plain_ones_cost() {
+fn tolerant_locks_cost_same_without_crash() {
     costs_the_same::<TolerantRicartAgrawala, RicartAgrawala>();
     costs_the_same::<NishioLiManning, SuzukiKasami>();
     costs_the_same::<RepairedRing, TokenRing>();
 }
 
-/// How often two are inside, of 500 seeds in which somebody is suspected in vain for a while.
+/// Returns the number of seeds, of 500 with a false suspicion, in which two processes are inside.
 fn two_inside<P: Mutex + Algorithm<Config: Default>>() -> usize {
     let one = |seed: &u64| {
         let mut settings = busy(5, *seed);
-        // Longer than it takes to inquire of everybody.
-        settings.workload.locking.as_mut().expect("they lock").hold = Span::units(12);
+        // Longer than an inquiry to all processes takes.
+        settings.workload.locking.as_mut().expect("they lock").hold = Distribution::units(12);
         settings.faults = suspected_in_vain(5, *seed);
         settings.beyond_assumptions = true;
         let report = run::<P>(settings);
-        assert_eq!(report.verdict("starvation-freedom"), Some(Judgement::Holds), "seed {seed}");
+        assert_eq!(report.judgement("starvation-freedom"), Some(Judgement::Holds), "seed {seed}");
         assert_eq!(report.metrics.entered, 15, "seed {seed}");
-        report.verdict("mutual-exclusion") == Some(Judgement::Violated)
+        report.judgement("mutual-exclusion") == Some(Judgement::Violated)
     };
     (0..500).filter(one).count()
 }
 
 #[test]
-fn a_suspicion_in_vain_may_let_two_in_and_blocks_nobody() {
+fn false_suspicion_can_admit_two_but_blocks_none() {
     for found in [two_inside::<TolerantRicartAgrawala>(), two_inside::<NishioLiManning>()] {
         assert!((1..500).contains(&found), "{found} of 500");
     }

@@ -1,10 +1,13 @@
-//! What is answered, as JSON as etcd's gateway gives it: what is zero or empty is left out.
+//! Responses in the JSON of etcd's gateway, which omits zeros and empty values.
 
 use serde_json::{Map, Value, json};
-use tenure_store::{Answer, Deleted, Done, Event, Found, KeyValue, Kind, Reply, Store, Watch};
+use tenure_store::{
+    CommandResult, DeleteResult, Event, EventKind, KeyValue, OperationResult, RangeResult, Store,
+    TxnResult, Watch,
+};
 
-/// With the revision of the store in front.
-pub(crate) fn headed(revision: u64, mut answer: Value) -> Value {
+/// Adds the header with the revision.
+pub(crate) fn with_header(revision: u64, mut answer: Value) -> Value {
     answer["header"] = json!({ "revision": revision.to_string() });
     answer
 }
@@ -50,41 +53,45 @@ fn key_value(kv: &KeyValue) -> Value {
     ])
 }
 
-pub(crate) fn found(found: &Found) -> Value {
+pub(crate) fn found(found: &RangeResult) -> Value {
     let kvs = found.kvs.iter().map(|kv| key_value(kv)).collect();
     object([("kvs", kvs), ("more", found.more.into()), ("count", number(found.count))])
 }
 
-fn deleted(deleted: &Deleted) -> Value {
+fn deleted(deleted: &DeleteResult) -> Value {
     let prev = deleted.prev.iter().map(|kv| key_value(kv)).collect();
     object([("deleted", number(deleted.count)), ("prev_kvs", prev)])
 }
 
-fn done(done: &Done) -> Value {
-    let reply = |reply: &Reply| match reply {
-        Reply::Range(range) => json!({ "response_range": headed(range.revision, found(range)) }),
-        Reply::Put(put) => {
+fn txn_result(txn_result: &TxnResult) -> Value {
+    let reply = |reply: &OperationResult| match reply {
+        OperationResult::Range(range) => {
+            json!({ "response_range": with_header(range.revision, found(range)) })
+        }
+        OperationResult::Put(put) => {
             let prev = put.prev.as_ref().map_or(Value::Null, |kv| key_value(kv));
-            json!({ "response_put": headed(put.revision, object([("prev_kv", prev)])) })
+            json!({ "response_put": with_header(put.revision, object([("prev_kv", prev)])) })
         }
-        Reply::Delete(delete) => {
-            json!({ "response_delete_range": headed(delete.revision, deleted(delete)) })
+        OperationResult::Delete(delete) => {
+            json!({ "response_delete_range": with_header(delete.revision, deleted(delete)) })
         }
-        // etcd heads what is nested with nothing.
-        Reply::Txn(txn) => json!({ "response_txn": self::done(txn) }),
+        // etcd sends no header for nested transactions.
+        OperationResult::Txn(txn) => json!({ "response_txn": self::txn_result(txn) }),
     };
-    let replies = done.replies.iter().map(reply).collect();
-    object([("succeeded", done.succeeded.into()), ("responses", replies)])
+    let replies = txn_result.results.iter().map(reply).collect();
+    object([("succeeded", txn_result.succeeded.into()), ("responses", replies)])
 }
 
-pub(crate) fn of(answer: &Answer) -> Value {
-    match answer {
-        Answer::Put(put) => {
+pub(crate) fn result(result: &CommandResult) -> Value {
+    match result {
+        CommandResult::Put(put) => {
             object([("prev_kv", put.prev.as_ref().map_or(Value::Null, |kv| key_value(kv)))])
         }
-        Answer::Delete(delete) => deleted(delete),
-        Answer::Txn(txn) => done(&txn.clone().found()),
-        Answer::Granted { lease, ttl } => object([("ID", number(*lease)), ("TTL", number(*ttl))]),
+        CommandResult::Delete(delete) => deleted(delete),
+        CommandResult::Txn(txn) => txn_result(&txn.clone().finish()),
+        CommandResult::Granted { lease, ttl } => {
+            object([("ID", number(*lease)), ("TTL", number(*ttl))])
+        }
         _ => object([]),
     }
 }
@@ -95,24 +102,24 @@ pub(crate) fn lease(store: &Store, lease: u64) -> Value {
     let granted = known.map_or(Value::Null, |lease| number(lease.ttl));
     let fields =
         [("ID", number(lease)), ("grantedTTL", granted), ("keys", keys.unwrap_or(Value::Null))];
-    headed(store.revision(), object(fields))
+    with_header(store.revision(), object(fields))
 }
 
 pub(crate) fn leases(store: &Store) -> Value {
     let leases = store.leases().map(|(lease, _)| json!({ "ID": number(lease) })).collect();
-    headed(store.revision(), object([("leases", leases)]))
+    with_header(store.revision(), object([("leases", leases)]))
 }
 
 fn event(event: &Event) -> Value {
-    let kind = if event.kind == Kind::Delete { "DELETE".into() } else { Value::Null };
+    let kind = if event.kind == EventKind::Delete { "DELETE".into() } else { Value::Null };
     let prev = event.prev.as_ref().map_or(Value::Null, |kv| key_value(kv));
     object([("type", kind), ("kv", key_value(&event.kv)), ("prev_kv", prev)])
 }
 
-/// All that a watcher is shown who begins now and looks back.
-pub(crate) fn watched(store: &Store, watch: &Watch) -> Value {
+/// Returns the past events of a watch.
+pub(crate) fn past_events(store: &Store, watch: &Watch) -> Value {
     match store.replay(watch, watch.start_revision, usize::MAX) {
         Ok(replay) => object([("events", replay.events.iter().map(event).collect())]),
-        Err(forgotten) => json!({ "compact_revision": number(forgotten.first) }),
+        Err(compacted) => json!({ "compact_revision": number(compacted.oldest_revision) }),
     }
 }

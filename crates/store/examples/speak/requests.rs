@@ -1,4 +1,4 @@
-//! What is asked, out of JSON as etcd's gateway takes it: bytes in base64, numbers as text.
+//! Requests in the JSON of etcd's gateway: bytes in base64, numbers as strings.
 
 use serde_json::Value;
 use tenure_store::{
@@ -6,7 +6,7 @@ use tenure_store::{
     Txn, Watch,
 };
 
-/// A number, 0 where there is none.
+/// Returns a number; 0 if it is missing.
 pub(crate) fn number(of: &Value, field: &str) -> u64 {
     match &of[field] {
         Value::String(text) => text.parse().unwrap_or(0),
@@ -14,7 +14,7 @@ pub(crate) fn number(of: &Value, field: &str) -> u64 {
     }
 }
 
-/// What is compared with may be below 0.
+/// Returns the operand of a comparison, which may be negative.
 fn signed(of: &Value, field: &str) -> i64 {
     match &of[field] {
         Value::String(text) => text.parse().unwrap_or(0),

@@ -1,7 +1,7 @@
-//! Users and roles: who may read and write which keys, once somebody asks for that.
+//! Access control: users, roles, and their permissions on keys.
 
+mod authorization;
 mod coverage;
-mod rights;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -11,214 +11,215 @@ use crate::bytes::Bytes;
 use crate::error::Error;
 use crate::span::Span;
 
-/// The user, and the role, that may do everything.
+/// Name of the user and of the role with all permissions.
 pub const ROOT: &str = "root";
 
-/// Users, roles, and whether they count. It is part of the store, so that all members judge alike.
+/// Users, roles, and whether authentication is enabled. It is part of the store, so that all
+/// members decide alike.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Access {
-    /// By what tokens are signed; nothing as long as nobody has to say who they are.
+pub struct AccessControl {
+    /// Key that signs tokens; empty while authentication is disabled.
     secret: Bytes,
-    /// How often anything of it was changed.
-    changes: u64,
+    /// Number of changes so far.
+    change_count: u64,
     users: BTreeMap<String, User>,
-    /// What each role may do, by the keys.
-    roles: BTreeMap<String, BTreeMap<Span, Rights>>,
+    /// Permissions of each role, by spans of keys.
+    roles: BTreeMap<String, BTreeMap<Span, Permission>>,
 }
 
-/// A user.
+/// A user with password and roles.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct User {
-    /// What a password is compared with, as whoever proposed it made it; empty for a user who has
-    /// none, and cannot prove who they are by one.
+    /// Password hash, computed before the command was proposed; empty for a user without a
+    /// password, who cannot authenticate by one.
     pub password: Bytes,
-    /// What they may do.
+    /// Names of the user's roles.
     pub roles: BTreeSet<String>,
 }
 
-/// What may be done with keys.
+/// Permission on keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Rights {
-    /// They may be read and watched.
+pub enum Permission {
+    /// Read and watch.
     Read,
-    /// They may be written and deleted.
+    /// Write and delete.
     Write,
-    /// Both.
-    Both,
+    /// Read, watch, write and delete.
+    ReadWrite,
 }
 
-/// Who asks for something.
+/// Origin of a command or a request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Asker {
-    /// A member, for the service itself.
+pub enum Principal {
+    /// A member, on behalf of the service.
     Member,
-    /// Somebody who does not say who they are.
-    Anybody,
-    /// A user, who has proved it.
+    /// A client that has not authenticated.
+    Anonymous,
+    /// A user who has authenticated.
     User(String),
 }
 
 /// A change of users and roles.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Change {
-    /// From now on everybody has to say who they are.
+pub enum AccessChange {
+    /// Enables authentication. It has no effect if it is enabled.
     Enable {
-        /// By what tokens are signed, drawn by whoever proposes this.
+        /// Key that signs tokens, drawn at random before the command was proposed.
         secret: Bytes,
     },
-    /// Nobody has to any more.
+    /// Disables authentication: all clients have all permissions.
     Disable,
-    /// A user who may do nothing so far.
+    /// Adds a user without roles.
     AddUser {
-        /// What they are called.
+        /// Name of the user.
         name: String,
-        /// As in [`User::password`].
+        /// Password hash, as [`User::password`].
         password: Bytes,
     },
-    /// A user is no more.
+    /// Deletes a user.
     DeleteUser {
-        /// Which.
+        /// Name of the user.
         name: String,
     },
-    /// Another password. Tokens that were given for the one before are void. Who was made without
-    /// one has none after this either.
+    /// Changes a password, which invalidates the user's tokens. A user without a password does not
+    /// get one.
     ChangePassword {
-        /// Whose.
+        /// Name of the user.
         name: String,
-        /// As in [`User::password`].
+        /// Password hash, as [`User::password`].
         password: Bytes,
     },
-    /// A user has a role.
+    /// Grants a role to a user.
     GrantRole {
-        /// Who.
+        /// Name of the user.
         user: String,
-        /// Which.
+        /// Name of the role.
         role: String,
     },
-    /// A user has a role no longer.
+    /// Revokes a role of a user.
     RevokeRole {
-        /// Who.
+        /// Name of the user.
         user: String,
-        /// Which.
+        /// Name of the role.
         role: String,
     },
-    /// A role that may do nothing so far.
+    /// Adds a role without permissions.
     AddRole {
-        /// What it is called.
+        /// Name of the role.
         name: String,
     },
-    /// A role is no more, and nobody has it.
+    /// Deletes a role and revokes it from all users.
     DeleteRole {
-        /// Which.
+        /// Name of the role.
         name: String,
     },
-    /// A role may do something, and what it might do with just these keys before counts no longer.
+    /// Grants a permission to a role. It replaces the role's permission on exactly this span.
     Grant {
-        /// Which.
+        /// Name of the role.
         role: String,
-        /// With which keys.
+        /// Keys of the permission.
         span: Span,
-        /// What.
-        rights: Rights,
+        /// Permission on the keys.
+        permission: Permission,
     },
-    /// A role may do nothing with these keys, as far as this was granted as it is said here.
+    /// Revokes the permission that was granted on exactly this span.
     Revoke {
-        /// Which.
+        /// Name of the role.
         role: String,
-        /// Which keys.
+        /// Keys of the permission.
         span: Span,
     },
 }
 
-impl Access {
-    /// Whether everybody has to say who they are.
+impl AccessControl {
+    /// True if authentication is enabled.
     pub fn is_enabled(&self) -> bool {
         !self.secret.is_empty()
     }
 
-    /// By what tokens are signed; empty if nobody has to say who they are.
+    /// Returns the key that signs tokens; empty while authentication is disabled.
     pub fn secret(&self) -> &Bytes {
         &self.secret
     }
 
-    /// How often anything of it was changed.
-    pub fn changes(&self) -> u64 {
-        self.changes
+    /// Returns the number of changes so far.
+    pub fn change_count(&self) -> u64 {
+        self.change_count
     }
 
-    /// A user, if there is one.
+    /// Returns a user by name.
     pub fn user(&self, name: &str) -> Result<&User, Error> {
         self.users.get(name).ok_or(Error::UserNotFound)
     }
 
-    /// All users, by their names.
+    /// Returns the names of all users, in order.
     pub fn users(&self) -> impl Iterator<Item = &String> {
         self.users.keys()
     }
 
-    /// What a role may do, if there is one.
-    pub fn role(&self, name: &str) -> Result<&BTreeMap<Span, Rights>, Error> {
+    /// Returns the permissions of a role.
+    pub fn role(&self, name: &str) -> Result<&BTreeMap<Span, Permission>, Error> {
         self.roles.get(name).ok_or(Error::RoleNotFound)
     }
 
-    /// All roles, by their names.
+    /// Returns the names of all roles, in order.
     pub fn roles(&self) -> impl Iterator<Item = &String> {
         self.roles.keys()
     }
 
-    /// Takes a change, or refuses it and stays as it is.
-    pub(crate) fn take(&mut self, change: Change) -> Result<(), Error> {
+    /// Applies a change. If it is rejected, nothing changes.
+    pub(crate) fn apply(&mut self, change: AccessChange) -> Result<(), Error> {
         match change {
-            Change::Enable { secret } => self.enable(secret)?,
-            Change::Disable => self.secret = Bytes::default(),
-            Change::AddUser { name, password } => self.add_user(name, password)?,
-            Change::DeleteUser { name } => {
-                self.spares_root(name == ROOT)?;
+            AccessChange::Enable { secret } => self.enable(secret)?,
+            AccessChange::Disable => self.secret = Bytes::default(),
+            AccessChange::AddUser { name, password } => self.add_user(name, password)?,
+            AccessChange::DeleteUser { name } => {
+                self.protect_root(name == ROOT)?;
                 self.users.remove(&name).map(drop).ok_or(Error::UserNotFound)?;
             }
-            Change::ChangePassword { name, password } => {
-                let user = self.known(&name)?;
+            AccessChange::ChangePassword { name, password } => {
+                let user = self.user_mut(&name)?;
                 if !user.password.is_empty() {
                     user.password = password;
                 }
             }
-            Change::GrantRole { user, role } => {
+            AccessChange::GrantRole { user, role } => {
                 let is_there = role == ROOT || self.roles.contains_key(&role);
-                let user = self.known(&user)?;
+                let user = self.user_mut(&user)?;
                 is_there.then(|| user.roles.insert(role)).ok_or(Error::RoleNotFound)?;
             }
-            Change::RevokeRole { user, role } => {
-                self.spares_root(user == ROOT && role == ROOT)?;
-                let had = self.known(&user)?.roles.remove(&role);
+            AccessChange::RevokeRole { user, role } => {
+                self.protect_root(user == ROOT && role == ROOT)?;
+                let had = self.user_mut(&user)?.roles.remove(&role);
                 had.then_some(()).ok_or(Error::RoleNotGranted)?;
             }
-            Change::AddRole { name } => self.add_role(name)?,
-            Change::DeleteRole { name } => {
-                self.spares_root(name == ROOT)?;
+            AccessChange::AddRole { name } => self.add_role(name)?,
+            AccessChange::DeleteRole { name } => {
+                self.protect_root(name == ROOT)?;
                 self.roles.remove(&name).map(drop).ok_or(Error::RoleNotFound)?;
                 for user in self.users.values_mut() {
                     user.roles.remove(&name);
                 }
             }
-            Change::Grant { role, span, rights } => {
+            AccessChange::Grant { role, span, permission } => {
                 let role = self.roles.get_mut(&role).ok_or(Error::RoleNotFound)?;
-                role.insert(span, rights);
+                role.insert(span, permission);
             }
-            Change::Revoke { role, span } => {
+            AccessChange::Revoke { role, span } => {
                 let role = self.roles.get_mut(&role).ok_or(Error::RoleNotFound)?;
                 role.remove(&span).map(drop).ok_or(Error::PermissionNotGranted)?;
             }
         }
-        self.changes += 1;
+        self.change_count += 1;
         Ok(())
     }
 
-    /// Somebody has to be able to change all this afterwards.
+    /// Enables authentication. The root user must exist, so that it can be disabled again.
     fn enable(&mut self, secret: Bytes) -> Result<(), Error> {
         let root = self.users.get(ROOT).ok_or(Error::RootUserMissing)?;
         root.roles.contains(ROOT).then_some(()).ok_or(Error::RootRoleMissing)?;
@@ -228,8 +229,8 @@ impl Access {
         Ok(())
     }
 
-    /// As long as rights count, root keeps theirs.
-    fn spares_root(&self, is_of_root: bool) -> Result<(), Error> {
+    /// Rejects a change that takes rights from root while authentication is enabled.
+    fn protect_root(&self, is_of_root: bool) -> Result<(), Error> {
         (!is_of_root || !self.is_enabled()).then_some(()).ok_or(Error::AccessWouldBeLost)
     }
 
@@ -255,20 +256,20 @@ impl Access {
         }
     }
 
-    fn known(&mut self, name: &str) -> Result<&mut User, Error> {
+    fn user_mut(&mut self, name: &str) -> Result<&mut User, Error> {
         self.users.get_mut(name).ok_or(Error::UserNotFound)
     }
 
-    /// The keys with which a user may do something, of all their roles.
-    fn spans(&self, user: &User, what: Rights) -> Vec<&Span> {
+    /// Returns the spans on which a user has a permission by any role.
+    fn granted_spans(&self, user: &User, permission: Permission) -> Vec<&Span> {
         let roles = user.roles.iter().filter_map(|role| self.roles.get(role));
-        let granted = roles.flatten().filter(|(_, rights)| rights.include(what));
+        let granted = roles.flatten().filter(|(_, granted)| granted.includes(permission));
         granted.map(|(span, _)| span).collect()
     }
 }
 
-impl Rights {
-    fn include(self, what: Rights) -> bool {
-        self == what || self == Rights::Both
+impl Permission {
+    fn includes(self, permission: Permission) -> bool {
+        self == permission || self == Permission::ReadWrite
     }
 }

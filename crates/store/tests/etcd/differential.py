@@ -29,65 +29,65 @@ class Draw:
     """Commands by a seed."""
 
     def __init__(self, seed):
-        self.dice, self.revision = random.Random(seed), 1
+        self.rng, self.revision = random.Random(seed), 1
 
     def span(self):
-        key, die = self.dice.choice(KEYS), self.dice.randrange(10)
+        key, die = self.rng.choice(KEYS), self.rng.randrange(10)
         if die == 0:
             return {"key": b64("a/"), "range_end": b64("a0")}
         if die == 1:
             return {"key": b64("\0"), "range_end": b64("\0")}
         if die == 2:
-            return {"key": b64(key), "range_end": b64(self.dice.choice(KEYS))}
+            return {"key": b64(key), "range_end": b64(self.rng.choice(KEYS))}
         return {"key": b64(key)}
 
     def some_revision(self):
-        return str(max(0, self.revision + 2 - self.dice.randrange(12)))
+        return str(max(0, self.revision + 2 - self.rng.randrange(12)))
 
     def put(self):
-        body = {"key": b64(self.dice.choice(KEYS)), "value": b64(self.dice.choice(["", "x", "y"]))}
-        body["lease"] = str(self.dice.choice(LEASES))
+        body = {"key": b64(self.rng.choice(KEYS)), "value": b64(self.rng.choice(["", "x", "y"]))}
+        body["lease"] = str(self.rng.choice(LEASES))
         for flag in ["prev_kv", "ignore_value", "ignore_lease"]:
-            body[flag] = self.dice.random() < (0.5 if flag == "prev_kv" else 0.1)
-        if body["ignore_value"] and self.dice.random() < 0.8:
+            body[flag] = self.rng.random() < (0.5 if flag == "prev_kv" else 0.1)
+        if body["ignore_value"] and self.rng.random() < 0.8:
             del body["value"]
-        if body["ignore_lease"] and self.dice.random() < 0.8:
+        if body["ignore_lease"] and self.rng.random() < 0.8:
             del body["lease"]
         return body
 
     def delete(self):
-        return {**self.span(), "prev_kv": self.dice.random() < 0.5}
+        return {**self.span(), "prev_kv": self.rng.random() < 0.5}
 
     def range(self):
-        body = {**self.span(), "limit": str(self.dice.randrange(4))}
+        body = {**self.span(), "limit": str(self.rng.randrange(4))}
         # etcd does not say in which order it answers what is equal, so only that is sorted by
         # which no two keys are alike, unless they were made by one transaction.
-        body["sort_target"] = self.dice.choice(["KEY", "KEY", "CREATE", "MOD"])
-        body["sort_order"] = self.dice.choice(["NONE", "ASCEND", "DESCEND"])
-        body["keys_only"] = self.dice.random() < 0.2
-        body["count_only"] = self.dice.random() < 0.1
-        if self.dice.random() < 0.3:
+        body["sort_target"] = self.rng.choice(["KEY", "KEY", "CREATE", "MOD"])
+        body["sort_order"] = self.rng.choice(["NONE", "ASCEND", "DESCEND"])
+        body["keys_only"] = self.rng.random() < 0.2
+        body["count_only"] = self.rng.random() < 0.1
+        if self.rng.random() < 0.3:
             body["revision"] = self.some_revision()
         for field in ["min_mod", "max_mod", "min_create", "max_create"]:
-            if self.dice.random() < 0.1:
+            if self.rng.random() < 0.1:
                 body[field + "_revision"] = self.some_revision()
         return body
 
     def compare(self):
-        target, field, value = self.dice.choice([
-            ("VERSION", "version", str(self.dice.randrange(-1, 3))),
+        target, field, value = self.rng.choice([
+            ("VERSION", "version", str(self.rng.randrange(-1, 3))),
             ("CREATE", "create_revision", self.some_revision()),
-            ("CREATE", "create_revision", str(self.dice.randrange(-1, 1))),
+            ("CREATE", "create_revision", str(self.rng.randrange(-1, 1))),
             ("MOD", "mod_revision", self.some_revision()),
-            ("VALUE", "value", b64(self.dice.choice(["", "x", "y"]))),
-            ("LEASE", "lease", str(self.dice.choice([-1, *LEASES]))),
+            ("VALUE", "value", b64(self.rng.choice(["", "x", "y"]))),
+            ("LEASE", "lease", str(self.rng.choice([-1, *LEASES]))),
         ])
-        relation = self.dice.choice(["EQUAL", "GREATER", "LESS", "NOT_EQUAL"])
+        relation = self.rng.choice(["EQUAL", "GREATER", "LESS", "NOT_EQUAL"])
         return {**self.span(), "target": target, "result": relation, field: value}
 
     def operations(self, depth):
         def one():
-            die = self.dice.randrange(6)
+            die = self.rng.randrange(6)
             if die <= 1:
                 return {"request_put": self.put()}
             if die == 2:
@@ -99,10 +99,10 @@ class Draw:
                 return {"request_txn": self.txn(depth - 1)}
             return {"request_range": self.range()}
 
-        return [one() for _ in range(self.dice.randrange(4))]
+        return [one() for _ in range(self.rng.randrange(4))]
 
     def txn(self, depth):
-        compare = [self.compare() for _ in range(self.dice.randrange(3))]
+        compare = [self.compare() for _ in range(self.rng.randrange(3))]
         return {
             "compare": compare,
             "success": self.operations(depth),
@@ -110,8 +110,8 @@ class Draw:
         }
 
     def command(self):
-        die = self.dice.randrange(24)
-        lease = str(self.dice.choice(LEASES[2:]))
+        die = self.rng.randrange(24)
+        lease = str(self.rng.choice(LEASES[2:]))
         if die <= 5:
             return "kv/put", self.put()
         if die <= 7:
@@ -120,11 +120,11 @@ class Draw:
             return "kv/txn", self.txn(2)
         if die <= 16:
             return "kv/range", self.range()
-        if die == 17 and self.dice.random() < 0.5:
+        if die == 17 and self.rng.random() < 0.5:
             return "kv/compaction", {"revision": str(max(1, int(self.some_revision())))}
         if die <= 20:
             # Long enough not to end while this goes on.
-            return "lease/grant", {"ID": lease, "TTL": str(self.dice.randrange(600, 900))}
+            return "lease/grant", {"ID": lease, "TTL": str(self.rng.randrange(600, 900))}
         if die == 21:
             return "lease/revoke", {"ID": lease}
         if die == 22:

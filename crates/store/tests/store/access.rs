@@ -1,8 +1,8 @@
-//! Users and rights: what counts is what they are at the place of a command in the log.
+//! Users and permissions, which apply in log order.
 
 use tenure_store::{
-    Answer, Asker, At, Bytes, Change, Command, Delete, Enqueue, Error, Operation, Outcome, Put,
-    Range, Rights, Share, Span, Store, Txn,
+    AccessChange, Bytes, Command, CommandResult, Delete, Enqueue, Error, LockMode, LogPosition,
+    Operation, Outcome, Permission, Principal, Put, Range, Span, Store, Txn,
 };
 
 struct Log {
@@ -15,31 +15,31 @@ impl Log {
         Log { store: Store::default(), index: 0 }
     }
 
-    fn take(&mut self, asker: &Asker, command: Command) -> Outcome {
+    fn apply(&mut self, principal: &Principal, command: Command) -> Outcome {
         self.index += 1;
-        self.store.apply_for(At { index: self.index, term: 1 }, asker, command)
+        self.store.apply_as(LogPosition { index: self.index, term: 1 }, principal, command)
     }
 
-    fn change(&mut self, change: Change) -> Result<Answer, Error> {
-        self.take(&Asker::Member, Command::Access(change)).answer
+    fn change(&mut self, change: AccessChange) -> Result<CommandResult, Error> {
+        self.apply(&Principal::Member, Command::Access(change)).result
     }
 
-    /// A user, who may do something with all that begins with `a/`, once names count.
-    fn with(rights: Rights) -> (Self, Asker) {
+    /// Returns a log with authentication and a user with a permission on the prefix `a/`.
+    fn with(permission: Permission) -> (Self, Principal) {
         let mut log = Log::new();
         let (bob, root, role) = (String::from("bob"), String::from("root"), String::from("a"));
         for change in [
-            Change::AddUser { name: root.clone(), password: Bytes::default() },
-            Change::AddUser { name: bob.clone(), password: Bytes::default() },
-            Change::GrantRole { user: root.clone(), role: root },
-            Change::AddRole { name: role.clone() },
-            Change::Grant { role: role.clone(), span: Span::prefix("a/"), rights },
-            Change::GrantRole { user: bob.clone(), role },
-            Change::Enable { secret: Bytes::from("key") },
+            AccessChange::AddUser { name: root.clone(), password: Bytes::default() },
+            AccessChange::AddUser { name: bob.clone(), password: Bytes::default() },
+            AccessChange::GrantRole { user: root.clone(), role: root },
+            AccessChange::AddRole { name: role.clone() },
+            AccessChange::Grant { role: role.clone(), span: Span::prefix("a/"), permission },
+            AccessChange::GrantRole { user: bob.clone(), role },
+            AccessChange::Enable { secret: Bytes::from("key") },
         ] {
-            assert_eq!(log.change(change), Ok(Answer::Access));
+            assert_eq!(log.change(change), Ok(CommandResult::AccessChanged));
         }
-        (log, Asker::User(bob))
+        (log, Principal::User(bob))
     }
 }
 
@@ -48,126 +48,126 @@ fn put(key: &str) -> Put {
 }
 
 #[test]
-fn who_has_no_right_changes_nothing() {
-    let (mut log, bob) = Log::with(Rights::Write);
-    let eve = Asker::User("eve".into());
+fn missing_permission_changes_nothing() {
+    let (mut log, bob) = Log::with(Permission::Write);
+    let eve = Principal::User("eve".into());
     let before = log.store.clone();
-    for (asker, key, why) in [
+    for (principal, key, why) in [
         (&bob, "b", Error::PermissionDenied),
         (&eve, "a/1", Error::PermissionDenied),
-        (&Asker::Anybody, "a/1", Error::UserEmpty),
+        (&Principal::Anonymous, "a/1", Error::UserEmpty),
     ] {
-        let outcome = log.take(asker, Command::Put(put(key)));
-        assert_eq!((outcome.answer, outcome.events.len()), (Err(why), 0), "{key}");
+        let outcome = log.apply(principal, Command::Put(put(key)));
+        assert_eq!((outcome.result, outcome.events.len()), (Err(why), 0), "{key}");
     }
-    // To see what was there is to read.
+    // Returning the previous value requires the read permission.
     let prev = Command::Put(Put { prev_kv: true, ..put("a/1") });
-    assert_eq!(log.take(&bob, prev).answer, Err(Error::PermissionDenied));
+    assert_eq!(log.apply(&bob, prev).result, Err(Error::PermissionDenied));
     let delete = Delete { span: Span::prefix("a"), prev_kv: false };
-    assert_eq!(log.take(&bob, Command::Delete(delete)).answer, Err(Error::PermissionDenied));
-    // What a transaction may do counts, whether it does it or not.
-    let failure = vec![Operation::Range(Range::of(Span::one("a/1")))];
+    assert_eq!(log.apply(&bob, Command::Delete(delete)).result, Err(Error::PermissionDenied));
+    // All branches of a transaction are checked.
+    let failure = vec![Operation::Range(Range::of(Span::single("a/1")))];
     let txn = Txn { compare: vec![], success: vec![Operation::Put(put("a/1"))], failure };
-    assert_eq!(log.take(&bob, Command::Txn(txn)).answer, Err(Error::PermissionDenied));
-    let access = Command::Access(Change::Disable);
-    assert_eq!(log.take(&bob, access).answer, Err(Error::PermissionDenied));
+    assert_eq!(log.apply(&bob, Command::Txn(txn)).result, Err(Error::PermissionDenied));
+    let access = Command::Access(AccessChange::Disable);
+    assert_eq!(log.apply(&bob, access).result, Err(Error::PermissionDenied));
     assert_eq!((log.store.revision(), log.store.len()), (before.revision(), 0));
     assert_eq!(log.store.access(), before.access());
-    assert!(log.take(&bob, Command::Put(put("a/1"))).answer.is_ok());
+    assert!(log.apply(&bob, Command::Put(put("a/1"))).result.is_ok());
 }
 
 #[test]
-fn who_was_made_without_a_password_has_none_later() {
-    let (mut log, _) = Log::with(Rights::Both);
+fn user_without_password_never_gets_one() {
+    let (mut log, _) = Log::with(Permission::ReadWrite);
     let (name, password) = (String::from("eve"), Bytes::from("one"));
-    assert!(log.change(Change::AddUser { name, password }).is_ok());
+    assert!(log.change(AccessChange::AddUser { name, password }).is_ok());
     for (name, kept) in [("bob", ""), ("eve", "two")] {
         let (name, password) = (String::from(name), Bytes::from("two"));
-        let change = Change::ChangePassword { name: name.clone(), password };
-        assert_eq!(log.change(change), Ok(Answer::Access));
+        let change = AccessChange::ChangePassword { name: name.clone(), password };
+        assert_eq!(log.change(change), Ok(CommandResult::AccessChanged));
         let user = log.store.access().user(&name).expect("a user");
         assert_eq!(user.password, Bytes::from(kept), "{name}");
     }
 }
 
 #[test]
-fn who_is_deleted_does_nothing_more() {
-    let (mut log, bob) = Log::with(Rights::Both);
-    assert!(log.take(&bob, Command::Grant { lease: 7, ttl: 10 }).answer.is_ok());
-    assert_eq!(log.store.access().named(&bob), Ok(Some("bob")));
-    assert!(log.change(Change::DeleteUser { name: "bob".into() }).is_ok());
-    assert_eq!(log.store.access().named(&bob), Err(Error::PermissionDenied));
+fn deleted_user_is_rejected() {
+    let (mut log, bob) = Log::with(Permission::ReadWrite);
+    assert!(log.apply(&bob, Command::Grant { lease: 7, ttl: 10 }).result.is_ok());
+    assert_eq!(log.store.access().authenticated_user(&bob), Ok(Some("bob")));
+    assert!(log.change(AccessChange::DeleteUser { name: "bob".into() }).is_ok());
+    assert_eq!(log.store.access().authenticated_user(&bob), Err(Error::PermissionDenied));
     for command in [
         Command::Grant { lease: 8, ttl: 10 },
         Command::Revoke { lease: 7 },
         Command::Compact { revision: 1 },
         Command::Txn(Txn::default()),
     ] {
-        let answer = log.take(&bob, command.clone()).answer;
+        let answer = log.apply(&bob, command.clone()).result;
         assert_eq!(answer, Err(Error::PermissionDenied), "{command:?}");
     }
 }
 
 #[test]
-fn a_right_counts_at_its_place_in_the_log() {
-    let (mut log, bob) = Log::with(Rights::Both);
-    assert!(log.take(&bob, Command::Put(put("a/1"))).answer.is_ok());
-    let revoke = Change::Revoke { role: "a".into(), span: Span::prefix("a/") };
-    assert_eq!(log.change(revoke.clone()), Ok(Answer::Access));
-    assert_eq!(log.take(&bob, Command::Put(put("a/1"))).answer, Err(Error::PermissionDenied));
+fn permissions_apply_in_log_order() {
+    let (mut log, bob) = Log::with(Permission::ReadWrite);
+    assert!(log.apply(&bob, Command::Put(put("a/1"))).result.is_ok());
+    let revoke = AccessChange::Revoke { role: "a".into(), span: Span::prefix("a/") };
+    assert_eq!(log.change(revoke.clone()), Ok(CommandResult::AccessChanged));
+    assert_eq!(log.apply(&bob, Command::Put(put("a/1"))).result, Err(Error::PermissionDenied));
     assert_eq!(log.change(revoke), Err(Error::PermissionNotGranted));
-    let lost = Change::DeleteUser { name: "root".into() };
+    let lost = AccessChange::DeleteUser { name: "root".into() };
     assert_eq!(log.change(lost), Err(Error::AccessWouldBeLost));
-    assert_eq!(log.change(Change::Disable), Ok(Answer::Access));
-    assert!(log.take(&Asker::Anybody, Command::Put(put("a/1"))).answer.is_ok());
+    assert_eq!(log.change(AccessChange::Disable), Ok(CommandResult::AccessChanged));
+    assert!(log.apply(&Principal::Anonymous, Command::Put(put("a/1"))).result.is_ok());
 }
 
 #[test]
-fn whoever_queues_may_write_the_claim_and_see_the_queue() {
-    for (rights, name, may) in [
-        (Rights::Both, "a/lock", true),
-        (Rights::Write, "a/lock", false),
-        (Rights::Read, "a/lock", false),
-        (Rights::Both, "b/lock", false),
+fn enqueue_requires_read_and_write_permission() {
+    for (permission, name, may) in [
+        (Permission::ReadWrite, "a/lock", true),
+        (Permission::Write, "a/lock", false),
+        (Permission::Read, "a/lock", false),
+        (Permission::ReadWrite, "b/lock", false),
     ] {
-        let (mut log, bob) = Log::with(rights);
-        assert!(log.take(&bob, Command::Grant { lease: 7, ttl: 10 }).answer.is_ok());
-        let (share, value) = (Share::Exclusive, Bytes::default());
-        let enqueue = Enqueue { name: name.into(), lease: 7, share, value };
-        let answer = log.take(&bob, Command::Enqueue(enqueue)).answer;
-        assert_eq!(answer.is_ok(), may, "{rights:?} {name}: {answer:?}");
+        let (mut log, bob) = Log::with(permission);
+        assert!(log.apply(&bob, Command::Grant { lease: 7, ttl: 10 }).result.is_ok());
+        let (mode, value) = (LockMode::Exclusive, Bytes::default());
+        let enqueue = Enqueue { name: name.into(), lease: 7, mode, value };
+        let answer = log.apply(&bob, Command::Enqueue(enqueue)).result;
+        assert_eq!(answer.is_ok(), may, "{permission:?} {name}: {answer:?}");
     }
 }
 
 #[test]
-fn a_lease_ends_by_itself_and_by_who_may_write_its_keys() {
-    let (mut log, bob) = Log::with(Rights::Both);
-    let root = Asker::User("root".into());
-    assert!(log.take(&root, Command::Grant { lease: 7, ttl: 10 }).answer.is_ok());
+fn revocation_requires_write_permission_and_expiry_does_not() {
+    let (mut log, bob) = Log::with(Permission::ReadWrite);
+    let root = Principal::User("root".into());
+    assert!(log.apply(&root, Command::Grant { lease: 7, ttl: 10 }).result.is_ok());
     let put = Put { lease: 7, ..put("b") };
-    assert!(log.take(&root, Command::Put(put)).answer.is_ok());
+    assert!(log.apply(&root, Command::Put(put)).result.is_ok());
     let revoke = Command::Revoke { lease: 7 };
-    assert_eq!(log.take(&bob, revoke.clone()).answer, Err(Error::PermissionDenied));
+    assert_eq!(log.apply(&bob, revoke.clone()).result, Err(Error::PermissionDenied));
     let expire = Command::Expire { term: 1, leases: vec![] };
-    assert_eq!(log.take(&bob, expire.clone()).answer, Err(Error::PermissionDenied));
-    assert!(log.take(&Asker::Member, expire).answer.is_ok());
-    assert!(log.take(&root, revoke).answer.is_ok());
+    assert_eq!(log.apply(&bob, expire.clone()).result, Err(Error::PermissionDenied));
+    assert!(log.apply(&Principal::Member, expire).result.is_ok());
+    assert!(log.apply(&root, revoke).result.is_ok());
 }
 
 #[test]
-fn nobody_gives_a_key_to_a_lease_that_they_may_not_end() {
-    let (mut log, bob) = Log::with(Rights::Both);
-    let root = Asker::User("root".into());
+fn attaching_a_key_requires_permission_to_end_the_lease() {
+    let (mut log, bob) = Log::with(Permission::ReadWrite);
+    let root = Principal::User("root".into());
     for (lease, key) in [(7, "b"), (8, "a/1")] {
-        assert!(log.take(&root, Command::Grant { lease, ttl: 10 }).answer.is_ok());
-        assert!(log.take(&root, Command::Put(Put { lease, ..put(key) })).answer.is_ok());
+        assert!(log.apply(&root, Command::Grant { lease, ttl: 10 }).result.is_ok());
+        assert!(log.apply(&root, Command::Put(Put { lease, ..put(key) })).result.is_ok());
     }
     let writes = |lease| {
         let put = Put { lease, ..put("a/2") };
         let write = |put| Txn { success: vec![Operation::Put(put)], ..Txn::default() };
         let nested = Txn { failure: vec![Operation::Txn(write(put.clone()))], ..Txn::default() };
-        let (share, value) = (Share::Exclusive, Bytes::default());
-        let enqueue = Enqueue { name: "a/lock".into(), lease, share, value };
+        let (mode, value) = (LockMode::Exclusive, Bytes::default());
+        let enqueue = Enqueue { name: "a/lock".into(), lease, mode, value };
         [
             Command::Txn(write(put.clone())),
             Command::Txn(nested),
@@ -176,37 +176,42 @@ fn nobody_gives_a_key_to_a_lease_that_they_may_not_end() {
         ]
     };
     for command in writes(7) {
-        let answer = log.take(&bob, command.clone()).answer;
+        let answer = log.apply(&bob, command.clone()).result;
         assert_eq!(answer, Err(Error::PermissionDenied), "{command:?}");
     }
     for command in writes(8) {
-        let answer = log.take(&bob, command.clone()).answer;
+        let answer = log.apply(&bob, command.clone()).result;
         assert!(answer.is_ok(), "{command:?}: {answer:?}");
     }
-    let gone = log.take(&bob, Command::Put(Put { lease: 9, ..put("a/2") }));
-    assert_eq!(gone.answer, Err(Error::LeaseNotFound));
-    assert!(log.take(&bob, Command::Revoke { lease: 8 }).answer.is_ok());
+    let gone = log.apply(&bob, Command::Put(Put { lease: 9, ..put("a/2") }));
+    assert_eq!(gone.result, Err(Error::LeaseNotFound));
+    assert!(log.apply(&bob, Command::Revoke { lease: 8 }).result.is_ok());
 }
 
 #[test]
-fn leases_are_renewed_by_writers_and_listed_by_readers_of_their_keys() {
-    for (rights, may_renew, may_list) in
-        [(Rights::Read, false, true), (Rights::Write, true, false), (Rights::Both, true, true)]
-    {
-        let (mut log, bob) = Log::with(rights);
-        let root = Asker::User("root".into());
-        let may = |log: &Log, asker: &Asker| {
+fn renewal_requires_write_and_listing_requires_read() {
+    for (permission, may_renew, may_list) in [
+        (Permission::Read, false, true),
+        (Permission::Write, true, false),
+        (Permission::ReadWrite, true, true),
+    ] {
+        let (mut log, bob) = Log::with(permission);
+        let root = Principal::User("root".into());
+        let may = |log: &Log, principal: &Principal| {
             let store = &log.store;
-            (store.may_renew(asker, 7).is_ok(), store.may_list_leases(asker).is_ok())
+            (
+                store.authorize_renewal(principal, 7).is_ok(),
+                store.authorize_lease_list(principal).is_ok(),
+            )
         };
-        assert!(log.take(&root, Command::Grant { lease: 7, ttl: 10 }).answer.is_ok());
-        assert_eq!(may(&log, &bob), (true, true), "no key ends with it");
-        assert!(log.take(&root, Command::Put(Put { lease: 7, ..put("a/1") })).answer.is_ok());
-        assert_eq!(may(&log, &bob), (may_renew, may_list), "{rights:?}");
-        assert!(log.take(&root, Command::Put(Put { lease: 7, ..put("b") })).answer.is_ok());
-        assert_eq!(may(&log, &bob), (false, false), "{rights:?}");
+        assert!(log.apply(&root, Command::Grant { lease: 7, ttl: 10 }).result.is_ok());
+        assert_eq!(may(&log, &bob), (true, true), "no key is attached");
+        assert!(log.apply(&root, Command::Put(Put { lease: 7, ..put("a/1") })).result.is_ok());
+        assert_eq!(may(&log, &bob), (may_renew, may_list), "{permission:?}");
+        assert!(log.apply(&root, Command::Put(Put { lease: 7, ..put("b") })).result.is_ok());
+        assert_eq!(may(&log, &bob), (false, false), "{permission:?}");
         assert_eq!(may(&log, &root), (true, true));
-        assert_eq!(may(&log, &Asker::Anybody), (false, false));
-        assert!(log.store.may_renew(&bob, 8).is_ok(), "there is no such lease");
+        assert_eq!(may(&log, &Principal::Anonymous), (false, false));
+        assert!(log.store.authorize_renewal(&bob, 8).is_ok(), "there is no such lease");
     }
 }

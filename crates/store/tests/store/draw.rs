@@ -1,8 +1,8 @@
-//! Commands out of bytes: whatever bytes come, they are some commands.
+//! Generates commands from arbitrary bytes.
 
 use tenure_store::{
-    At, Bytes, Command, Compare, Delete, Enqueue, Expiry, Note, Operation, Put, Range, Relation,
-    Share, SortOrder, SortTarget, Span, Target, Txn,
+    Bytes, Command, Compare, Delete, Enqueue, LeaseCheckpoint, LeaseExpiry, LockMode, LogPosition,
+    Operation, Put, Range, Relation, SortOrder, SortTarget, Span, Target, Txn,
 };
 
 pub(crate) struct Draw<'a>(pub(crate) &'a [u8]);
@@ -23,7 +23,7 @@ impl Draw<'_> {
     }
 
     fn of<T: Copy>(&mut self, all: &[T]) -> T {
-        all[usize::from(self.below(u8::try_from(all.len()).expect("they are few")))]
+        all[usize::from(self.below(u8::try_from(all.len()).expect("a short list")))]
     }
 
     fn key(&mut self) -> Bytes {
@@ -39,7 +39,7 @@ impl Draw<'_> {
             2 => Span::all(),
             3 => Span { key: self.key(), end: self.key() },
             4 => Span { key: self.key(), end: b"\0".into() },
-            _ => Span::one(self.key()),
+            _ => Span::single(self.key()),
         }
     }
 
@@ -51,12 +51,12 @@ impl Draw<'_> {
         self.of(&[0, 0, 1, 1, 2, 2, 3, 3, 9])
     }
 
-    /// A revision that may be, was, or is not yet.
+    /// A past, current or future revision.
     pub(crate) fn revision(&mut self, now: u64) -> u64 {
         if self.chance(2) { 0 } else { (now + 2).saturating_sub(self.below(12).into()) }
     }
 
-    /// The same, or what no revision is.
+    /// A revision or a negative number.
     fn number(&mut self, now: u64) -> i64 {
         if self.chance(8) { -1 } else { self.revision(now).cast_signed() }
     }
@@ -128,8 +128,9 @@ impl Draw<'_> {
         Txn { compare, success, failure: self.operations(now, depth) }
     }
 
-    pub(crate) fn command(&mut self, at: At, now: u64) -> Command {
-        let share = [Share::Exclusive, Share::Exclusive, Share::Shared, Share::Slots(2)];
+    pub(crate) fn command(&mut self, at: LogPosition, now: u64) -> Command {
+        let modes =
+            [LockMode::Exclusive, LockMode::Exclusive, LockMode::Shared, LockMode::Slots(2)];
         let before = |draw: &mut Self| at.index.saturating_sub(draw.below(6).into());
         let term = |draw: &mut Self| at.term - u64::from(draw.chance(6));
         match self.below(26) {
@@ -144,23 +145,23 @@ impl Draw<'_> {
             13 => Command::Revoke { lease: self.lease() },
             14 => Command::Checkpoint {
                 term: term(self),
-                leases: vec![Note {
+                leases: vec![LeaseCheckpoint {
                     lease: self.lease(),
                     left: self.below(9).into(),
-                    renewed: before(self),
+                    renewal_index: before(self),
                 }],
             },
             15 | 16 => {
                 let expiry = |draw: &mut Self| {
                     let lease = draw.lease();
-                    Expiry { lease, renewed: before(draw) }
+                    LeaseExpiry { lease, renewal_index: before(draw) }
                 };
                 Command::Expire { term: term(self), leases: vec![expiry(self), expiry(self)] }
             }
             _ => Command::Enqueue(Enqueue {
                 name: self.of(&["a", "a", "a", "b", "a/b", ""]).into(),
                 lease: self.lease(),
-                share: self.of(&share),
+                mode: self.of(&modes),
                 value: self.value(),
             }),
         }

@@ -1,4 +1,4 @@
-//! What the store does, as its users see it.
+//! Behaviour of the store through its public interface.
 
 mod access;
 mod draw;

@@ -1,32 +1,33 @@
-//! The store as one would write it if nothing had to be fast: all keys of every revision are kept,
-//! and every question is answered by looking at all of them.
+//! A simple reference model of the store: it keeps all keys of every revision and answers by
+//! scanning them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use tenure_store::{
-    Answer, At, Bytes, Command, Compare, Delete, Deleted, Done, Enqueue, Error, Expiry, Found,
-    KeyValue, Kind, LeaseChange, Note, Operation, Put, Range, Relation, Reply, Share, SortOrder,
-    SortTarget, Span, Target, Txn, Written, claim_key,
+    Bytes, Command, CommandResult, Compare, Delete, DeleteResult, Enqueue, Error, EventKind,
+    KeyValue, LeaseChange, LeaseCheckpoint, LeaseExpiry, LockMode, LogPosition, Operation,
+    OperationResult, Put, PutResult, Range, RangeResult, Relation, SortOrder, SortTarget, Span,
+    Target, Txn, TxnResult, claim_key,
 };
 
-/// What a model gets wrong, to see that it is noticed.
+/// A deliberate mistake of the model, which the comparison must detect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mistake {
-    /// A key that comes back goes on with its old version.
+    /// A key that is created again continues with its old version.
     VersionKept,
-    /// A transaction does not see what it wrote.
+    /// A transaction does not see its own writes.
     BlindReads,
-    /// A nested transaction compares with what was written around it.
+    /// A nested transaction compares with the writes around it.
     LateCompare,
-    /// A deletion of nothing makes a revision.
+    /// A deletion without keys makes a revision.
     EmptyDeletion,
-    /// The answer counts only what the limit let through.
+    /// The count of a read includes only the keys within the limit.
     CountOfLimit,
-    /// A key that gets another lease ends with the old one as well.
+    /// A key that moves to another lease stays attached to the old one.
     LeaseKept,
-    /// An expiry does not look whether there was a renewal.
+    /// An expiry ignores renewals.
     RenewalIgnored,
-    /// Readers overtake a writer who waits.
+    /// Readers overtake a waiting writer.
     ReadersOvertake,
 }
 
@@ -44,21 +45,21 @@ impl Mistake {
 }
 
 pub(crate) type Keys = BTreeMap<Bytes, KeyValue>;
-/// A change: what was done, the key as it is, and as it was.
-pub(crate) type Change = (Kind, KeyValue, Option<KeyValue>);
+/// An event: its kind, and the key after and before it.
+pub(crate) type Change = (EventKind, KeyValue, Option<KeyValue>);
 
 #[derive(Clone, Debug)]
 pub(crate) struct ModelLease {
     pub(crate) ttl: u64,
     pub(crate) left: u64,
-    pub(crate) renewed: u64,
+    pub(crate) renewal_index: u64,
     pub(crate) keys: BTreeSet<Bytes>,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Model {
     pub(crate) mistake: Option<Mistake>,
-    /// By revision, from revision 1 on.
+    /// States by revision, from revision 1 on.
     pub(crate) states: Vec<Keys>,
     pub(crate) changes: Vec<(u64, Change)>,
     pub(crate) compacted: u64,
@@ -66,27 +67,27 @@ pub(crate) struct Model {
     versions: BTreeMap<Bytes, u64>,
 }
 
-/// What one command did.
+/// Changes by one command.
 #[derive(Debug, Default)]
-pub(crate) struct Did {
-    pub(crate) changes: Vec<Change>,
+pub(crate) struct Changes {
+    pub(crate) events: Vec<Change>,
     pub(crate) leases: Vec<LeaseChange>,
 }
 
-/// What somebody is told in the end.
+/// Result of a command, with finished reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Told {
-    /// What a transaction did.
-    Done(Done),
-    /// All else.
-    Answer(Answer),
+pub(crate) enum FinishedResult {
+    /// Result of a transaction.
+    Txn(TxnResult),
+    /// Any other result.
+    Other(CommandResult),
 }
 
-impl Told {
-    pub(crate) fn of(answer: Answer) -> Told {
+impl FinishedResult {
+    pub(crate) fn of(answer: CommandResult) -> FinishedResult {
         match answer {
-            Answer::Txn(read) => Told::Done(read.found()),
-            answer => Told::Answer(answer),
+            CommandResult::Txn(read) => FinishedResult::Txn(read.finish()),
+            answer => FinishedResult::Other(answer),
         }
     }
 }
@@ -115,32 +116,42 @@ impl Model {
         self.mistake == Some(mistake)
     }
 
-    pub(crate) fn take(&mut self, at: At, command: &Command) -> (Result<Told, Error>, Did) {
-        let mut step = Step { keys: self.now().clone(), did: Did::default(), revises: false };
+    pub(crate) fn apply(
+        &mut self,
+        at: LogPosition,
+        command: &Command,
+    ) -> (Result<FinishedResult, Error>, Changes) {
+        let mut step =
+            Step { keys: self.now().clone(), changes: Changes::default(), has_new_revision: false };
         let answer = match command {
-            Command::Txn(txn) => self.transact(txn, &mut step).map(Told::Done),
-            command => self.answer(at, command, &mut step).map(Told::Answer),
+            Command::Txn(txn) => self.transact(txn, &mut step).map(FinishedResult::Txn),
+            command => self.answer(at, command, &mut step).map(FinishedResult::Other),
         };
-        let Step { keys, did, revises } = step;
-        if revises || !did.changes.is_empty() {
+        let Step { keys, changes, has_new_revision } = step;
+        if has_new_revision || !changes.events.is_empty() {
             self.states.push(keys);
             let revision = self.revision();
-            self.changes.extend(did.changes.iter().map(|change| (revision, change.clone())));
+            self.changes.extend(changes.events.iter().map(|change| (revision, change.clone())));
         }
-        (answer, did)
+        (answer, changes)
     }
 
-    fn answer(&mut self, at: At, command: &Command, step: &mut Step) -> Result<Answer, Error> {
+    fn answer(
+        &mut self,
+        at: LogPosition,
+        command: &Command,
+        step: &mut Step,
+    ) -> Result<CommandResult, Error> {
         match command {
             Command::Put(put) => {
                 check_put(put)?;
                 self.has_lease(put)?;
                 has_kept(step, put)?;
-                Ok(Answer::Put(self.put(put, step)))
+                Ok(CommandResult::Put(self.put(put, step)))
             }
             Command::Delete(delete) => {
                 has_key(&delete.span)?;
-                Ok(Answer::Delete(self.delete(delete, step)))
+                Ok(CommandResult::Delete(self.delete(delete, step)))
             }
             Command::Compact { revision } if *revision <= self.compacted => Err(Error::Compacted),
             Command::Compact { revision } if *revision > self.revision() => {
@@ -148,7 +159,7 @@ impl Model {
             }
             Command::Compact { revision } => {
                 self.compacted = *revision;
-                Ok(Answer::Compacted)
+                Ok(CommandResult::Compacted)
             }
             Command::Grant { ttl, .. } if *ttl > 9_000_000_000 => Err(Error::TtlTooLarge),
             Command::Grant { lease, .. } if self.leases.contains_key(lease) || *lease == 0 => {
@@ -157,42 +168,54 @@ impl Model {
             Command::Grant { lease, ttl } => {
                 let (lease, ttl) = (*lease, (*ttl).max(2));
                 let keys = BTreeSet::new();
-                let value = ModelLease { ttl, left: ttl, renewed: at.index, keys };
+                let value = ModelLease { ttl, left: ttl, renewal_index: at.index, keys };
                 self.leases.insert(lease, value);
-                step.did.leases.push(LeaseChange::Left { lease, seconds: ttl });
-                Ok(Answer::Granted { lease, ttl })
+                step.changes.leases.push(LeaseChange::Remaining { lease, seconds: ttl });
+                Ok(CommandResult::Granted { lease, ttl })
             }
-            Command::Txn(txn) => unreachable!("{txn:?} is taken by `transact`"),
-            Command::Access(change) => unreachable!("{change:?} is not drawn: see `access`"),
-            Command::Alarm(change) => unreachable!("{change:?} is not drawn: see `quota`"),
+            Command::Txn(txn) => unreachable!("{txn:?} is handled by `transact`"),
+            Command::Access(change) => unreachable!("{change:?} is not generated: see `access`"),
+            Command::Alarm(change) => unreachable!("{change:?} is not generated: see `quota`"),
             Command::Revoke { lease } => match self.end(*lease, step) {
-                true => Ok(Answer::Revoked),
+                true => Ok(CommandResult::Revoked),
                 false => Err(Error::LeaseNotFound),
             },
             Command::Expire { term, leases } => {
-                Ok(Answer::Expired { leases: self.expire(at, *term, leases, step) })
+                Ok(CommandResult::Expired { leases: self.expire(at, *term, leases, step) })
             }
             Command::Checkpoint { term, leases } => {
-                for Note { lease, left, renewed } in leases.iter().filter(|_| *term == at.term) {
-                    let known = self.leases.get(lease).map(|it| (it.ttl, it.renewed));
-                    if known.is_some_and(|(ttl, since)| *left >= ttl || since <= *renewed) {
+                for LeaseCheckpoint { lease, left, renewal_index } in
+                    leases.iter().filter(|_| *term == at.term)
+                {
+                    let known = self.leases.get(lease).map(|it| (it.ttl, it.renewal_index));
+                    if known.is_some_and(|(ttl, since)| *left >= ttl || since <= *renewal_index) {
                         self.note(at, *lease, *left, step);
                     }
                 }
-                Ok(Answer::Checkpointed)
+                Ok(CommandResult::Checkpointed)
             }
             Command::Enqueue(enqueue) => self.enqueue(at, enqueue, step),
         }
     }
 
-    fn expire(&mut self, at: At, term: u64, leases: &[Expiry], step: &mut Step) -> u64 {
+    fn expire(
+        &mut self,
+        at: LogPosition,
+        term: u64,
+        leases: &[LeaseExpiry],
+        step: &mut Step,
+    ) -> u64 {
         let mut ended = 0;
-        for Expiry { lease, renewed } in leases {
+        for LeaseExpiry { lease, renewal_index } in leases {
             let Some(known) = self.leases.get(lease) else { continue };
-            let fresh = known.renewed > *renewed && !self.has(Mistake::RenewalIgnored);
+            let fresh = known.renewal_index > *renewal_index && !self.has(Mistake::RenewalIgnored);
             if term != at.term || fresh {
-                let (lease, renewed) = (*lease, *renewed);
-                step.did.leases.push(LeaseChange::Spared { lease, term, renewed });
+                let (lease, renewal_index) = (*lease, *renewal_index);
+                step.changes.leases.push(LeaseChange::ExpiryRejected {
+                    lease,
+                    term,
+                    renewal_index,
+                });
             } else {
                 ended += u64::from(self.end(*lease, step));
             }
@@ -200,41 +223,46 @@ impl Model {
         ended
     }
 
-    fn enqueue(&mut self, at: At, enqueue: &Enqueue, step: &mut Step) -> Result<Answer, Error> {
+    fn enqueue(
+        &mut self,
+        at: LogPosition,
+        enqueue: &Enqueue,
+        step: &mut Step,
+    ) -> Result<CommandResult, Error> {
         let lease = enqueue.lease;
         let ttl = self.leases.get(&lease).ok_or(Error::LeaseNotFound)?.ttl;
         self.note(at, lease, ttl, step);
-        let share = match enqueue.share {
-            Share::Slots(0) => Share::Slots(1),
-            share => share,
+        let mode = match enqueue.mode {
+            LockMode::Slots(0) => LockMode::Slots(1),
+            mode => mode,
         };
-        let (key, value) = (claim_key(&enqueue.name, lease, share), enqueue.value.clone());
+        let (key, value) = (claim_key(&enqueue.name, lease, mode), enqueue.value.clone());
         let same = |kv: &KeyValue| kv.value == value && kv.lease == lease;
         if !step.keys.get(&key).is_some_and(same) {
             self.put(&Put { key: key.clone(), value, lease, ..Put::default() }, step);
         }
         let fence = step.keys[&key].create_revision;
         let name = enqueue.name.clone();
-        let claim = tenure_store::Claim { name, key, lease, share, fence };
-        let inside = self.inside(&step.keys, &claim.name).contains(&claim.key);
-        Ok(Answer::Enqueued { claim, inside })
+        let claim = tenure_store::Claim { name, key, lease, mode, fence };
+        let inside = self.holders(&step.keys, &claim.name).contains(&claim.key);
+        Ok(CommandResult::Enqueued { claim, is_held: inside })
     }
 
-    fn note(&mut self, at: At, lease: u64, left: u64, step: &mut Step) {
+    fn note(&mut self, at: LogPosition, lease: u64, left: u64, step: &mut Step) {
         let Some(known) = self.leases.get_mut(&lease) else { return };
         known.left = left.min(known.ttl);
         if known.left == known.ttl {
-            known.renewed = at.index;
+            known.renewal_index = at.index;
         }
-        step.did.leases.push(LeaseChange::Left { lease, seconds: known.left });
+        step.changes.leases.push(LeaseChange::Remaining { lease, seconds: known.left });
     }
 
     fn end(&mut self, lease: u64, step: &mut Step) -> bool {
         let Some(ended) = self.leases.remove(&lease) else { return false };
         for key in ended.keys {
-            self.delete(&Delete { span: Span::one(key), prev_kv: false }, step);
+            self.delete(&Delete { span: Span::single(key), prev_kv: false }, step);
         }
-        step.did.leases.push(LeaseChange::Ended { lease });
+        step.changes.leases.push(LeaseChange::Ended { lease });
         true
     }
 
@@ -243,7 +271,7 @@ impl Model {
         has.then_some(()).ok_or(Error::LeaseNotFound)
     }
 
-    fn put(&mut self, put: &Put, step: &mut Step) -> Written {
+    fn put(&mut self, put: &Put, step: &mut Step) -> PutResult {
         let revision = self.revision() + 1;
         let was = step.keys.get(&put.key).cloned();
         let mut kv = was.clone().unwrap_or(KeyValue {
@@ -272,32 +300,32 @@ impl Model {
             lease.keys.insert(put.key.clone());
         }
         step.keys.insert(put.key.clone(), kv.clone());
-        step.did.changes.push((Kind::Put, kv, was.clone()));
-        Written { revision, prev: was.filter(|_| put.prev_kv).map(Into::into) }
+        step.changes.events.push((EventKind::Put, kv, was.clone()));
+        PutResult { revision, prev: was.filter(|_| put.prev_kv).map(Into::into) }
     }
 
-    fn delete(&mut self, delete: &Delete, step: &mut Step) -> Deleted {
+    fn delete(&mut self, delete: &Delete, step: &mut Step) -> DeleteResult {
         let keys: Vec<Bytes> =
-            step.keys.keys().filter(|key| delete.span.has(key)).cloned().collect();
-        let mut deleted = Deleted::default();
+            step.keys.keys().filter(|key| delete.span.contains(key)).cloned().collect();
+        let mut deleted = DeleteResult::default();
         for key in keys {
-            let was = step.keys.remove(&key).expect("it is there");
+            let was = step.keys.remove(&key).expect("the key exists");
             self.leases.values_mut().for_each(|lease| {
                 lease.keys.remove(&key);
             });
             let mod_revision = self.revision() + 1;
             let kv = KeyValue { key, mod_revision, ..KeyValue::default() };
-            step.did.changes.push((Kind::Delete, kv, Some(was.clone())));
+            step.changes.events.push((EventKind::Delete, kv, Some(was.clone())));
             deleted.count += 1;
             deleted.prev.extend(delete.prev_kv.then(|| was.into()));
         }
-        step.revises |= self.has(Mistake::EmptyDeletion);
-        deleted.revision = self.revision() + u64::from(!step.did.changes.is_empty());
+        step.has_new_revision |= self.has(Mistake::EmptyDeletion);
+        deleted.revision = self.revision() + u64::from(!step.changes.events.is_empty());
         deleted
     }
 
-    fn check_way(&self, txn: &Txn, before: &Keys, step: &Step) -> Result<(), Error> {
-        // First all writes, then all reads, as etcd does.
+    fn check_path(&self, txn: &Txn, before: &Keys, step: &Step) -> Result<(), Error> {
+        // All writes before all reads, as in etcd.
         self.check_each(txn, before, &|operation| match operation {
             Operation::Put(put) => {
                 has_kept(step, put)?;
@@ -332,40 +360,40 @@ impl Model {
         Ok(())
     }
 
-    fn transact(&mut self, txn: &Txn, step: &mut Step) -> Result<Done, Error> {
+    fn transact(&mut self, txn: &Txn, step: &mut Step) -> Result<TxnResult, Error> {
         check_txn(txn)?;
         let before = step.keys.clone();
-        self.check_way(txn, &before, step)?;
+        self.check_path(txn, &before, step)?;
         Ok(self.txn(txn, &before, step))
     }
 
-    fn txn(&mut self, txn: &Txn, before: &Keys, step: &mut Step) -> Done {
+    fn txn(&mut self, txn: &Txn, before: &Keys, step: &mut Step) -> TxnResult {
         let late = self.has(Mistake::LateCompare);
         let seen = if late { step.keys.clone() } else { before.clone() };
         let succeeded = txn.compare.iter().all(|compare| holds(&seen, compare));
-        let mut replies = Vec::new();
+        let mut results = Vec::new();
         for operation in if succeeded { &txn.success } else { &txn.failure } {
-            replies.push(match operation {
-                Operation::Put(put) => Reply::Put(self.put(put, step)),
-                Operation::Delete(delete) => Reply::Delete(self.delete(delete, step)),
-                Operation::Txn(txn) => Reply::Txn(self.txn(txn, before, step)),
+            results.push(match operation {
+                Operation::Put(put) => OperationResult::Put(self.put(put, step)),
+                Operation::Delete(delete) => OperationResult::Delete(self.delete(delete, step)),
+                Operation::Txn(txn) => OperationResult::Txn(self.txn(txn, before, step)),
                 Operation::Range(range) => {
-                    let now = self.revision() + u64::from(!step.did.changes.is_empty());
+                    let now = self.revision() + u64::from(!step.changes.events.is_empty());
                     let blind = self.has(Mistake::BlindReads);
                     let keys = match range.revision {
                         0 if !blind => &step.keys,
                         0 => before,
                         revision => &self.states[revision as usize - 1],
                     };
-                    Reply::Range(self.found(range, keys, now))
+                    OperationResult::Range(self.found(range, keys, now))
                 }
             });
         }
-        let revision = self.revision() + u64::from(!step.did.changes.is_empty());
-        Done { revision, succeeded, replies }
+        let revision = self.revision() + u64::from(!step.changes.events.is_empty());
+        TxnResult { revision, succeeded, results }
     }
 
-    pub(crate) fn range(&self, range: &Range) -> Result<Found, Error> {
+    pub(crate) fn range(&self, range: &Range) -> Result<RangeResult, Error> {
         has_key(&range.span)?;
         match range.revision {
             0 => Ok(self.found(range, self.now(), self.revision())),
@@ -375,24 +403,25 @@ impl Model {
         }
     }
 
-    fn found(&self, range: &Range, keys: &Keys, revision: u64) -> Found {
-        let all: Vec<&KeyValue> = keys.values().filter(|kv| range.span.has(&kv.key)).collect();
+    fn found(&self, range: &Range, keys: &Keys, revision: u64) -> RangeResult {
+        let all: Vec<&KeyValue> = keys.values().filter(|kv| range.span.contains(&kv.key)).collect();
         let count = all.len() as u64;
         if range.count_only {
-            return Found { revision, count, ..Found::default() };
+            return RangeResult { revision, count, ..RangeResult::default() };
         }
-        let admits = |kv: &&KeyValue| {
-            let most = |number, most| most == 0 || number <= most;
+        let is_in_bounds = |kv: &&KeyValue| {
+            let at_most = |number, most| most == 0 || number <= most;
             kv.mod_revision >= range.min_mod_revision
-                && most(kv.mod_revision, range.max_mod_revision)
+                && at_most(kv.mod_revision, range.max_mod_revision)
                 && kv.create_revision >= range.min_create_revision
-                && most(kv.create_revision, range.max_create_revision)
+                && at_most(kv.create_revision, range.max_create_revision)
         };
         let bounds = [range.min_mod_revision, range.max_mod_revision];
         let others = [range.min_create_revision, range.max_create_revision];
-        let looks_at_all = range.order != SortOrder::None || bounds != [0; 2] || others != [0; 2];
-        let mut kvs: Vec<KeyValue> = all.into_iter().filter(admits).cloned().collect();
-        if !looks_at_all && range.limit > 0 {
+        let needs_full_scan =
+            range.order != SortOrder::None || bounds != [0; 2] || others != [0; 2];
+        let mut kvs: Vec<KeyValue> = all.into_iter().filter(is_in_bounds).cloned().collect();
+        if !needs_full_scan && range.limit > 0 {
             kvs.truncate(range.limit as usize + 1);
         }
         let rank = |kv: &KeyValue| match range.target {
@@ -415,35 +444,35 @@ impl Model {
         }
         let kvs: Vec<_> = kvs.into_iter().map(Into::into).collect();
         let count = if self.has(Mistake::CountOfLimit) { kvs.len() as u64 } else { count };
-        Found { revision, kvs, more, count }
+        RangeResult { revision, kvs, more, count }
     }
 
-    /// The keys below a name that are inside, counted from the head of its queue.
-    pub(crate) fn inside(&self, keys: &Keys, name: &Bytes) -> Vec<Bytes> {
+    /// Returns the keys below a name that hold its lock, from the head of the queue on.
+    pub(crate) fn holders(&self, keys: &Keys, name: &Bytes) -> Vec<Bytes> {
         let below = [&name[..], b"/"].concat();
         let mut queue: Vec<&KeyValue> =
             keys.values().filter(|kv| kv.key.starts_with(&below)).collect();
         queue.sort_by_key(|kv| (kv.create_revision, kv.key.clone()));
-        let mut inside: Vec<&KeyValue> = Vec::new();
+        let mut holders: Vec<&KeyValue> = Vec::new();
         for kv in queue {
-            let kind = inside.first().map(|first| share_of(&first.key, name));
-            if share_of(&kv.key, name).may_join(inside.len() as u64, kind) {
-                inside.push(kv);
+            let kind = holders.first().map(|first| mode_of(&first.key, name));
+            if mode_of(&kv.key, name).can_join(holders.len() as u64, kind) {
+                holders.push(kv);
             } else if !self.has(Mistake::ReadersOvertake) {
                 break;
             }
         }
-        inside.into_iter().map(|kv| kv.key.clone()).collect()
+        holders.into_iter().map(|kv| kv.key.clone()).collect()
     }
 }
 
-/// How a key shares the lock of this name, by its form.
-fn share_of(key: &Bytes, name: &Bytes) -> Share {
+/// Returns the mode of a key in the queue of this name.
+fn mode_of(key: &Bytes, name: &Bytes) -> LockMode {
     let last = String::from_utf8_lossy(&key[name.len() + 1..]).into_owned();
     match last.split_once('.') {
-        Some((digits, "shared")) if is_lease(digits) => Share::Shared,
-        Some((digits, "slots-2")) if is_lease(digits) => Share::Slots(2),
-        _ => Share::Exclusive,
+        Some((digits, "shared")) if is_lease(digits) => LockMode::Shared,
+        Some((digits, "slots-2")) if is_lease(digits) => LockMode::Slots(2),
+        _ => LockMode::Exclusive,
     }
 }
 
@@ -451,7 +480,7 @@ fn is_lease(digits: &str) -> bool {
     matches!(digits, "1" | "2" | "3" | "9")
 }
 
-/// The claims that there are on all names, as names, keys and fences.
+/// Returns all claims, as names, keys and fencing tokens.
 pub(crate) fn claims(keys: &Keys) -> BTreeSet<(Bytes, Bytes, u64)> {
     let mut claims = BTreeSet::new();
     for kv in keys.values() {
@@ -469,8 +498,8 @@ pub(crate) fn claims(keys: &Keys) -> BTreeSet<(Bytes, Bytes, u64)> {
 
 struct Step {
     keys: Keys,
-    did: Did,
-    revises: bool,
+    changes: Changes,
+    has_new_revision: bool,
 }
 
 fn has_key(span: &Span) -> Result<(), Error> {
@@ -511,13 +540,13 @@ fn check_txn(txn: &Txn) -> Result<(), Error> {
         })
     }
     sizes(txn, 6)?;
-    // No way through the transaction puts a key twice, or puts and deletes one.
-    for way in ways(txn) {
-        for (at, one) in &way {
+    // No path through the transaction puts a key twice, or puts and deletes one.
+    for path in paths(txn) {
+        for (at, one) in &path {
             let Operation::Put(put) = one else { continue };
-            let clashes = way.iter().any(|(other, two)| match two {
+            let clashes = path.iter().any(|(other, two)| match two {
                 Operation::Put(two) => other != at && two.key == put.key,
-                Operation::Delete(two) => two.span.has(&put.key),
+                Operation::Delete(two) => two.span.contains(&put.key),
                 _ => false,
             });
             if clashes {
@@ -528,34 +557,34 @@ fn check_txn(txn: &Txn) -> Result<(), Error> {
     Ok(())
 }
 
-/// What is done on a way, each with its place in the list, and in the lists around that.
-type Way<'a> = Vec<(Vec<usize>, &'a Operation)>;
+/// Operations on a path, each with its position in the nested lists.
+type Path<'a> = Vec<(Vec<usize>, &'a Operation)>;
 
-fn ways(txn: &Txn) -> Vec<Way<'_>> {
+fn paths(txn: &Txn) -> Vec<Path<'_>> {
     let mut all = Vec::new();
     for list in [&txn.success, &txn.failure] {
-        let mut ways: Vec<Way<'_>> = vec![Vec::new()];
+        let mut paths: Vec<Path<'_>> = vec![Vec::new()];
         for (at, operation) in list.iter().enumerate() {
             let more = match operation {
                 Operation::Txn(txn) => {
-                    let mut inner = self::ways(txn);
+                    let mut inner = self::paths(txn);
                     inner.iter_mut().flatten().for_each(|(place, _)| place.insert(0, at));
                     inner
                 }
                 other => vec![vec![(vec![at], other)]],
             };
-            ways = ways
+            paths = paths
                 .iter()
-                .flat_map(|way| more.iter().map(|more| [&way[..], &more[..]].concat()))
+                .flat_map(|path| more.iter().map(|more| [&path[..], &more[..]].concat()))
                 .collect();
         }
-        all.extend(ways);
+        all.extend(paths);
     }
     all
 }
 
 fn holds(keys: &Keys, Compare { span, relation, target }: &Compare) -> bool {
-    let found: Vec<&KeyValue> = keys.values().filter(|kv| span.has(&kv.key)).collect();
+    let found: Vec<&KeyValue> = keys.values().filter(|kv| span.contains(&kv.key)).collect();
     let nothing = KeyValue::default();
     let found = match (found.is_empty(), target) {
         (true, Target::Value(_)) => return false,

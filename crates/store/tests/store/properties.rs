@@ -1,4 +1,4 @@
-//! The store beside a model that is too simple to be wrong, over any commands.
+//! Compares the store with a simple model on random commands.
 
 use std::collections::BTreeSet;
 
@@ -6,47 +6,58 @@ use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, any};
 use proptest::test_runner::{TestError, TestRunner};
 use tenure_store::{
-    Answer, At, Bytes, Claim, Command, Event, Forgotten, Found, LeaseChange, Limits, Outcome,
-    Range, Reading, Span, Store, Watch,
+    Bytes, Claim, Command, CommandResult, Event, HistoryCompacted, LeaseChange, Limits,
+    LogPosition, Outcome, PendingRead, Range, RangeResult, Span, Store, Watch,
 };
 
 use crate::draw::Draw;
-use crate::model::{Change, Did, Keys, Mistake, Model, Told, claims};
+use crate::model::{Change, Changes, FinishedResult, Keys, Mistake, Model, claims};
 
 fn limits() -> Limits {
-    Limits { operations: 6, ..Limits::default() }
+    Limits { max_operations: 6, ..Limits::default() }
 }
 
-/// Lets the store and the model take the commands that are in these bytes; says where they differ.
-fn agree(bytes: &[u8], mistake: Option<Mistake>) -> Result<(), String> {
+/// Applies the commands of these bytes to store and model. Returns the first difference as an
+/// error.
+fn compare_with_model(bytes: &[u8], mistake: Option<Mistake>) -> Result<(), String> {
     let mut draw = Draw(bytes);
     let (mut store, mut model) = (Store::new(limits()), Model::new(mistake));
-    let mut at = At { index: 0, term: 1 };
-    let mut begun: Option<(Reading, Found)> = None;
+    let mut at = LogPosition { index: 0, term: 1 };
+    let mut pending: Option<(PendingRead, RangeResult)> = None;
     while !draw.is_empty() {
         at.index += 1;
         at.term += u64::from(draw.below(20) == 1);
         let command = draw.command(at, store.revision());
         let before = model.now().clone();
-        let (answer, did) = model.take(at, &command);
+        let (answer, changes_made) = model.apply(at, &command);
         let read = match &command {
-            Command::Txn(txn) if txn.is_read_only() => Some(store.reading_txn(txn)),
+            Command::Txn(txn) if txn.is_read_only() => Some(store.begin_txn(txn)),
             _ => None,
         };
         let outcome = store.apply(at, command.clone());
-        let told = || format!("{command:?} of {before:?}");
+        let context = || format!("{command:?} of {before:?}");
         if let Some(read) = read {
-            same("what a transaction read", &read.map(Answer::Txn), &outcome.answer, told)?;
+            expect_equal(
+                "the read of a transaction",
+                &read.map(CommandResult::Txn),
+                &outcome.result,
+                context,
+            )?;
         }
-        same("the answer", &outcome.answer.clone().map(Told::of), &answer, told)?;
-        same("the revision", &outcome.revision, &model.revision(), told)?;
-        compare_outcome(&outcome, &did, told)?;
-        compare_moves(&outcome, &model, &before, told)?;
+        expect_equal(
+            "the result",
+            &outcome.result.clone().map(FinishedResult::of),
+            &answer,
+            context,
+        )?;
+        expect_equal("the revision", &outcome.revision, &model.revision(), context)?;
+        compare_outcome(&outcome, &changes_made, context)?;
+        compare_claims(&outcome, &model, &before, context)?;
         let range = compare_reads(&mut draw, &store, &model)?;
-        if let Some((reading, found)) = begun.take() {
-            same("what was read before that", &reading.found(), &found, told)?;
+        if let Some((reading, found)) = pending.take() {
+            expect_equal("the read before the command", &reading.finish(), &found, context)?;
         }
-        begun = store.reading(&range).ok().zip(model.range(&range).ok());
+        pending = store.begin_range(&range).ok().zip(model.range(&range).ok());
     }
     let keys: Keys = store
         .range(&Range::of(Span::all()))
@@ -55,11 +66,11 @@ fn agree(bytes: &[u8], mistake: Option<Mistake>) -> Result<(), String> {
         .iter()
         .map(|kv| (kv.key.clone(), (**kv).clone()))
         .collect();
-    same("what is there", &keys, model.now(), || "the end".to_owned())?;
+    expect_equal("the final state", &keys, model.now(), || "the end".to_owned())?;
     compare_leases(&store, &model)?;
     #[cfg(feature = "snapshot")]
-    same(
-        "what was read back",
+    expect_equal(
+        "the decoded snapshot",
         &Store::decode(&store.snapshot().encode()),
         &Ok(store.clone()),
         String::new,
@@ -67,16 +78,16 @@ fn agree(bytes: &[u8], mistake: Option<Mistake>) -> Result<(), String> {
     Ok(())
 }
 
-fn same<T: PartialEq + std::fmt::Debug>(
-    what: &str,
+fn expect_equal<T: PartialEq + std::fmt::Debug>(
+    subject: &str,
     ours: &T,
-    models: &T,
-    told: impl Fn() -> String,
+    expected: &T,
+    context: impl Fn() -> String,
 ) -> Result<(), String> {
-    if ours == models {
+    if ours == expected {
         return Ok(());
     }
-    Err(format!("{what} is {ours:?} and should be {models:?}, after {}", told()))
+    Err(format!("{subject} is {ours:?} and should be {expected:?}, after {}", context()))
 }
 
 fn changes(events: &[Event]) -> Vec<Change> {
@@ -84,42 +95,51 @@ fn changes(events: &[Event]) -> Vec<Change> {
     events.iter().map(change).collect()
 }
 
-fn compare_outcome(outcome: &Outcome, did: &Did, told: impl Fn() -> String) -> Result<(), String> {
-    same("what changed", &changes(&outcome.events), &did.changes, &told)?;
+fn compare_outcome(
+    outcome: &Outcome,
+    changes_made: &Changes,
+    context: impl Fn() -> String,
+) -> Result<(), String> {
+    expect_equal("the list of events", &changes(&outcome.events), &changes_made.events, &context)?;
     let sorted = |changes: &[LeaseChange]| {
         let mut texts: Vec<String> = changes.iter().map(|change| format!("{change:?}")).collect();
         texts.sort();
         texts
     };
-    same("what became of leases", &sorted(&outcome.leases), &sorted(&did.leases), &told)
+    expect_equal(
+        "the list of lease changes",
+        &sorted(&outcome.leases),
+        &sorted(&changes_made.leases),
+        &context,
+    )
 }
 
-/// Who is inside, and who claims at all, before and after.
-fn compare_moves(
+/// Compares granted and ended claims.
+fn compare_claims(
     outcome: &Outcome,
     model: &Model,
     before: &Keys,
-    told: impl Fn() -> String,
+    context: impl Fn() -> String,
 ) -> Result<(), String> {
     type Place = (Bytes, Bytes, u64);
     let inside = |keys: &Keys| -> BTreeSet<Place> {
-        let is_inside = |(name, key, _): &Place| model.inside(keys, name).contains(key);
+        let is_inside = |(name, key, _): &Place| model.holders(keys, name).contains(key);
         claims(keys).into_iter().filter(is_inside).collect()
     };
     let places = |claims: &[Claim]| -> BTreeSet<Place> {
         claims.iter().map(|claim| (claim.name.clone(), claim.key.clone(), claim.fence)).collect()
     };
     let admitted = &inside(model.now()) - &inside(before);
-    same("whom it lets in", &places(&outcome.admitted), &admitted, &told)?;
+    expect_equal("the set of granted claims", &places(&outcome.granted), &admitted, &context)?;
     let ended = &claims(before) - &claims(model.now());
-    same("whose claims are over", &places(&outcome.ended), &ended, &told)
+    expect_equal("the set of ended claims", &places(&outcome.ended), &ended, &context)
 }
 
-/// Reads keys, and what changed; says which keys.
+/// Compares a read and a replay. Returns the range of the read.
 fn compare_reads(draw: &mut Draw<'_>, store: &Store, model: &Model) -> Result<Range, String> {
     let range = draw.range(store.revision());
-    let told = || format!("{range:?} of {:?}", model.now());
-    same("what was read", &store.range(&range), &model.range(&range), told)?;
+    let context = || format!("{range:?} of {:?}", model.now());
+    expect_equal("the result of a read", &store.range(&range), &model.range(&range), context)?;
     let from = draw.revision(store.revision());
     let most = usize::from(draw.below(4));
     let watch = Watch { span: range.span.clone(), prev_kv: true, ..Watch::default() };
@@ -128,37 +148,42 @@ fn compare_reads(draw: &mut Draw<'_>, store: &Store, model: &Model) -> Result<Ra
         match store.replay(&watch, next, most) {
             Ok(replay) => {
                 shown.extend(changes(&replay.events));
-                if replay.next <= next {
+                if replay.next_revision <= next {
                     break;
                 }
-                next = replay.next;
+                next = replay.next_revision;
             }
-            Err(Forgotten { first }) => {
-                return same("the oldest", &first, &model.compacted, told).map(|()| range.clone());
+            Err(HistoryCompacted { oldest_revision: first }) => {
+                return expect_equal("the oldest revision", &first, &model.compacted, context)
+                    .map(|()| range.clone());
             }
         }
     }
-    let all = model
-        .changes
-        .iter()
-        .filter(|(revision, (_, kv, _))| from > 0 && *revision >= from && range.span.has(&kv.key));
-    same("what was watched", &shown, &all.map(|(_, change)| change.clone()).collect(), told)?;
+    let all = model.changes.iter().filter(|(revision, (_, kv, _))| {
+        from > 0 && *revision >= from && range.span.contains(&kv.key)
+    });
+    expect_equal(
+        "the list of replayed events",
+        &shown,
+        &all.map(|(_, change)| change.clone()).collect(),
+        context,
+    )?;
     Ok(range)
 }
 
 fn compare_leases(store: &Store, model: &Model) -> Result<(), String> {
     let ours: Vec<_> = store
         .leases()
-        .map(|(id, lease)| (id, lease.ttl, lease.left, lease.renewed, lease.keys.clone()))
+        .map(|(id, lease)| (id, lease.ttl, lease.left, lease.renewal_index, lease.keys.clone()))
         .collect();
     let models = model.leases.iter();
     let models = models
-        .map(|(id, lease)| (*id, lease.ttl, lease.left, lease.renewed, lease.keys.clone()))
+        .map(|(id, lease)| (*id, lease.ttl, lease.left, lease.renewal_index, lease.keys.clone()))
         .collect();
-    same("the leases", &ours, &models, || "the end".to_owned())
+    expect_equal("the set of leases", &ours, &models, || "the end".to_owned())
 }
 
-/// Tries sequences until one differs, which is made as short as can be.
+/// Tries random sequences until one differs, and shrinks it.
 fn search(sequences: u32, shrinking: u32, mistake: Option<Mistake>) -> Result<(), String> {
     let config = ProptestConfig {
         cases: sequences,
@@ -168,7 +193,7 @@ fn search(sequences: u32, shrinking: u32, mistake: Option<Mistake>) -> Result<()
         ..ProptestConfig::default()
     };
     let difference = TestRunner::new(config).run(&vec(any::<u8>(), 0..400), |bytes| {
-        agree(&bytes, mistake).map_err(proptest::test_runner::TestCaseError::fail)
+        compare_with_model(&bytes, mistake).map_err(proptest::test_runner::TestCaseError::fail)
     });
     match difference {
         Ok(()) => Ok(()),
@@ -178,13 +203,13 @@ fn search(sequences: u32, shrinking: u32, mistake: Option<Mistake>) -> Result<()
 }
 
 #[test]
-fn the_store_does_what_the_model_does_over_a_hundred_thousand_sequences() {
+fn store_agrees_with_model_on_random_commands() {
     search(100_000, 20_000, None).unwrap_or_else(|why| panic!("{why}"));
 }
 
 #[test]
-fn a_mistake_of_the_model_is_found() {
+fn each_mistake_of_the_model_is_detected() {
     for mistake in Mistake::ALL {
-        assert!(search(5_000, 0, Some(mistake)).is_err(), "{mistake:?} was not noticed");
+        assert!(search(5_000, 0, Some(mistake)).is_err(), "{mistake:?} was not detected");
     }
 }

@@ -1,8 +1,8 @@
-//! The size of a store, and what it rejects while it is full.
+//! Size of a store, and its quota.
 
 use tenure_store::{
-    Alarm, AlarmChange, Answer, At, Command, Delete, Enqueue, Error, Operation, Outcome, Put,
-    Share, Span, Store, Txn,
+    Alarm, AlarmChange, Command, CommandResult, Delete, Enqueue, Error, LockMode, LogPosition,
+    Operation, Outcome, Put, Span, Store, Txn,
 };
 
 struct Log {
@@ -15,19 +15,19 @@ impl Log {
         Log { store: Store::default(), index: 0 }
     }
 
-    fn take(&mut self, command: Command) -> Outcome {
+    fn apply(&mut self, command: Command) -> Outcome {
         self.index += 1;
-        self.store.apply(At { index: self.index, term: 1 }, command)
+        self.store.apply(LogPosition { index: self.index, term: 1 }, command)
     }
 
-    fn answer(&mut self, command: Command) -> Result<Answer, Error> {
-        self.take(command).answer
+    fn result(&mut self, command: Command) -> Result<CommandResult, Error> {
+        self.apply(command).result
     }
 
     fn alarm(&mut self, member: u64, is_active: bool) -> bool {
         let change = AlarmChange { member, alarm: Alarm::NoSpace, is_active };
-        let answer = self.answer(Command::Alarm(change)).expect("it is not rejected");
-        answer == Answer::Alarm { has_changed: true }
+        let result = self.result(Command::Alarm(change)).expect("alarms are accepted");
+        result == CommandResult::Alarm { has_changed: true }
     }
 }
 
@@ -41,7 +41,7 @@ fn delete(span: Span) -> Command {
 
 fn enqueue(lease: u64) -> Command {
     let (name, value) = ("lock".into(), "".into());
-    Command::Enqueue(Enqueue { name, lease, share: Share::Exclusive, value })
+    Command::Enqueue(Enqueue { name, lease, mode: LockMode::Exclusive, value })
 }
 
 fn txn(success: Vec<Operation>, failure: Vec<Operation>) -> Command {
@@ -53,14 +53,14 @@ fn put_operation() -> Operation {
 }
 
 #[test]
-fn full_store_rejects_what_adds_and_accepts_what_removes() {
+fn full_store_rejects_additions_and_accepts_removals() {
     let mut log = Log::new();
     for command in [Command::Grant { lease: 1, ttl: 60 }, put("a", "1", 1), put("b", "1", 0)] {
-        log.answer(command).expect("there is room");
+        log.result(command).expect("the store is not full");
     }
-    log.answer(enqueue(1)).expect("there is room");
+    log.result(enqueue(1)).expect("the store is not full");
     assert!(log.alarm(7, true));
-    assert!(!log.alarm(7, true), "it is active");
+    assert!(!log.alarm(7, true), "the alarm is active already");
     let nested = Operation::Txn(Txn { failure: vec![put_operation()], ..Txn::default() });
     for adds in [
         put("a", "", 0),
@@ -70,41 +70,41 @@ fn full_store_rejects_what_adds_and_accepts_what_removes() {
         txn(vec![nested], vec![]),
     ] {
         let before = log.store.clone();
-        let outcome = log.take(adds.clone());
-        assert_eq!((outcome.answer, outcome.events.len()), (Err(Error::NoSpace), 0), "{adds:?}");
+        let outcome = log.apply(adds.clone());
+        assert_eq!((outcome.result, outcome.events.len()), (Err(Error::NoSpace), 0), "{adds:?}");
         assert_eq!(log.store.revision(), before.revision());
     }
-    let remove = Operation::Delete(Delete { span: Span::one("b"), ..Delete::default() });
+    let remove = Operation::Delete(Delete { span: Span::single("b"), ..Delete::default() });
     for removes in [
         txn(vec![remove], vec![]),
         Command::Compact { revision: 2 },
-        delete(Span::one("lock/1")),
+        delete(Span::single("lock/1")),
         Command::Revoke { lease: 1 },
     ] {
-        assert_eq!(log.answer(removes.clone()).err(), None, "{removes:?}");
+        assert_eq!(log.result(removes.clone()).err(), None, "{removes:?}");
     }
     assert_eq!((log.store.len(), log.store.size()), (0, 0));
-    // The alarm stays until it is cleared, however small the store is.
-    assert_eq!(log.answer(put("a", "", 0)), Err(Error::NoSpace));
-    assert!(!log.alarm(8, false), "another member's");
+    // The alarm stays active until it is cleared, whatever the size.
+    assert_eq!(log.result(put("a", "", 0)), Err(Error::NoSpace));
+    assert!(!log.alarm(8, false), "the alarm of another member");
     assert!(log.alarm(7, false));
-    assert_eq!(log.answer(put("a", "", 0)).err(), None);
+    assert_eq!(log.result(put("a", "", 0)).err(), None);
 }
 
 #[test]
-fn each_member_has_an_alarm_of_its_own() {
+fn each_member_has_its_own_alarm() {
     let mut log = Log::new();
     assert!(log.alarm(2, true) && log.alarm(1, true));
     let listed: Vec<_> = log.store.alarms().collect();
     assert_eq!(listed, [(1, Alarm::NoSpace), (2, Alarm::NoSpace)]);
     assert!(log.alarm(1, false));
-    assert_eq!(log.answer(put("a", "", 0)), Err(Error::NoSpace));
+    assert_eq!(log.result(put("a", "", 0)), Err(Error::NoSpace));
     assert!(log.alarm(2, false));
     assert!(!log.store.is_full());
 }
 
 #[test]
-fn a_command_makes_the_store_larger_by_its_cost_at_most() {
+fn added_bytes_bound_the_growth_of_the_store() {
     let mut log = Log::new();
     let long = "x".repeat(1000);
     for command in [
@@ -119,21 +119,21 @@ fn a_command_makes_the_store_larger_by_its_cost_at_most() {
         Command::Revoke { lease: 1 },
     ] {
         let before = log.store.size();
-        log.take(command.clone());
+        log.apply(command.clone());
         let size = log.store.size();
-        assert!(size <= before + command.cost(), "{command:?}: from {before} to {size}");
+        assert!(size <= before + command.added_bytes(), "{command:?}: from {before} to {size}");
     }
     assert_eq!(log.store.size(), 0);
 }
 
 #[test]
 #[cfg(feature = "snapshot")]
-fn a_snapshot_keeps_alarms_and_a_new_cluster_has_none() {
+fn snapshot_keeps_alarms_and_new_cluster_clears_them() {
     let mut log = Log::new();
-    log.answer(put("a", "1", 0)).expect("there is room");
+    log.result(put("a", "1", 0)).expect("the store is not full");
     log.alarm(7, true);
     let read = Store::decode(&log.store.snapshot().encode()).expect("a snapshot");
     assert_eq!((read.is_full(), read.size()), (true, log.store.size()));
     assert_eq!(read, log.store);
-    assert!(!read.restored(10).is_full());
+    assert!(!read.into_new_cluster(10).is_full());
 }

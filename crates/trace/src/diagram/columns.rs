@@ -1,21 +1,21 @@
-//! Where on the axis steps lie.
+//! Positions of steps along the time axis.
 
 use tenure_core::ProcessId;
 
 use super::layout::{Layout, Mark};
 use super::view::Scale;
 
-/// The least distance of two steps of one process, in the unit of [`Layout::along`].
-const LEAST: u64 = 100;
-/// The least distance of two columns.
-const CLOSE: u64 = 24;
-/// Between a remark, which is written across all lines, and the steps before and after it.
-const REMARK: u64 = 75;
-/// The most that a pause takes.
-const FAR: u64 = 300;
+/// Minimum distance of two steps of one process, in the unit of [`Layout::along`].
+const MIN_STEP_GAP: u64 = 100;
+/// Minimum distance of two columns.
+const MIN_COLUMN_GAP: u64 = 24;
+/// Distance between a note, which crosses all lines, and its neighbouring steps.
+const NOTE_GAP: u64 = 75;
+/// Maximum width of a pause.
+const MAX_PAUSE: u64 = 300;
 
 impl Layout {
-    /// Gives each step its column, and each column its place.
+    /// Assigns a column to each step and a position to each column.
     pub(super) fn place_columns(&mut self) {
         let mut moments: Vec<(u64, u64)> = self.steps.iter().map(|step| step.moment).collect();
         moments.sort_unstable();
@@ -36,10 +36,10 @@ impl Layout {
             let mut place = 0;
             if let Some(before) = along.last() {
                 let pause = moments[column].0 - moments[column - 1].0;
-                let least = if remark || after_remark { REMARK } else { CLOSE };
-                let pause = (pause.saturating_mul(LEAST) / usual).clamp(least, FAR);
+                let least = if remark || after_remark { NOTE_GAP } else { MIN_COLUMN_GAP };
+                let pause = (pause.saturating_mul(MIN_STEP_GAP) / usual).clamp(least, MAX_PAUSE);
                 let causal = self.view.scale == Scale::Causal;
-                place = u64::from(*before) + if causal { LEAST } else { pause };
+                place = u64::from(*before) + if causal { MIN_STEP_GAP } else { pause };
             }
             after_remark = remark;
             for step in steps {
@@ -53,8 +53,8 @@ impl Layout {
         self.along = along;
     }
 
-    /// The first place where a step may lie: behind its process's last, and behind the sending
-    /// of what it is about.
+    /// Returns the earliest position of a step: after the previous step of its process and after
+    /// the step that sent its message.
     fn earliest(&self, step: usize, along: &[u32], latest: &[Option<u64>]) -> u64 {
         let own = self.own(step).and_then(|at| latest[at.index()]);
         let about = match self.steps[step].mark {
@@ -63,14 +63,14 @@ impl Layout {
         };
         let sent = about.and_then(|crossing| self.crossings[crossing].sent);
         let sent = sent.map(|sent| u64::from(along[self.steps[sent].column]));
-        own.max(sent).map_or(0, |before| before + LEAST)
+        own.max(sent).map_or(0, |before| before + MIN_STEP_GAP)
     }
 
     fn own(&self, step: usize) -> Option<ProcessId> {
         self.steps[step].at.filter(|_| self.steps[step].is_own())
     }
 
-    /// How much time usually lies between two steps of one process; at least 1.
+    /// Returns the typical time between two steps of one process; at least 1.
     fn usual_pause(&self) -> u64 {
         let mut latest: Vec<Option<u64>> = vec![None; self.size()];
         let mut pauses = Vec::new();

@@ -1,34 +1,36 @@
-//! What a record says of its process, in the few words that fit beside a mark.
+//! Short descriptions of records, for labels beside marks.
 
 use tenure_core::Verdict;
 use tenure_core::service::{election, mutex, stream};
 
-use crate::format::{Access, Asked, Kind, Operation, Passage};
+use crate::format::{Access, CommandData, Kind, MessageRecord, Operation};
 
-/// Commands in a word or two.
-pub(super) fn asked(asked: &Asked) -> String {
-    match (asked.mutex(), asked.election(), asked) {
+/// Describes a command in one or two words.
+pub(super) fn command_label(command: &CommandData) -> String {
+    match (command.mutex(), command.election(), command) {
         (Some(mutex::Command::Enter), ..) => "requests".to_owned(),
         (Some(mutex::Command::Exit), ..) => "exits".to_owned(),
         (_, Some(election::Command::Elect), _) => "elects".to_owned(),
         (_, Some(election::Command::Resign), _) => "resigns".to_owned(),
-        (.., Asked::Stream(stream::Command::Send { to, item })) => format!("item {item} to {to}"),
-        (.., Asked::Agreement(command)) => command.to_string(),
+        (.., CommandData::Stream(stream::Command::Send { to, item })) => {
+            format!("item {item} to {to}")
+        }
+        (.., CommandData::Agreement(command)) => command.to_string(),
         (.., other) => serde_json::to_string(other).unwrap_or_default(),
     }
 }
 
-/// What else begins a step, where a few words say it.
+/// Describes other records that begin a step, if a few words suffice.
 pub(super) fn words(kind: &Kind) -> Option<String> {
     Some(match kind {
         Kind::Boot => "boots".to_owned(),
-        Kind::Command(command) => asked(command),
+        Kind::Command(command) => command_label(command),
         Kind::Timer(timer) => format!("timer {}", timer.to_lowercase()),
         Kind::Suspicion { peer, verdict: Verdict::Suspect } => format!("suspects {peer}"),
         Kind::Suspicion { peer, verdict: Verdict::Trust } => format!("trusts {peer}"),
         Kind::Stop => "stops".to_owned(),
         Kind::Continue => "continues".to_owned(),
-        // They begin no step, or are drawn by what they do.
+        // These begin no step, or their effect is drawn instead.
         Kind::Event(_)
         | Kind::Access(_)
         | Kind::Choice(_)
@@ -40,7 +42,7 @@ pub(super) fn words(kind: &Kind) -> Option<String> {
     })
 }
 
-/// A refusal of the resource.
+/// Describes an access that the resource rejected.
 pub(super) fn refused(access: &Access) -> Option<String> {
     let operation = match access.operation {
         Operation::Get => "get",
@@ -49,8 +51,8 @@ pub(super) fn refused(access: &Access) -> Option<String> {
     (!access.accepted).then(|| format!("{operation} refused"))
 }
 
-/// Whether a message is the permission that travels.
-pub(super) fn carries_token(passage: &Passage) -> bool {
-    passage.layer == tenure_core::Layer::Mutex
-        && matches!(&*passage.message, "token" | "privilege" | "ping" | "pong")
+/// True if the message passes on the token.
+pub(super) fn carries_token(message_record: &MessageRecord) -> bool {
+    message_record.layer == tenure_core::Layer::Mutex
+        && matches!(&*message_record.message, "token" | "privilege" | "ping" | "pong")
 }

@@ -1,9 +1,9 @@
-//! What messages say, as far as somebody asked for it.
+//! Labels with selected fields of messages.
 
 use serde_json::Value;
 
-/// The wanted fields of what a message says, in short. A field is looked for at any depth, since
-/// adapters wrap what they carry.
+/// Formats the requested fields of a message content. Fields are found at any depth, because
+/// adapters wrap messages.
 pub(super) fn says(content: &Value, fields: &[String]) -> String {
     let found = fields.iter().filter_map(|field| find(content, field)).map(short);
     found.collect::<Vec<_>>().join(", ")
@@ -19,8 +19,8 @@ fn find<'v>(content: &'v Value, field: &str) -> Option<&'v Value> {
     }
 }
 
-/// Stamps as `(7, P3)`, since processes inside of contents count from 0, and ranks that are
-/// plain ids as those.
+/// Formats timestamps as `(7, P3)`, because processes in contents count from 0, and ranks that are
+/// plain ids as ids.
 fn short(value: &Value) -> String {
     let number = |field: &str| value.get(field).and_then(Value::as_u64);
     match value {
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_found_at_any_depth_and_said_in_short() {
+    fn finds_fields_at_any_depth_and_shortens_them() {
         let stamp = json!({"clock": 7, "process": 2});
         let wrapped = json!({"Data": {"number": 4, "item": {"Request": {"stamp": stamp}}}});
         let fields = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();

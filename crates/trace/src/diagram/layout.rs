@@ -1,190 +1,190 @@
-//! Who did what where: all that a picture of a run needs to know, and nothing of how it is drawn.
+//! Layout of a run: its steps, messages and intervals, independent of the output format.
 
 use std::borrow::Cow;
 
 use tenure_core::{Layer, ProcessId, Term};
 
-use super::crime::Crime;
 use super::view::View;
-pub use crate::fold::standing::Hold;
+use super::violations::ViolationMark;
+pub use crate::fold::process_state::Condition;
 use crate::format::{ClockUnit, Header};
 use crate::plain::plain;
 
-/// A run, laid out.
+/// Layout of a run.
 #[derive(Clone, Debug)]
 pub struct Layout {
-    /// The head of the trace.
+    /// Header of the trace.
     pub header: Header,
-    /// What was asked for.
+    /// Requested view.
     pub view: View,
-    /// The steps, in the order of the trace.
+    /// Steps, in trace order.
     pub steps: Vec<Step>,
-    /// The messages, in the order in which they were sent, or arrived from outside of the
-    /// window.
+    /// Messages, in the order of sending, or of arrival if they were sent before the window.
     pub crossings: Vec<Crossing>,
-    /// What lasted at a process.
+    /// Intervals in which a condition held at a process.
     pub spans: Vec<Span>,
-    /// While the network was split.
+    /// Intervals in which the network was partitioned.
     pub regions: Vec<Region>,
-    /// What went wrong.
-    pub crimes: Vec<Crime>,
-    /// How many records the trace has.
+    /// Violations within the window.
+    pub violation_marks: Vec<ViolationMark>,
+    /// Number of records in the trace.
     pub records: u64,
-    /// The numbers of the first and the last record that are shown.
+    /// Numbers of the first and last record in the window.
     pub shown: Option<(u64, u64)>,
-    /// Whether the window ends before the trace does.
+    /// True if the window ends before the trace does.
     pub goes_on: bool,
-    /// By column, from left to right: where it lies, in hundredths of the least distance of two
+    /// Position of each column, from left to right, in hundredths of the minimum distance of two
     /// steps of one process.
     pub along: Vec<u32>,
 }
 
-/// Something that happened at once.
+/// Step of a process, or event of the network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
-    /// Where; `None` for what happened to the whole network, or between processes.
+    /// Process of the step; `None` for an event of the whole network or between processes.
     pub at: Option<ProcessId>,
-    /// When, in ticks since the beginning of the trace.
+    /// Time, in ticks since the beginning of the trace.
     pub time: u64,
-    /// The number of its first record in the trace.
+    /// Number of its first record in the trace.
     pub record: u64,
-    /// What it began with.
+    /// Cause of the step.
     pub mark: Mark,
-    /// In words, one line for each record.
+    /// Descriptions, one line per record.
     pub words: Vec<String>,
-    /// Whom it was told of: the leader, and the term's number.
+    /// Leader and term that the process learned of.
     pub leader: Option<Term>,
-    /// Whether it entered.
+    /// True if the process entered the critical section.
     pub enters: bool,
-    /// Whether it left.
+    /// True if the process left the critical section.
     pub exits: bool,
-    /// What it was told by a service of agreement: `decides 1`.
+    /// Events of an agreement service, such as `decides 1`.
     pub agrees: Vec<String>,
-    /// The message that arrived with it, as a place among the crossings.
+    /// Received message, as an index into the crossings.
     pub received: Option<usize>,
-    /// Its number among the steps of the run, where it counts as one.
+    /// Number among the steps of the run, if it counts as one.
     pub number: Option<u64>,
-    /// Its place on the scale: its time (0 on the causal scale), and among the steps of that
-    /// time the length of the longest chain that ends with it.
+    /// Position on the scale: the time (0 on the causal scale), and the length of the longest
+    /// causal chain within that time that ends with the step.
     pub moment: (u64, u64),
-    /// Its column.
+    /// Column of the step.
     pub column: usize,
-    /// Its clock, where one was asked for: Lamport's, or one count for each process.
+    /// Clock value, if requested: one number for Lamport's clock, one per process for a vector
+    /// clock.
     pub clock: Vec<u64>,
 }
 
-/// What a step began with.
+/// Cause of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// A message.
+    /// A message was received.
     Receives,
-    /// Nothing that the trace names: the process acted by itself.
+    /// No recorded cause; the process acted by itself.
     Acts,
-    /// Anything at a process, in a few words: a command, a timer, a suspicion.
+    /// Another cause, in a few words: a command, a timer, a suspicion.
     Says(String),
     /// The process crashed.
     Crashes,
-    /// It came back.
+    /// The process recovered.
     Recovers,
-    /// A message was lost: its place among the crossings.
+    /// A message was lost; index into the crossings.
     Loses(usize),
-    /// A message was duplicated.
+    /// A message was duplicated; index into the crossings.
     Duplicates(usize),
     /// The network changed.
     Network(String),
-    /// A remark.
+    /// A note.
     Note(String),
 }
 
-/// A message on its way.
+/// Message between two processes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Crossing {
-    /// Who sent it.
+    /// Sender.
     pub from: ProcessId,
-    /// Whom it is for.
+    /// Receiver.
     pub to: ProcessId,
-    /// What it is called.
+    /// Name of the message.
     pub message: Cow<'static, str>,
-    /// Which layer it serves.
+    /// Layer of the message.
     pub layer: Layer,
-    /// Its place among the kinds of messages of the run, which are counted from 0 as they are
-    /// first sent, in the window or before it.
+    /// Index of its kind. Kinds are numbered from 0 in the order of their first message, including
+    /// messages before the window.
     pub kind: usize,
-    /// What it says, as far as it was asked for.
+    /// Requested fields of the content.
     pub says: String,
-    /// The step that sent it, unless that lies before the window.
+    /// Step that sent it; `None` if it lies before the window.
     pub sent: Option<usize>,
-    /// The step at which it arrived or was lost.
+    /// Step at which it arrived or was lost.
     pub ended: Option<usize>,
-    /// What became of it.
+    /// Outcome of the message.
     pub fate: Fate,
-    /// Whether it carries a token.
+    /// True if the message carries a token.
     pub token: bool,
 }
 
-/// What became of a message.
+/// Outcome of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It arrived.
+    /// The message arrived.
     Arrives,
-    /// It was lost.
+    /// The message was lost.
     Lost,
-    /// Neither, as far as the window shows.
+    /// The outcome lies after the window.
     UnderWay,
 }
 
-/// What lasted at a process.
+/// Interval in which a condition held at a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// At which.
+    /// Process of the interval.
     pub at: ProcessId,
-    /// What.
-    pub hold: Hold,
-    /// The step with which it began, unless that lies before the window.
+    /// Condition that held.
+    pub condition: Condition,
+    /// First step; `None` if it lies before the window.
     pub from: Option<usize>,
-    /// The step with which it ended, if it did.
+    /// Last step; `None` if the condition still holds at the end.
     pub until: Option<usize>,
 }
 
-/// While the network was split.
+/// Interval in which the network was partitioned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Region {
-    /// The step with which it began, unless that lies before the window.
+    /// First step; `None` if it lies before the window.
     pub from: Option<usize>,
-    /// The step with which it ended, if it did.
+    /// Last step; `None` if the partition lasts to the end.
     pub until: Option<usize>,
-    /// Within which messages passed.
+    /// Sides of the partition.
     pub sides: Vec<Vec<ProcessId>>,
 }
 
 impl Layout {
-    /// How many processes there are.
+    /// Returns the number of processes.
     pub fn size(&self) -> usize {
         self.header.n as usize
     }
 
-    /// Where a step lies on the axis, in hundredths of the least distance of two steps of one
-    /// process.
+    /// Returns the position of a step on the axis, in hundredths of the minimum distance of two
+    /// steps of one process.
     pub fn place(&self, step: usize) -> u32 {
         self.along.get(self.steps[step].column).copied().unwrap_or(0)
     }
 
-    /// Where the axis ends.
+    /// Returns the end of the axis.
     pub fn end(&self) -> u32 {
         self.along.last().copied().unwrap_or(0)
     }
 
-    /// The time of a step as people read it: units, or milliseconds of real time.
+    /// Formats the time of a step: in units, or in milliseconds of real time.
     pub fn time(&self, step: usize) -> String {
         crate::show::units(self.steps[step].time)
     }
 
-    /// The unit of times.
+    /// Returns the unit of times.
     pub fn unit(&self) -> &'static str {
         unit_of(&self.header)
     }
 
-    /// The clock of a step as people read it: `3`, or `[1,0,2]`; empty without one.
+    /// Formats the clock of a step: `3`, or `[1,0,2]`; empty without a clock.
     pub fn clock(&self, step: usize) -> String {
         match self.steps[step].clock.as_slice() {
             [] => String::new(),
@@ -196,7 +196,7 @@ impl Layout {
         }
     }
 
-    /// What a step is called, and what its user was told.
+    /// Describes the step and the event that its user received.
     pub(crate) fn says(&self, step: &Step) -> String {
         let mut says: Vec<String> = Vec::new();
         match &step.mark {
@@ -212,7 +212,7 @@ impl Layout {
             says.push("exits".to_owned());
         }
         says.extend(step.agrees.iter().cloned());
-        // Who keeps a log was told so in words of its own.
+        // A replicated log describes its leader in its own event.
         if let Some(term) = step.leader.filter(|_| step.agrees.is_empty()) {
             let leads = step.at == Some(term.leader);
             let who = if leads { "leads".into() } else { format!("{} leads", term.leader) };
@@ -221,7 +221,7 @@ impl Layout {
         says.join(", ")
     }
 
-    /// What is shown, in a sentence.
+    /// Describes the view in a sentence.
     pub fn caption(&self) -> String {
         let Header { algorithm, n, .. } = &self.header;
         let processes = if *n == 1 { "process" } else { "processes" };
@@ -235,7 +235,7 @@ impl Layout {
     }
 }
 
-/// The unit in which times of a trace are written for people.
+/// Returns the name of the time unit of a trace.
 pub(super) fn unit_of(header: &Header) -> &'static str {
     match header.clock {
         ClockUnit::Tick => "units",
@@ -244,7 +244,7 @@ pub(super) fn unit_of(header: &Header) -> &'static str {
 }
 
 impl Mark {
-    /// The same, with nothing in its words that is not plainly seen.
+    /// Escapes the descriptions of the step.
     pub(super) fn plain(self) -> Self {
         let seen = |text: String| plain(&text).into_owned();
         match self {
@@ -257,14 +257,14 @@ impl Mark {
 }
 
 impl Step {
-    /// Whether it is an event of its process, and not one of the network.
+    /// True if the step belongs to a process, not to the network.
     pub fn is_own(&self) -> bool {
         self.at.is_some() && !matches!(self.mark, Mark::Loses(_) | Mark::Duplicates(_))
     }
 }
 
 impl Crossing {
-    /// What is written at the arrow.
+    /// Returns the text of the label on the arrow.
     pub fn label(&self) -> String {
         if self.says.is_empty() {
             return self.message.to_string();

@@ -1,14 +1,13 @@
-//! Space–time diagrams of any trace: in text, as SVG, and as a page to step through.
+//! Space-time diagrams of traces: as text, as SVG, and as an interactive page.
 //!
-//! [`Reading`] takes records one by one and keeps what lies in its window; the [`Layout`] that it
-//! leaves says who did what where, and every picture is drawn from it.
+//! [`Reading`] consumes records one by one and keeps those in its window. It produces a [`Layout`],
+//! from which all pictures are drawn.
 //!
-//! The unit of a picture is the **step**: what a process was given (a command, a message, a
-//! timer) and everything that it did at once. So a message leaves from the step that sent it,
-//! and clocks count steps.
+//! The unit of a picture is the **step**: the input of a process (a command, a message, a timer)
+//! and all its immediate effects. A message therefore leaves from the step that sent it, and clocks
+//! count steps.
 
 mod columns;
-mod crime;
 mod events;
 mod html;
 mod labels;
@@ -19,20 +18,21 @@ mod spans;
 mod svg;
 mod text;
 mod view;
+mod violations;
 
-pub use crime::Crime;
 pub use html::{ELEMENTS, PALETTE, Page};
-pub use layout::{Crossing, Fate, Hold, Layout, Mark, Region, Span, Step};
+pub use layout::{Condition, Crossing, Fate, Layout, Mark, Region, Span, Step};
 pub use logs::{LogPicture, Moment};
 pub use reading::Reading;
 pub use view::{Clock, Direction, Margin, Scale, View, Window};
+pub use violations::ViolationMark;
 
 use std::path::Path;
 
 use crate::format::{Header, Reader, Record};
 use crate::merge::{MergeError, Merged, merge_files, merge_whole_files};
 
-/// Lays out these records of one run.
+/// Lays out the records of one run.
 pub fn lay_out<'r>(
     header: &Header,
     records: impl IntoIterator<Item = &'r Record>,
@@ -45,26 +45,26 @@ pub fn lay_out<'r>(
     reading.finish()
 }
 
-/// How many processes there is room for: a drawing has a line for each, and some hold a clock of
-/// all at each step.
-pub const MOST_DRAWN: u32 = 1024;
+/// Maximum number of processes in a drawing, which has a line for each and may store a vector clock
+/// for each step.
+pub const MAX_DRAWN_PROCESSES: u32 = 1024;
 
-/// Whether there is room for the group of a trace in a drawing.
+/// Checks that the group of a trace fits into a drawing.
 ///
 /// # Errors
 ///
-/// [`MergeError::TooWide`].
+/// Returns [`MergeError::TooWide`] if it does not.
 pub fn fits(header: &Header) -> Result<(), MergeError> {
     let n = header.n;
-    if n > MOST_DRAWN { Err(MergeError::TooWide { n }) } else { Ok(()) }
+    if n > MAX_DRAWN_PROCESSES { Err(MergeError::TooWide { n }) } else { Ok(()) }
 }
 
-/// Lays out the files at `paths`, traces of one run: one alone as it is read, however long;
-/// several merged.
+/// Lays out the files at `paths`, which are traces of one run. A single file of any length is
+/// streamed; several files are merged.
 ///
 /// # Errors
 ///
-/// [`MergeError`] when they cannot be read or merged; the files are only read.
+/// Returns [`MergeError`] if they cannot be read or merged.
 pub fn lay_out_files<P: AsRef<Path>>(paths: &[P], view: View) -> Result<Layout, MergeError> {
     let contents = !view.fields.is_empty();
     let [path] = paths else {

@@ -1,76 +1,76 @@
-//! What a picture is to show.
+//! Options of a picture.
 
 use std::ops::RangeInclusive;
 
-/// What a picture is to show.
+/// Options of a picture.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct View {
-    /// What the steps are placed by.
+    /// Scale of the axis.
     pub scale: Scale,
-    /// The clock that is written at each step.
+    /// Clock displayed at each step.
     pub clock: Clock,
-    /// Which part of the trace.
+    /// Part of the trace to show.
     pub window: Window,
-    /// The fields of what messages say that are written beside their names: `stamp`, `rank`.
+    /// Message fields displayed beside the names, such as `stamp` or `rank`.
     pub fields: Vec<String>,
 }
 
-/// What the steps are placed by.
+/// Scale of the axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scale {
-    /// By when they happened. Distances grow with time, but steps of one process keep a least
-    /// distance, and long pauses are cut short; the axis says the times.
+    /// By time. Steps of one process keep a minimum distance, and long pauses are shortened; the
+    /// axis displays the times.
     #[default]
     Time,
-    /// By the length of the longest chain of steps, each of which happened before the next.
+    /// By the length of the longest chain of steps ordered by happened-before.
     Causal,
 }
 
-/// The clock that is written at each step. A step is one event.
+/// Clock displayed at each step. Each step counts as one event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Clock {
-    /// None.
+    /// No clock.
     #[default]
     None,
-    /// Lamport's.
+    /// Lamport's logical clock.
     Lamport,
-    /// A vector clock.
+    /// Vector clock.
     Vector,
 }
 
-/// Where later steps lie.
+/// Direction of the time axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// Below earlier ones.
+    /// Downwards.
     Down,
-    /// To the right of earlier ones.
+    /// To the right.
     Right,
 }
 
-/// What is written at the head of each row of a diagram in text.
+/// Text at the head of each row of a text diagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Margin {
-    /// The number of the step.
+    /// Number of the step.
     Number,
-    /// Its place on the scale: its time or its rank.
+    /// Position on the scale: time or causal rank.
     Place,
 }
 
-/// Which part of a trace.
+/// Part of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Window {
-    /// From this time on, in ticks since the beginning of the trace.
+    /// First time to show, in ticks since the beginning of the trace.
     pub from: Option<u64>,
-    /// Up to this time, in ticks since the beginning of the trace.
+    /// Last time to show, in ticks since the beginning of the trace.
     pub to: Option<u64>,
-    /// Only the records with these numbers, the first being 1.
+    /// Range of record numbers to show, from 1.
     pub events: Option<RangeInclusive<u64>>,
-    /// No more than so many records.
+    /// Maximum number of records to show.
     pub most: Option<u64>,
 }
 
 impl Window {
-    /// Whether a record lies in the window; `kept` records before it did.
+    /// True if a record lies in the window; `kept` counts the earlier records that did.
     pub(super) fn shows(&self, number: u64, since_start: u64, kept: u64) -> bool {
         self.from.is_none_or(|from| since_start >= from)
             && self.to.is_none_or(|to| since_start <= to)

@@ -1,15 +1,16 @@
-//! Sequence diagrams for [Mermaid](https://mermaid.js.org), which many pages draw in place.
+//! Export to sequence diagrams of [Mermaid](https://mermaid.js.org), which many web pages render in
+//! place.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use tenure_core::ProcessId;
 
-use crate::diagram::{Hold, Layout, Mark, View, lay_out};
+use crate::diagram::{Condition, Layout, Mark, View, lay_out};
 use crate::format::{Header, Record};
 
-/// The records of one run as a sequence diagram: a message where it arrives, the critical section
-/// as an activation, everything else as notes.
+/// Renders the records of one run as a sequence diagram. A message appears at its arrival, a
+/// critical section as an activation, and all other records as notes.
 pub fn mermaid<'r>(header: &Header, records: impl IntoIterator<Item = &'r Record>) -> String {
     let layout = lay_out(header, records, View::default());
     let mut text = "sequenceDiagram\n".to_owned();
@@ -17,7 +18,7 @@ pub fn mermaid<'r>(header: &Header, records: impl IntoIterator<Item = &'r Record
         let _ = writeln!(text, "    participant P{number}");
     }
     let mut bars: BTreeMap<usize, Vec<(bool, ProcessId)>> = BTreeMap::new();
-    for span in layout.spans.iter().filter(|span| span.hold == Hold::Inside) {
+    for span in layout.spans.iter().filter(|span| span.condition == Condition::Inside) {
         for (step, begins) in [(span.from, true), (span.until, false)] {
             let Some(step) = step else { continue };
             bars.entry(step).or_default().push((begins, span.at));
@@ -62,7 +63,7 @@ fn message(text: &mut String, layout: &Layout, crossing: usize, arrow: &str, mor
     let _ = writeln!(text, "    {from}{arrow}{to}: {says}{more}");
 }
 
-/// Words without what Mermaid takes for its own.
+/// Replaces the characters that have a meaning in Mermaid.
 fn plain(says: &str) -> String {
     says.replace([';', '#'], " ")
 }

@@ -1,4 +1,4 @@
-//! Traces for other tools to read, and back.
+//! Export and import of other trace formats.
 
 mod mermaid;
 mod otel;

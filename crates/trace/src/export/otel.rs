@@ -1,20 +1,19 @@
-//! Spans for OpenTelemetry, as OTLP in JSON: what any collector takes at `/v1/traces`.
+//! Export to OpenTelemetry spans: OTLP in JSON, as collectors accept it at `/v1/traces`.
 
 use std::collections::HashMap;
 
 use serde_json::{Value, json};
 use tenure_core::ProcessId;
 
-use crate::fold::standing::{Change, Hold, Standings};
-use crate::format::{Header, Kind, Record, Who};
+use crate::fold::process_state::{Condition, ProcessStates, StateChange};
+use crate::format::{Header, Kind, Record, Subject};
 use crate::merge::MessageKey;
 
-/// The records of one run as spans.
+/// Renders the records of one run as spans.
 ///
-/// Each session of a process is a span. In it lie its waits, its critical sections and its times
-/// as a leader. A message is a link: from the span that its receiver was in to the span that its
-/// sender was in, the innermost each. Virtual time counts from the start of 1970, a unit being a
-/// millisecond. The same trace gives the same bytes.
+/// Each session of a process is a span that contains its waits, critical sections and times as
+/// leader. A message is a link from the receiver's innermost span to the sender's. Virtual time
+/// starts at the beginning of 1970, with one unit per millisecond. The output is deterministic.
 pub fn otel<'r>(header: &Header, records: impl IntoIterator<Item = &'r Record>) -> String {
     let mut spans = Spans { trace: trace_id(header), ..Spans::default() };
     for record in records {
@@ -39,7 +38,7 @@ pub fn otel<'r>(header: &Header, records: impl IntoIterator<Item = &'r Record>) 
     text
 }
 
-/// Sixteen bytes that differ from run to run: the header's FNV-1a hash.
+/// Returns a trace id of sixteen bytes: the FNV-1a hash of the header.
 fn trace_id(header: &Header) -> String {
     let text = serde_json::to_string(header).unwrap_or_default();
     let hash = text.bytes().fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d_u128, |hash, byte| {
@@ -56,8 +55,8 @@ fn attribute(key: &str, value: Value) -> Value {
 struct Span {
     number: u64,
     parent: Option<u64>,
-    /// What lasts; nothing for a session, in which everything else lies.
-    hold: Option<Hold>,
+    /// Condition of the span; `None` for a session, which contains the others.
+    condition: Option<Condition>,
     begun: u64,
     links: Vec<Value>,
     attributes: Vec<Value>,
@@ -65,7 +64,7 @@ struct Span {
 
 #[derive(Debug, Default)]
 struct Process {
-    /// The open ones, the innermost last.
+    /// Open spans, the innermost last.
     open: Vec<Span>,
     closed: Vec<Value>,
 }
@@ -73,23 +72,26 @@ struct Process {
 #[derive(Debug, Default)]
 struct Spans {
     trace: String,
-    standings: Standings,
+    process_states: ProcessStates,
     processes: Vec<Process>,
     numbers: u64,
     now: u64,
-    /// The spans that messages were sent in.
+    /// Span in which each message was sent.
     sent_in: HashMap<MessageKey, u64>,
 }
 
 impl Spans {
     fn read(&mut self, record: &Record) {
         self.now = record.time;
-        let Who::Process(at) = record.process else { return };
+        let Subject::Process(at) = record.process else { return };
         while self.processes.len() <= at.index() {
             self.processes.push(Process::default());
         }
-        let changes = self.standings.read(record);
-        if changes.iter().any(|change| matches!(change, Change::Crashes | Change::Recovers)) {
+        let changes = self.process_states.read(record);
+        if changes
+            .iter()
+            .any(|change| matches!(change, StateChange::Crashes | StateChange::Recovers))
+        {
             self.close(at);
         }
         if record.kind == Kind::Crash {
@@ -100,24 +102,25 @@ impl Spans {
         }
         for change in changes {
             match change {
-                Change::Begins(Hold::Down | Hold::Stopped) => {}
-                Change::Begins(hold) => self.open(at, Some(hold)),
-                Change::Ends(hold, _) => self.end(at, hold),
+                StateChange::Begins(Condition::Down | Condition::Stopped) => {}
+                StateChange::Begins(condition) => self.open(at, Some(condition)),
+                StateChange::Ends(condition, _) => self.end(at, condition),
                 _ => {}
             }
         }
         match &record.kind {
-            Kind::Send(passage) => {
-                let key = MessageKey::sent(at, record.session, passage);
+            Kind::Send(message_record) => {
+                let key = MessageKey::sent(at, record.session, message_record);
                 let number = self.processes[at.index()].open.last().map(|span| span.number);
                 self.sent_in.extend(number.map(|number| (key, number)));
             }
-            Kind::Receive(passage) => {
-                let Some(number) = self.sent_in.get(&MessageKey::received(at, passage)) else {
+            Kind::Receive(message_record) => {
+                let Some(number) = self.sent_in.get(&MessageKey::received(at, message_record))
+                else {
                     return;
                 };
-                let says = json!({"stringValue": passage.message});
-                let from = json!({"stringValue": passage.peer.to_string()});
+                let says = json!({"stringValue": message_record.message});
+                let from = json!({"stringValue": message_record.peer.to_string()});
                 let link = json!({
                     "traceId": self.trace,
                     "spanId": span_id(*number),
@@ -130,12 +133,12 @@ impl Spans {
         }
     }
 
-    /// A span begins.
-    fn open(&mut self, at: ProcessId, hold: Option<Hold>) {
-        let fence = self.standings.of(at).fence.to_string();
-        let attributes = match hold {
-            Some(Hold::Inside) => vec![attribute("fence", json!({"stringValue": fence}))],
-            Some(Hold::Leading(term)) => {
+    /// Begins a span.
+    fn open(&mut self, at: ProcessId, condition: Option<Condition>) {
+        let fence = self.process_states.of(at).fence.to_string();
+        let attributes = match condition {
+            Some(Condition::Inside) => vec![attribute("fence", json!({"stringValue": fence}))],
+            Some(Condition::Leading(term)) => {
                 vec![attribute("term", json!({"intValue": term.to_string()}))]
             }
             _ => Vec::new(),
@@ -145,17 +148,18 @@ impl Spans {
         process.open.push(Span {
             number: self.numbers,
             parent: process.open.first().map(|session| session.number),
-            hold,
+            condition,
             begun: self.now,
             links: Vec::new(),
             attributes,
         });
     }
 
-    /// Ends the span of this, if one is open.
-    fn end(&mut self, at: ProcessId, hold: Hold) {
+    /// Ends the open span of this condition, if there is one.
+    fn end(&mut self, at: ProcessId, condition: Condition) {
         let process = &mut self.processes[at.index()];
-        if let Some(place) = process.open.iter().rposition(|span| span.hold == Some(hold)) {
+        if let Some(place) = process.open.iter().rposition(|span| span.condition == Some(condition))
+        {
             let span = process.open.remove(place);
             let closed = self.closed(span);
             self.processes[at.index()].closed.push(closed);
@@ -171,11 +175,11 @@ impl Spans {
     }
 
     fn closed(&self, span: Span) -> Value {
-        let Span { number, parent, hold, begun, links, attributes } = span;
+        let Span { number, parent, condition, begun, links, attributes } = span;
         let mut closed = json!({
             "traceId": self.trace,
             "spanId": span_id(number),
-            "name": name(hold),
+            "name": name(condition),
             "kind": 1,
             "startTimeUnixNano": begun.to_string(),
             "endTimeUnixNano": self.now.to_string(),
@@ -201,14 +205,14 @@ impl Spans {
     }
 }
 
-/// What a span is called.
-const fn name(hold: Option<Hold>) -> &'static str {
-    match hold {
+/// Returns the name of a span.
+const fn name(condition: Option<Condition>) -> &'static str {
+    match condition {
         None => "session",
-        Some(Hold::Leading(_)) => "leads",
-        Some(Hold::Waiting) => "waits",
-        Some(Hold::Inside) => "critical section",
-        Some(Hold::Token | Hold::Down | Hold::Stopped) => "",
+        Some(Condition::Leading(_)) => "leads",
+        Some(Condition::Waiting) => "waits",
+        Some(Condition::Inside) => "critical section",
+        Some(Condition::Token | Condition::Down | Condition::Stopped) => "",
     }
 }
 

@@ -1,23 +1,24 @@
-//! Logs for [ShiViz](https://bestchai.bitbucket.io/shiviz/), which draws who knew of what by the
+//! Export to [ShiViz](https://bestchai.bitbucket.io/shiviz/), which visualizes causality by the
 //! vector clock of each event.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 
 use crate::format::line::{Contents, decode};
-use crate::format::{Header, Kind, Record, Trace, Who};
+use crate::format::{Header, Kind, Record, Subject, Trace};
 use crate::merge::MessageKey;
 use crate::plain::plain_json;
 
-/// How ShiViz is told to read the log. Each event is a line with its host and its clock, a line
-/// of words, and a line with the record itself, which ShiViz shows beside the picture.
+/// Regular expression by which ShiViz parses an event: a line with its host and clock, a line with
+/// its description, and a line with the record itself, which ShiViz displays beside the picture.
 const EVENT: &str = r"(?<host>\S*) (?<clock>\{.*\})\n(?<event>.*)\n(?<record>\{.*\})";
-/// What stands before each run; its name is the header of the trace.
+/// Regular expression of the heading of a run, whose name is the header of the trace.
 const RUN: &str = r"^=== (?<trace>.*) ===$";
 
-/// The records of one run as a log for ShiViz: the regular expression by which it is read in the
-/// first line, that of its heading in the second, and then the events. Clocks count records, one
-/// place for each process that has any; what happens to the parent or the resource stands beside.
+/// Renders the records of one run as a log for ShiViz. The first line is the regular expression of
+/// events, the second that of the heading, followed by the events. Clocks count records, with one
+/// component per process that has any. Records of the parent or the resource get hosts of their
+/// own.
 pub fn shiviz<'r>(header: &Header, records: impl IntoIterator<Item = &'r Record>) -> String {
     let header = plain_json(&serde_json::to_string(header).unwrap_or_default());
     let mut log = format!("{EVENT}\n{RUN}\n=== {header} ===\n");
@@ -30,16 +31,16 @@ pub fn shiviz<'r>(header: &Header, records: impl IntoIterator<Item = &'r Record>
             .map(|(host, count)| format!("\"{}\":{count}", self::host(*host)))
             .collect();
         let line = plain_json(&serde_json::to_string(record).unwrap_or_default());
-        let _ = writeln!(log, "{host} {{{}}}\n{}\n{line}", clock.join(","), record.in_words());
+        let _ = writeln!(log, "{host} {{{}}}\n{}\n{line}", clock.join(","), record.describe());
     }
     log
 }
 
-/// A log that [`shiviz()`] wrote, as the trace that it was written from.
+/// Parses a log written by [`shiviz()`] into the original trace.
 ///
 /// # Errors
 ///
-/// [`ImportError`] when it is anything else.
+/// Returns [`ImportError`] for any other text.
 pub fn from_shiviz(log: &str) -> Result<Trace, ImportError> {
     let mut lines = log.lines().enumerate();
     let mut next = |wanted: &'static str| {
@@ -71,66 +72,66 @@ pub fn from_shiviz(log: &str) -> Result<Trace, ImportError> {
     Ok(Trace { header, records, torn: None })
 }
 
-/// A log could not be read back.
+/// A log could not be imported.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
-    /// `tenure trace export` did not write it.
+    /// The log was not written by `tenure trace export`.
     #[error(
-        "line {line} is not `{wanted}`: only logs that `tenure trace export` wrote have it all"
+        "line {line} is not `{wanted}`: only logs written by `tenure trace export` can be imported"
     )]
     Foreign {
-        /// Which line.
+        /// Number of the line.
         line: usize,
-        /// What should be there.
+        /// Expected line.
         wanted: &'static str,
     },
-    /// A record, or the header, is none.
+    /// A record or the header is malformed.
     #[error("line {line}: {says}")]
     Malformed {
-        /// Which line.
+        /// Number of the line.
         line: usize,
-        /// What is wrong with it.
+        /// Problem of the line.
         says: String,
     },
-    /// The last event is not whole.
+    /// The last event is incomplete.
     #[error("the log ends in the middle of an event, after line {line}")]
     Torn {
-        /// The last line.
+        /// Number of the last line.
         line: usize,
     },
 }
 
-/// A name without blanks.
-fn host(who: Who) -> String {
+/// Returns a host name without blanks.
+fn host(who: Subject) -> String {
     match who {
-        Who::Process(process) => process.to_string(),
-        Who::Resource => "resource".to_owned(),
-        Who::Parent => "parent".to_owned(),
+        Subject::Process(process) => process.to_string(),
+        Subject::Resource => "resource".to_owned(),
+        Subject::Parent => "parent".to_owned(),
     }
 }
 
-type Clock = BTreeMap<Who, u64>;
+type Clock = BTreeMap<Subject, u64>;
 
-/// Vector clocks of whoever appears in a trace.
+/// Vector clocks of the subjects in a trace.
 #[derive(Debug, Default)]
 struct Clocks {
-    now: BTreeMap<Who, Clock>,
+    now: BTreeMap<Subject, Clock>,
     carried: HashMap<MessageKey, Clock>,
 }
 
 impl Clocks {
-    /// The clock of a record, the next one of the trace.
+    /// Returns the clock of the next record.
     fn read(&mut self, record: &Record) -> Clock {
         let who = record.process;
         let now = self.now.entry(who).or_default();
         *now.entry(who).or_insert(0) += 1;
         match (who, &record.kind) {
-            (Who::Process(at), Kind::Send(passage)) => {
-                let key = MessageKey::sent(at, record.session, passage);
+            (Subject::Process(at), Kind::Send(message_record)) => {
+                let key = MessageKey::sent(at, record.session, message_record);
                 self.carried.insert(key, now.clone());
             }
-            (Who::Process(at), Kind::Receive(passage)) => {
-                let carried = self.carried.get(&MessageKey::received(at, passage));
+            (Subject::Process(at), Kind::Receive(message_record)) => {
+                let carried = self.carried.get(&MessageKey::received(at, message_record));
                 for (host, count) in carried.into_iter().flatten() {
                     let mine = now.entry(*host).or_insert(0);
                     *mine = (*mine).max(*count);

@@ -1,7 +1,7 @@
-//! What processes have as their logs, as a trace tells it.
+//! Logs of the processes, reconstructed from a trace.
 //!
-//! Whoever keeps a log says what it stores, drops and commits, and a trace says who crashes and
-//! comes back. Pictures, pages and whoever else wants to see logs ask the same fold of that.
+//! A process reports the entries that it stores, drops and commits, and the trace contains its
+//! crashes and recoveries. All diagrams and pages use this reconstruction.
 
 use std::collections::BTreeMap;
 
@@ -9,48 +9,48 @@ use tenure_core::ProcessId;
 use tenure_core::service::agreement;
 use tenure_core::service::log::{Entry, Event};
 
-use crate::fold::standing::{Change, Standings};
-use crate::format::{Kind, Record, Told};
+use crate::fold::process_state::{ProcessStates, StateChange};
+use crate::format::{EventData, Kind, Record};
 
-/// What the records so far say of each process's log.
+/// Log of each process after the records read so far.
 #[derive(Clone, Debug, Default)]
 pub struct Logs {
-    standings: Standings,
-    kept: BTreeMap<ProcessId, Kept>,
+    process_states: ProcessStates,
+    kept: BTreeMap<ProcessId, LogState>,
 }
 
-/// The log of a process. Who is down has what it will come back with.
+/// Log of one process. A process that is down keeps the log that it will recover with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Kept {
-    /// Up to which index a snapshot stands for the entries; 0 where there is none.
+pub struct LogState {
+    /// Last index that a snapshot covers; 0 if there is none.
     pub snapshot: u64,
-    /// What comes behind that.
+    /// Entries after the snapshot.
     pub entries: Vec<Entry>,
-    /// Up to which index its user was told that it is committed; 0 after it came back.
+    /// Highest index reported as committed; 0 after a recovery.
     pub committed: u64,
-    /// The term in which it leads, if it does.
+    /// Term in which the process leads, if it does.
     pub leads: Option<u64>,
-    /// Whether it crashed or ended.
+    /// True if the process crashed or ended.
     pub is_down: bool,
 }
 
-impl Kept {
-    /// The index of its last entry; 0 where it has none.
+impl LogState {
+    /// Returns the index of the last entry; 0 if there is none.
     pub fn last(&self) -> u64 {
         self.snapshot + self.entries.len() as u64
     }
 
-    /// The entry at an index, if there is one.
+    /// Returns the entry at an index, if it is in the log.
     pub fn entry(&self, index: u64) -> Option<&Entry> {
         let place = index.checked_sub(self.snapshot)?.checked_sub(1)?;
         self.entries.get(usize::try_from(place).ok()?)
     }
 
-    /// Takes note of what its user is told. Says how many entries are as they were, where that
-    /// changes the log.
-    fn hear(&mut self, event: &Event) -> Option<u64> {
+    /// Applies an event of the process. If it changes the log, returns the number of unchanged
+    /// entries.
+    fn apply(&mut self, event: &Event) -> Option<u64> {
         let stays = match event {
-            // What stands before the end of a snapshot may be kept for others.
+            // A log may keep entries before the end of a snapshot, for followers that lag behind.
             Event::Stored { index, .. } if *index <= self.snapshot => return None,
             Event::Stored { index, entry } => {
                 let stays = self.cut(index.saturating_sub(1));
@@ -86,7 +86,7 @@ impl Kept {
         Some(stays)
     }
 
-    /// Keeps no more than so many entries, and says how many that is.
+    /// Truncates the log to at most `most` entries and returns the resulting length.
     fn cut(&mut self, most: u64) -> u64 {
         let most = most.saturating_sub(self.snapshot);
         self.entries.truncate(usize::try_from(most).unwrap_or(usize::MAX));
@@ -94,17 +94,17 @@ impl Kept {
     }
 }
 
-/// What a record changes at a process's log.
+/// Change that a record makes to the log of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Changed {
-    /// Whose.
+pub struct LogChange {
+    /// Process whose log changes.
     pub at: ProcessId,
-    /// How many entries are as they were; those behind them are gone, or new.
+    /// Number of unchanged entries. Later entries were removed or are new.
     pub stays: u64,
 }
 
 impl Logs {
-    /// The logs at the end of these records.
+    /// Returns the logs after all these records.
     pub fn after<'r>(records: impl IntoIterator<Item = &'r Record>) -> Self {
         let mut logs = Logs::default();
         for record in records {
@@ -113,17 +113,17 @@ impl Logs {
         logs
     }
 
-    /// Takes note of a record, and says which log it changes, if any.
-    pub fn read(&mut self, record: &Record) -> Option<Changed> {
+    /// Applies a record and returns the change that it makes, if any.
+    pub fn read(&mut self, record: &Record) -> Option<LogChange> {
         let at = record.process.process()?;
         let mut stays = None;
-        for change in self.standings.read(record) {
+        for change in self.process_states.read(record) {
             match change {
-                Change::Boots | Change::Recovers => {
-                    let before = self.kept.insert(at, Kept::default());
+                StateChange::Boots | StateChange::Recovers => {
+                    let before = self.kept.insert(at, LogState::default());
                     stays = before.map(|_| 0);
                 }
-                Change::Crashes | Change::Leaves => {
+                StateChange::Crashes | StateChange::Leaves => {
                     let kept = self.kept.entry(at).or_default();
                     (kept.is_down, kept.leads) = (true, None);
                     stays = Some(kept.last());
@@ -131,25 +131,25 @@ impl Logs {
                 _ => {}
             }
         }
-        if let Kind::Event(Told::Agreement(agreement::Event::Log(event))) = &record.kind
-            && !self.standings.of(at).is_down()
+        if let Kind::Event(EventData::Agreement(agreement::Event::Log(event))) = &record.kind
+            && !self.process_states.of(at).is_down()
         {
-            stays = self.kept.entry(at).or_default().hear(event).or(stays);
+            stays = self.kept.entry(at).or_default().apply(event).or(stays);
         }
-        stays.map(|stays| Changed { at, stays })
+        stays.map(|stays| LogChange { at, stays })
     }
 
-    /// The log of a process; nothing where none was told of.
-    pub fn of(&self, at: ProcessId) -> Option<&Kept> {
+    /// Returns the log of a process, or `None` if no record mentions it.
+    pub fn of(&self, at: ProcessId) -> Option<&LogState> {
         self.kept.get(&at)
     }
 
-    /// The highest index at which anybody has an entry.
+    /// Returns the highest index of an entry in any log.
     pub fn last(&self) -> u64 {
-        self.kept.values().map(Kept::last).max().unwrap_or(0)
+        self.kept.values().map(LogState::last).max().unwrap_or(0)
     }
 
-    /// Whether nobody has ever had an entry.
+    /// True if no process has ever had an entry.
     pub fn is_empty(&self) -> bool {
         self.last() == 0
     }
@@ -163,8 +163,8 @@ mod tests {
 
     const P1: ProcessId = ProcessId(0);
 
-    fn told(event: Event) -> Kind {
-        Kind::Event(Told::Agreement(event.into()))
+    fn event_kind(event: Event) -> Kind {
+        Kind::Event(EventData::Agreement(event.into()))
     }
 
     fn entry(term: u64) -> Entry {
@@ -172,10 +172,10 @@ mod tests {
     }
 
     fn stored(index: u64, term: u64) -> Kind {
-        told(Event::Stored { index, entry: entry(term) })
+        event_kind(Event::Stored { index, entry: entry(term) })
     }
 
-    /// The terms of P1's entries, what is committed, and what the last record changed.
+    /// Returns the terms of P1's entries, its commit index, and the last change.
     fn after(kinds: &[Kind]) -> (Vec<u64>, u64, Option<u64>) {
         let mut logs = Logs::default();
         let mut last = None;
@@ -188,27 +188,27 @@ mod tests {
     }
 
     #[test]
-    fn what_is_dropped_is_gone_and_what_is_stored_is_there() {
+    fn applies_stored_and_dropped_entries() {
         let story = [stored(1, 1), stored(2, 1), stored(3, 2)];
         assert_eq!(after(&story), (vec![1, 1, 2], 0, Some(2)));
-        let dropped = [&story[..], &[told(Event::Dropped { from: 2 })]].concat();
+        let dropped = [&story[..], &[event_kind(Event::Dropped { from: 2 })]].concat();
         assert_eq!(after(&dropped), (vec![1], 0, Some(1)));
         let again = [&dropped[..], &[stored(2, 3)]].concat();
         assert_eq!(after(&again), (vec![1, 3], 0, Some(1)));
-        let committed = told(Event::Committed { index: 1, entry: entry(1) });
+        let committed = event_kind(Event::Committed { index: 1, entry: entry(1) });
         assert_eq!(after(&[&again[..], &[committed]].concat()), (vec![1, 3], 1, Some(2)));
     }
 
     #[test]
-    fn a_snapshot_stands_for_the_head_of_a_log() {
+    fn snapshot_replaces_log_prefix() {
         let story = [stored(1, 1), stored(2, 1), stored(3, 2)];
-        let compacted = told(Event::Compacted { ticket: 1, index: 2 });
+        let compacted = event_kind(Event::Compacted { ticket: 1, index: 2 });
         let short = [&story[..], &[compacted]].concat();
         assert_eq!(after(&short), (vec![2], 0, Some(3)));
-        let more = [&short[..], &[stored(4, 2), told(Event::Dropped { from: 4 })]].concat();
+        let more = [&short[..], &[stored(4, 2), event_kind(Event::Dropped { from: 4 })]].concat();
         assert_eq!(after(&more), (vec![2], 0, Some(3)));
         let (state, members) = (Payload::from(7), Box::default());
-        let restored = told(Event::Restored { index: 5, term: 2, members, state });
+        let restored = event_kind(Event::Restored { index: 5, term: 2, members, state });
         let replaced = [&more[..], std::slice::from_ref(&restored)].concat();
         assert_eq!(after(&replaced), (vec![], 5, Some(5)));
         let again = [&more[..], &[restored, stored(5, 2), stored(6, 3)]].concat();
@@ -216,9 +216,9 @@ mod tests {
     }
 
     #[test]
-    fn who_is_down_has_what_it_will_come_back_with_and_says_so_again() {
-        let committed = told(Event::Committed { index: 1, entry: entry(1) });
-        let leading = told(Event::Leading { term: 1 });
+    fn down_process_keeps_log_until_it_reports_again() {
+        let committed = event_kind(Event::Committed { index: 1, entry: entry(1) });
+        let leading = event_kind(Event::Leading { term: 1 });
         let story = [Kind::Boot, leading, stored(1, 1), committed, Kind::Crash];
         assert_eq!(after(&story), (vec![1], 1, Some(1)));
         let mut logs = Logs::default();

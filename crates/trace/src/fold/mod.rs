@@ -1,6 +1,6 @@
-//! A trace, record by record, folded into what then holds.
+//! State reconstructed from the records of a trace, one record at a time.
 //!
-//! Whoever judges, draws or shows a run while it lasts asks the same of its records, and asks here.
+//! Verification, diagrams and live views share this code.
 
 pub(crate) mod logs;
-pub(crate) mod standing;
+pub(crate) mod process_state;

@@ -1,32 +1,32 @@
-//! What the resource saw.
+//! Accesses to the protected resource.
 
 use serde::{Deserialize, Serialize};
 use tenure_core::{Fence, ProcessId};
 
 use crate::format::numbered;
 
-/// One access to the resource that the lock protects, as the resource saw it.
+/// One access to the resource that the lock protects, as recorded by the resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Access {
-    /// Who asked.
+    /// Process that accesses the resource.
     #[serde(with = "numbered")]
     pub by: ProcessId,
-    /// For what.
+    /// Operation of the access.
     pub operation: Operation,
-    /// The fence that came with it; none in a run without a lock.
+    /// Fence that came with the access; `None` in a run without a lock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fence: Option<Fence>,
-    /// What was read or written.
+    /// Value that was read or written.
     #[serde(default)]
     pub value: u64,
-    /// Whether the resource granted it.
+    /// True if the resource accepted the access.
     pub accepted: bool,
-    /// The highest fence that the resource has seen, this one included.
+    /// Highest fence that the resource has seen, including this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub highest: Option<Fence>,
 }
 
-/// What an access does.
+/// Operation of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Operation {

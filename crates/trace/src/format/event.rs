@@ -1,4 +1,4 @@
-//! One line of a trace.
+//! Records: the lines of a trace.
 
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
@@ -6,42 +6,42 @@ use serde_json::Value;
 use tenure_core::{ProcessId, VectorClock, Verdict};
 
 use crate::format::access::Access;
+use crate::format::message_record::MessageRecord;
 use crate::format::numbered;
-use crate::format::passage::Passage;
-use crate::format::service::{Asked, Told};
-use crate::format::who::Who;
+use crate::format::service::{CommandData, EventData};
+use crate::format::subject::Subject;
 
-/// Something that happened: one line of a trace.
+/// Event of an execution; one line of a trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// When, in the unit that the header names.
+    /// Time of the event, in the unit of the header.
     pub time: u64,
-    /// To whom.
-    pub process: Who,
-    /// In which session of the process: what tells one boot from the next.
+    /// Process, resource or parent that the event is about.
+    pub process: Subject,
+    /// Session of the process, which distinguishes its boots.
     pub session: u64,
-    /// Its place in the file, from 1. The [`Writer`](crate::Writer) numbers.
+    /// Position in the file, from 1. Assigned by the [`Writer`](crate::Writer).
     pub sequence: u64,
-    /// What.
+    /// Kind of the event, with its data.
     pub kind: Kind,
-    /// The harness's vector clock of this moment, where it keeps one.
+    /// Vector clock of the harness at the event, if it keeps one.
     pub clock: Option<VectorClock>,
 }
 
 impl Record {
-    /// A record of the first session without a clock, not yet numbered.
-    pub fn new(time: u64, process: impl Into<Who>, kind: Kind) -> Self {
+    /// Creates a record of the first session, without a clock or number.
+    pub fn new(time: u64, process: impl Into<Subject>, kind: Kind) -> Self {
         Record { time, process: process.into(), session: 0, sequence: 0, kind, clock: None }
     }
 
-    /// The same in another session.
+    /// Sets the session.
     #[must_use]
     pub fn in_session(mut self, session: u64) -> Self {
         self.session = session;
         self
     }
 
-    /// The same with a vector clock.
+    /// Sets the vector clock.
     #[must_use]
     pub fn with_clock(mut self, clock: VectorClock) -> Self {
         self.clock = Some(clock);
@@ -49,72 +49,73 @@ impl Record {
     }
 }
 
-/// What happened.
+/// Kind of an event.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
-    /// The process booted; for the second time, when it had crashed.
+    /// The process booted. A further boot follows a crash.
     Boot,
-    /// The local user asked.
-    Command(Asked),
-    /// The local user was told.
-    Event(Told),
+    /// The local user issued a command.
+    Command(CommandData),
+    /// The process emitted an event for its local user.
+    Event(EventData),
     /// The process sent a message.
-    Send(Passage),
+    Send(MessageRecord),
     /// The process received a message.
-    Receive(Passage),
+    Receive(MessageRecord),
     /// A message that the process sent was lost.
-    Drop(Passage),
+    Drop(MessageRecord),
     /// A message that the process sent was duplicated.
-    Duplicate(Passage),
+    Duplicate(MessageRecord),
     /// A timer of this name fired.
     Timer(String),
-    /// A failure detector spoke.
+    /// The failure detector changed its verdict of a peer.
     Suspicion {
-        /// Of whom.
+        /// Peer of the verdict.
         peer: ProcessId,
-        /// What it says now.
+        /// New verdict.
         verdict: Verdict,
     },
-    /// The process drew a number in the step that it began last.
+    /// The process drew a random number in its latest step.
     Choice(Choice),
-    /// The process will crash: what it does from here on is saved, and nobody hears of it.
+    /// The process will crash. From here on its steps are saved, but their effects are not
+    /// released.
     Mute,
-    /// The process is about to crash, and has not saved what the step changed that it began last,
-    /// though all else came of that.
+    /// The process is about to crash. The effects of its latest step were released, but the changed
+    /// state was not saved.
     Unsaved,
     /// The process crashed or was killed.
     Crash,
-    /// The process came back with what it had saved.
+    /// The process recovered with its saved state.
     Recover,
     /// The process was suspended (SIGSTOP).
     Stop,
     /// The process was resumed (SIGCONT).
     Continue,
-    /// From now on, messages pass only within these sides.
+    /// The network was partitioned: from now on, messages pass only within these sides.
     Partition(Vec<Vec<ProcessId>>),
-    /// From now on, messages pass between all.
+    /// The partition ended: from now on, messages pass between all processes.
     Heal,
     /// The resource was accessed.
     Access(Access),
-    /// A remark for people.
+    /// A remark for human readers.
     Note(String),
-    /// What the process holds from now on, as a [tree](crate::state::tree). For people: nothing
-    /// is judged by it.
+    /// State of the process from now on, as a [tree](crate::state::tree). For display only;
+    /// verification ignores it.
     State(Value),
-    /// Of a process: it left in good order. Of the parent: the run is over, and what holds now
-    /// is what holds in the end.
+    /// For a process: it ended normally. For the parent: the run is complete, so the present state
+    /// is the final one.
     End,
-    /// A kind that this version does not know, kept as it was.
+    /// A kind unknown to this version, kept unchanged.
     Other {
-        /// Its name.
+        /// Name of the kind.
         kind: String,
-        /// Its data.
+        /// Data of the record.
         data: Option<Value>,
     },
 }
 
 impl Kind {
-    /// The names of all kinds that this program writes.
+    /// Names of all kinds that this program writes.
     pub const NAMES: &[&str] = &[
         "boot",
         "command",
@@ -140,7 +141,7 @@ impl Kind {
         "end",
     ];
 
-    /// The name in the trace.
+    /// Returns the name of the kind in the trace.
     pub fn name(&self) -> &str {
         match self {
             Kind::Boot => "boot",
@@ -169,28 +170,28 @@ impl Kind {
         }
     }
 
-    /// The message, of the four kinds that are about one.
-    pub fn passage(&self) -> Option<&Passage> {
+    /// Returns the message of the four kinds that concern one.
+    pub fn message_record(&self) -> Option<&MessageRecord> {
         match self {
-            Kind::Send(passage)
-            | Kind::Receive(passage)
-            | Kind::Drop(passage)
-            | Kind::Duplicate(passage) => Some(passage),
+            Kind::Send(message_record)
+            | Kind::Receive(message_record)
+            | Kind::Drop(message_record)
+            | Kind::Duplicate(message_record) => Some(message_record),
             _ => None,
         }
     }
 }
 
-/// A number that a process drew.
+/// Random number that a process drew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
 pub struct Choice {
-    /// Which, from 0.
+    /// The number, from 0.
     pub value: u32,
-    /// What it is less than.
+    /// Exclusive upper bound of the number.
     pub bound: u32,
 }
 
-/// The data of a suspicion.
+/// Data of a suspicion record.
 #[derive(Serialize, serde::Deserialize)]
 pub(crate) struct Suspected {
     #[serde(with = "numbered")]
@@ -209,12 +210,12 @@ impl Serialize for Record {
         line.serialize_field("sequence", &self.sequence)?;
         line.serialize_field("kind", self.kind.name())?;
         match &self.kind {
-            Kind::Command(asked) => line.serialize_field("data", asked)?,
-            Kind::Event(told) => line.serialize_field("data", told)?,
-            Kind::Send(passage)
-            | Kind::Receive(passage)
-            | Kind::Drop(passage)
-            | Kind::Duplicate(passage) => line.serialize_field("data", passage)?,
+            Kind::Command(command) => line.serialize_field("data", command)?,
+            Kind::Event(event) => line.serialize_field("data", event)?,
+            Kind::Send(message_record)
+            | Kind::Receive(message_record)
+            | Kind::Drop(message_record)
+            | Kind::Duplicate(message_record) => line.serialize_field("data", message_record)?,
             Kind::Timer(text) | Kind::Note(text) => line.serialize_field("data", text)?,
             Kind::Suspicion { peer, verdict } => {
                 let suspected = Suspected { peer: *peer, verdict: *verdict };

@@ -1,75 +1,76 @@
-//! The first line of a trace.
+//! Header: the first line of a trace.
 
 use serde::{Deserialize, Serialize};
 use tenure_core::{Rank, Service, Topology};
 
-/// The version of the format that this crate writes, and the newest that it reads.
+/// Version of the format that this crate writes, and the newest that it reads.
 pub const VERSION: u32 = 1;
 
-/// Traces of larger groups are not read where nobody asks for that. What shows or judges a trace
-/// keeps some hundred bytes for each process of it, whether or not the process does anything.
-pub const MOST_PROCESSES: u32 = 1 << 20;
+/// Maximum group size, unless [`ReadLimits`](crate::ReadLimits) allow more. Displaying or verifying
+/// a trace needs some hundred bytes per process, even for an idle one.
+pub const MAX_PROCESSES: u32 = 1 << 20;
 
-/// The first line of a trace: what was run, and how to read the lines that follow.
+/// Header of a trace: describes the run and how to interpret the records.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
-    /// Always `"tenure"`: what tells a trace from any other file of JSON lines.
+    /// Always `"tenure"`; distinguishes a trace from other files of JSON lines.
     pub trace: String,
-    /// The version of the format. A reader refuses one that is newer than it knows.
+    /// Version of the format. A reader rejects a version newer than its own.
     pub version: u32,
-    /// The algorithm's name on the command line.
+    /// Name of the algorithm on the command line.
     pub algorithm: String,
-    /// What the algorithm offers, which decides what the trace is judged by.
+    /// Service of the algorithm, which selects the properties to verify.
     pub service: Service,
-    /// How many processes the group has.
+    /// Number of processes in the group.
     pub n: u32,
-    /// Who wrote the file.
+    /// Writer of the file.
     pub source: Source,
-    /// What the times of the records count.
+    /// Unit of the times in the records.
     pub clock: ClockUnit,
-    /// Whether entries carry fences that a resource is to check.
+    /// True if entries carry fences that a resource checks.
     pub fenced: bool,
-    /// How many processes may be inside at once: 1, or the *k* of a k-mutex.
+    /// Maximum number of processes inside at once: 1, or the *k* of a k-mutex.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub most_inside: u32,
-    /// The rank of each process, none where it is the number; absent where nobody said.
+    /// Rank of each process, `null` where it equals the process number; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranks: Option<Vec<Rank>>,
-    /// What the algorithm's card promises, by name; other properties are reported but do not
-    /// count as violated. Empty: everything counts.
+    /// Names of the properties that the algorithm's card promises. Other properties are reported,
+    /// but do not count as violated. If empty, all properties count.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub promises: Vec<String>,
-    /// The options of the command line that configure the algorithm and its group, without
-    /// which the run cannot be made again.
+    /// Command-line options that configure the algorithm and its group, needed to reproduce the
+    /// run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
-    /// The property that the run violates, where it was kept because it does.
+    /// Property that the run violates, if the trace was kept as its counterexample.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub violates: Option<String>,
-    /// How many of the last steps go round for ever, where somebody waits as long as they do.
+    /// Number of final steps that form an endless cycle, in a trace of a process that waits
+    /// forever.
     #[serde(default, skip_serializing_if = "is_none")]
     pub repeats: u32,
-    /// The most messages that an entry, or an election, may take, where the trace was kept because
-    /// one took more.
+    /// Maximum number of messages per entry or election, if the trace was kept because one exceeded
+    /// it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_messages: Option<u64>,
-    /// The most entries of one during one wait of another, where the trace was kept because there
-    /// were more.
+    /// Maximum number of entries by one process while another waits, if the trace was kept because
+    /// one exceeded it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_bypass: Option<u32>,
-    /// The ring, where the trace was kept because a message left it.
+    /// The required topology, if the trace was kept because a message violated it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topology: Option<Topology>,
-    /// The seed of the run.
+    /// Seed of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// The command that makes this run again.
+    /// Command that reproduces the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<String>,
 }
 
 impl Header {
-    /// A header of this version with nothing optional in it: virtual time, fenced.
+    /// Creates a header of this version without optional fields: virtual time, fenced.
     pub fn new(algorithm: impl Into<String>, service: Service, n: u32, source: Source) -> Self {
         Header {
             trace: "tenure".into(),
@@ -109,30 +110,30 @@ const fn is_none(repeats: &u32) -> bool {
     *repeats == 0
 }
 
-/// Who wrote a trace.
+/// Writer of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
-    /// The simulator: the whole group in one file.
+    /// The simulator; one file for the whole group.
     Simulator,
-    /// The checker: a counterexample.
+    /// The checker; the trace is a counterexample.
     Checker,
     /// One real node.
     Node,
-    /// The process that starts, hurts and ends the nodes.
+    /// The process that starts, disturbs and stops the nodes.
     Parent,
     /// The resource that the lock protects.
     Resource,
-    /// Somebody else.
+    /// Any other writer.
     #[serde(other)]
     Other,
 }
 
-/// What the times of a trace count.
+/// Unit of the times in a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClockUnit {
-    /// Virtual time: 1,000,000 ticks to the unit.
+    /// Virtual time: 1,000,000 ticks per unit.
     Tick,
     /// Real time: nanoseconds since the start of 1970, UTC.
     Nanosecond,

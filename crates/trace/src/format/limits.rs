@@ -1,28 +1,28 @@
-//! How much of a trace is taken in: somebody else may have written it.
+//! Limits for traces of unknown origin.
 
 use std::sync::OnceLock;
 
-use crate::format::header::MOST_PROCESSES;
-use crate::format::reader::LONGEST_LINE;
+use crate::format::header::MAX_PROCESSES;
+use crate::format::reader::MAX_LINE_BYTES;
 
-/// How much this program reads of a trace at most.
+/// Limits on the traces that this program reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadLimits {
-    /// How long a line may be, in bytes.
-    pub longest_line: u64,
-    /// How large the group may be.
-    pub most_processes: u32,
+    /// Maximum length of a line, in bytes.
+    pub max_line_bytes: u64,
+    /// Maximum group size.
+    pub max_processes: u32,
 }
 
 static OF_THIS_PROGRAM: OnceLock<ReadLimits> = OnceLock::new();
 
 impl ReadLimits {
-    /// What is read where nobody says otherwise.
+    /// Default limits.
     pub const PLAIN: ReadLimits =
-        ReadLimits { longest_line: LONGEST_LINE, most_processes: MOST_PROCESSES };
+        ReadLimits { max_line_bytes: MAX_LINE_BYTES, max_processes: MAX_PROCESSES };
 
-    /// Has this whole program read so much, from whichever file. The first who says so is heard.
-    pub fn hold_everywhere(self) {
+    /// Sets the limits for all traces that this program reads. Only the first call has an effect.
+    pub fn set_for_program(self) {
         let _ = OF_THIS_PROGRAM.set(self);
     }
 

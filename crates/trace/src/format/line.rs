@@ -1,4 +1,4 @@
-//! From a line of text to a [`Record`], without building a tree of JSON on the way.
+//! Parser from a line of text to a [`Record`], without an intermediate JSON tree.
 
 use std::borrow::Cow;
 
@@ -10,23 +10,23 @@ use tenure_core::{Layer, ProcessId, VectorClock};
 
 use crate::format::event::Suspected;
 use crate::format::event::{Kind, Record};
+use crate::format::message_record::MessageRecord;
 use crate::format::numbered;
-use crate::format::passage::Passage;
-use crate::format::service::{Asked, Told};
-use crate::format::who::Who;
+use crate::format::service::{CommandData, EventData};
+use crate::format::subject::Subject;
 
-/// Whether to keep what messages say. Judging a run needs none of it.
+/// Whether to keep message contents, which verification does not need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Contents {
     Kept,
     Skipped,
 }
 
-/// A line whose data was found but not looked into yet.
+/// Parsed line whose data is still unparsed JSON.
 #[derive(Deserialize)]
 struct Envelope<'a> {
     time: u64,
-    process: Who,
+    process: Subject,
     #[serde(default)]
     session: u64,
     #[serde(default)]
@@ -39,7 +39,7 @@ struct Envelope<'a> {
     clock: Option<VectorClock>,
 }
 
-/// Reads one line. Unknown fields are ignored, unknown kinds kept.
+/// Parses one line. Unknown fields are ignored, unknown kinds are kept.
 pub(crate) fn decode(line: &[u8], contents: Contents) -> Result<Record, Error> {
     let envelope: Envelope<'_> = serde_json::from_slice(line)?;
     let Envelope { time, process, session, sequence, kind, data, clock } = envelope;
@@ -55,12 +55,16 @@ fn decode_kind(
     let given = || data.ok_or_else(|| Error::custom(format!("kind `{name}` needs its data")));
     Ok(match &*name {
         "boot" => Kind::Boot,
-        "command" => Kind::Command(data.map_or(Ok(Asked::Other(Value::Null)), Asked::from_json)?),
-        "event" => Kind::Event(data.map_or(Ok(Told::Other(Value::Null)), Told::from_json)?),
-        "send" => Kind::Send(passage(given()?, contents)?),
-        "receive" => Kind::Receive(passage(given()?, contents)?),
-        "drop" => Kind::Drop(passage(given()?, contents)?),
-        "duplicate" => Kind::Duplicate(passage(given()?, contents)?),
+        "command" => {
+            Kind::Command(data.map_or(Ok(CommandData::Other(Value::Null)), CommandData::from_json)?)
+        }
+        "event" => {
+            Kind::Event(data.map_or(Ok(EventData::Other(Value::Null)), EventData::from_json)?)
+        }
+        "send" => Kind::Send(message_record(given()?, contents)?),
+        "receive" => Kind::Receive(message_record(given()?, contents)?),
+        "drop" => Kind::Drop(message_record(given()?, contents)?),
+        "duplicate" => Kind::Duplicate(message_record(given()?, contents)?),
         "timer" => Kind::Timer(from_str(given()?.get())?),
         "suspicion" => {
             let Suspected { peer, verdict } = from_str(given()?.get())?;
@@ -89,7 +93,7 @@ fn decode_kind(
     })
 }
 
-/// A passage whose content is passed over.
+/// Message record whose content is skipped.
 #[derive(Deserialize)]
 struct Outside {
     #[serde(with = "numbered")]
@@ -101,12 +105,12 @@ struct Outside {
     session: u64,
 }
 
-fn passage(data: &RawValue, contents: Contents) -> Result<Passage, Error> {
+fn message_record(data: &RawValue, contents: Contents) -> Result<MessageRecord, Error> {
     if contents == Contents::Kept {
         return from_str(data.get());
     }
     let Outside { peer, layer, message, number, session } = from_str(data.get())?;
-    Ok(Passage { peer, layer, message, number, session, content: None })
+    Ok(MessageRecord { peer, layer, message, number, session, content: None })
 }
 
 fn sides(data: &RawValue) -> Result<Vec<Vec<ProcessId>>, Error> {
@@ -135,8 +139,8 @@ mod tests {
         serde_json::to_string(record).unwrap()
     }
 
-    fn passage() -> Passage {
-        Passage {
+    fn message_record() -> MessageRecord {
+        MessageRecord {
             peer: ProcessId(1),
             layer: Layer::Mutex,
             message: "request".into(),
@@ -159,7 +163,7 @@ mod tests {
             Kind::Command(office::Command::Mutex(mutex::Command::Exit).into()),
             Kind::Command(office::Command::Election(election::Command::Resign).into()),
             Kind::Command(send.into()),
-            Kind::Command(Asked::Other(json!({"Write": 1}))),
+            Kind::Command(CommandData::Other(json!({"Write": 1}))),
             Kind::Event(entered.into()),
             Kind::Event(mutex::Event::Exited.into()),
             Kind::Event(elected.into()),
@@ -167,11 +171,11 @@ mod tests {
             Kind::Event(office::Event::Election(elected).into()),
             Kind::Event(office::Event::Mutex(entered).into()),
             Kind::Event(got.into()),
-            Kind::Event(Told::Other(Value::Null)),
-            Kind::Send(passage()),
-            Kind::Receive(passage()),
-            Kind::Drop(passage()),
-            Kind::Duplicate(passage()),
+            Kind::Event(EventData::Other(Value::Null)),
+            Kind::Send(message_record()),
+            Kind::Receive(message_record()),
+            Kind::Drop(message_record()),
+            Kind::Duplicate(message_record()),
             Kind::Timer("Resend".into()),
             Kind::Suspicion { peer: ProcessId(2), verdict: Verdict::Trust },
             Kind::Mute,
@@ -199,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_is_read_as_it_was_written() {
+    fn every_kind_round_trips() {
         for kind in every_kind() {
             let record = Record::new(5, ProcessId(0), kind).in_session(2);
             let record = record.with_clock(VectorClock::from(vec![1, 0]));
@@ -208,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn processes_are_numbered_from_one_in_a_line_and_services_speak_for_themselves() {
+    fn process_numbers_start_at_one_except_in_service_data() {
         let entered = mutex::Event::Entered { fence: Fence(1, 2) };
         let line = written(&Record::new(5, ProcessId(0), Kind::Event(entered.into())));
         assert!(
@@ -216,24 +220,27 @@ mod tests {
             "{line}"
         );
         assert!(line.ends_with(r#","data":{"Entered":{"fence":[1,2]}}}"#), "{line}");
-        assert_eq!(written(&Record::new(0, Who::Parent, Kind::Heal)).find("\"parent\""), Some(20));
+        assert_eq!(
+            written(&Record::new(0, Subject::Parent, Kind::Heal)).find("\"parent\""),
+            Some(20)
+        );
     }
 
     #[test]
     fn unknown_fields_are_ignored() {
         let record = read(r#"{"time":1,"process":2,"moon":"full","kind":"crash","sequence":4}"#);
-        assert_eq!((record.process, record.kind), (Who::Process(ProcessId(1)), Kind::Crash));
+        assert_eq!((record.process, record.kind), (Subject::Process(ProcessId(1)), Kind::Crash));
     }
 
     #[test]
-    fn skipped_contents_leave_the_rest_of_a_message_as_it_was() {
-        let line = written(&Record::new(5, ProcessId(0), Kind::Send(passage())));
+    fn skipping_contents_keeps_other_message_fields() {
+        let line = written(&Record::new(5, ProcessId(0), Kind::Send(message_record())));
         let record = decode(line.as_bytes(), Contents::Skipped).unwrap();
-        assert_eq!(record.kind, Kind::Send(Passage { content: None, ..passage() }));
+        assert_eq!(record.kind, Kind::Send(MessageRecord { content: None, ..message_record() }));
     }
 
     #[test]
-    fn a_process_zero_an_unknown_word_and_missing_data_are_refused() {
+    fn rejects_process_zero_unknown_word_and_missing_data() {
         for line in [
             r#"{"time":1,"process":0,"kind":"crash"}"#,
             r#"{"time":1,"process":"moon","kind":"crash"}"#,

@@ -1,4 +1,4 @@
-//! Whom a record names: nobody outside of the group that its header tells of.
+//! Validation of the processes that a record names: they must belong to the group of the header.
 
 use tenure_core::service::{
     agreement, broadcast, election, log, membership, snapshot, stream, termination,
@@ -6,14 +6,14 @@ use tenure_core::service::{
 use tenure_core::{ProcessId, Term};
 
 use crate::format::event::{Kind, Record};
-use crate::format::service::{Asked, Told};
-use crate::format::who::Who;
+use crate::format::service::{CommandData, EventData};
+use crate::format::subject::Subject;
 
-/// Why a record cannot be of a group of `size`, in a sentence; nothing where it can.
+/// Returns an explanation if the record names a process outside a group of `size`.
 pub(crate) fn stranger(record: &Record, size: u32) -> Option<String> {
     let clock = record.clock.as_ref().map_or(0, |clock| clock.counts().len());
     if clock > size as usize {
-        return Some(format!("a clock of {clock} processes is of no group of {size}"));
+        return Some(format!("a clock of {clock} processes does not fit a group of {size}"));
     }
     let mut found = None;
     let mut look = |process: ProcessId| {
@@ -21,7 +21,7 @@ pub(crate) fn stranger(record: &Record, size: u32) -> Option<String> {
             found = Some(process);
         }
     };
-    if let Who::Process(process) = record.process {
+    if let Subject::Process(process) = record.process {
         look(process);
     }
     in_kind(&record.kind, &mut look);
@@ -56,13 +56,13 @@ fn in_agreement(event: &agreement::Event, look: &mut impl FnMut(ProcessId)) {
         ) => leader.iter().copied().for_each(look),
         agreement::Event::Log(log::Event::Relaying { leader, .. }) => look(*leader),
         agreement::Event::Log(log::Event::Restored { members, .. }) => {
-            members.everybody().iter().for_each(look);
+            members.all().iter().for_each(look);
         }
         agreement::Event::Log(
             log::Event::Stored { entry, .. } | log::Event::Committed { entry, .. },
         ) => {
             if let log::Content::Members(members) = &entry.content {
-                members.everybody().iter().for_each(look);
+                members.all().iter().for_each(look);
             }
         }
         Consensus(_) | Barrier(_) | Renaming(_) | agreement::Event::Log(_) => {}
@@ -71,22 +71,19 @@ fn in_agreement(event: &agreement::Event, look: &mut impl FnMut(ProcessId)) {
 
 fn in_kind(kind: &Kind, look: &mut impl FnMut(ProcessId)) {
     match kind {
-        Kind::Command(Asked::Stream(stream::Command::Send { to, .. })) => look(*to),
-        Kind::Event(Told::Stream(stream::Event::Received { from, .. })) => look(*from),
-        Kind::Command(Asked::Agreement(agreement::Command::Snapshot(
+        Kind::Command(CommandData::Stream(stream::Command::Send { to, .. })) => look(*to),
+        Kind::Event(EventData::Stream(stream::Event::Received { from, .. })) => look(*from),
+        Kind::Command(CommandData::Agreement(agreement::Command::Snapshot(
             snapshot::Command::Give { to, .. },
         ))) => look(*to),
-        Kind::Command(Asked::Agreement(agreement::Command::Log(log::Command::Transfer {
-            to,
-            ..
-        }))) => look(*to),
-        Kind::Command(Asked::Agreement(agreement::Command::Log(log::Command::ChangeMembers {
-            voters,
-            learners,
-            ..
-        }))) => voters.iter().chain(learners).for_each(look),
-        Kind::Event(Told::Agreement(event)) => in_agreement(event, look),
-        Kind::Event(told) => match told.election() {
+        Kind::Command(CommandData::Agreement(agreement::Command::Log(
+            log::Command::Transfer { to, .. },
+        ))) => look(*to),
+        Kind::Command(CommandData::Agreement(agreement::Command::Log(
+            log::Command::ChangeMembers { voters, learners, .. },
+        ))) => voters.iter().chain(learners).for_each(look),
+        Kind::Event(EventData::Agreement(event)) => in_agreement(event, look),
+        Kind::Event(event) => match event.election() {
             Some(election::Event::Elected { leader, term: Term { leader: winner, .. } }) => {
                 look(*leader);
                 look(*winner);
@@ -94,10 +91,10 @@ fn in_kind(kind: &Kind, look: &mut impl FnMut(ProcessId)) {
             Some(election::Event::Deposed { term }) => look(term.leader),
             None => {}
         },
-        Kind::Send(passage)
-        | Kind::Receive(passage)
-        | Kind::Drop(passage)
-        | Kind::Duplicate(passage) => look(passage.peer),
+        Kind::Send(message_record)
+        | Kind::Receive(message_record)
+        | Kind::Drop(message_record)
+        | Kind::Duplicate(message_record) => look(message_record.peer),
         Kind::Suspicion { peer, .. } => look(*peer),
         Kind::Partition(sides) => sides.iter().flatten().copied().for_each(look),
         Kind::Access(access) => look(access.by),

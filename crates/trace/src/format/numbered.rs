@@ -1,4 +1,4 @@
-//! Processes in a trace carry the numbers that people see: 1 for the first.
+//! Serialization of processes by the numbers that people see: 1 for the first.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -13,7 +13,7 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<ProcessI
         .ok_or_else(|| D::Error::custom("processes are numbered from 1"))
 }
 
-/// The process that people call `number`; `None` when there is no such number.
+/// Returns the process with this number; `None` if it is out of range.
 pub(crate) fn process(number: u64) -> Option<ProcessId> {
     u32::try_from(number.checked_sub(1)?).ok().map(ProcessId)
 }

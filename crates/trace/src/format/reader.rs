@@ -1,4 +1,4 @@
-//! Traces are read one line at a time.
+//! Reader of traces, one line at a time.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
@@ -12,25 +12,25 @@ use crate::format::limits::ReadLimits;
 use crate::format::line::{Contents, decode};
 use crate::format::named::stranger;
 
-/// Longer lines are not read where nobody asks for that, in bytes. None that tenure writes comes
-/// near.
-pub const LONGEST_LINE: u64 = 16 << 20;
+/// Maximum length of a line in bytes, unless [`ReadLimits`](crate::ReadLimits) allow more. Tenure
+/// writes much shorter lines.
+pub const MAX_LINE_BYTES: u64 = 16 << 20;
 
 /// Reads a trace, one record at a time.
 ///
-/// A last line that does not end is what a killed writer leaves behind: the reader stops before
-/// it and says so ([`torn`](Reader::torn)). Anything else that is not a record is an error.
+/// A killed writer may leave an incomplete last line. The reader stops before it and reports it
+/// through [`torn`](Reader::torn). Any other line that is not a record is an error.
 ///
-/// As an iterator it ends after the first error.
+/// The iterator ends after the first error.
 #[derive(Debug)]
 pub struct Reader<R = BufReader<File>> {
     from: R,
     path: PathBuf,
     header: Header,
     line: Vec<u8>,
-    /// The number of the last line that was read.
+    /// Number of the last line read.
     number: usize,
-    /// The first record, where somebody has looked at it before it is told.
+    /// First record, if it was read ahead.
     first: Option<Result<Record, ReadError>>,
     contents: Contents,
     torn: bool,
@@ -42,7 +42,7 @@ impl Reader {
     ///
     /// # Errors
     ///
-    /// [`ReadError`]; the file is closed again.
+    /// Returns [`ReadError`] and closes the file.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, ReadError> {
         let path = path.as_ref();
         let file = File::open(path).map_err(|error| ReadError::Io { path: path.into(), error })?;
@@ -51,11 +51,12 @@ impl Reader {
 }
 
 impl<R: BufRead> Reader<R> {
-    /// Reads the header from anything; `path` is what errors call it.
+    /// Reads the header; `path` names the input in errors.
     ///
     /// # Errors
     ///
-    /// [`ReadError`]; the input was read up to the end of the first line, or to the error.
+    /// Returns [`ReadError`]. The input was then read up to the end of the first line or up to the
+    /// error.
     pub fn new(mut from: R, path: impl Into<PathBuf>) -> Result<Self, ReadError> {
         let path = path.into();
         let mut line = Vec::new();
@@ -71,24 +72,24 @@ impl<R: BufRead> Reader<R> {
         Ok(Reader { from, path, header, line, number, first, contents, torn: false, done: false })
     }
 
-    /// The same reader, passing over what messages say. Judging a run needs none of it.
+    /// Skips message contents, which verification does not need.
     #[must_use]
     pub fn skipping_contents(mut self) -> Self {
         self.contents = Contents::Skipped;
         self
     }
 
-    /// The first line.
+    /// Returns the header.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// What errors call it.
+    /// Returns the name of the input in errors.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A look at the first record, before any was read.
+    /// Returns the first record without consuming it.
     pub(crate) fn first(&mut self) -> Option<&Record> {
         if self.number == 1 {
             self.first = Iterator::next(self);
@@ -96,7 +97,7 @@ impl<R: BufRead> Reader<R> {
         self.first.as_ref()?.as_ref().ok()
     }
 
-    /// Whether the last line was torn. Known when the records are exhausted.
+    /// True if the last line was incomplete. Known after the last record.
     pub fn torn(&self) -> bool {
         self.torn
     }
@@ -115,13 +116,12 @@ impl<R: BufRead> Reader<R> {
         self.whole_line().map(Some)
     }
 
-    /// The record in the line that was read.
+    /// Parses the line that was read.
     fn whole_line(&mut self) -> Result<Record, ReadError> {
         self.number += 1;
         if is_too_long(&self.line) {
-            let most = ReadLimits::now().longest_line;
-            let says =
-                format!("a line of more than {most} bytes is no record; --longest-line takes more");
+            let most = ReadLimits::now().max_line_bytes;
+            let says = format!("line exceeds {most} bytes; raise the limit with --longest-line");
             return Err(self.malformed(says));
         }
         let record = decode(&self.line, self.contents);
@@ -138,7 +138,7 @@ impl<R: BufRead> Reader<R> {
 }
 
 impl<R: BufRead + Seek> Reader<R> {
-    /// The next record of a file that is still being written, if its line is whole by now.
+    /// Returns the next record of a file that is still being written, if its line is complete.
     pub(crate) fn poll(&mut self) -> Result<Option<Record>, ReadError> {
         let failed = |error, path: &Path| ReadError::Io { path: path.into(), error };
         self.line.clear();
@@ -147,7 +147,8 @@ impl<R: BufRead + Seek> Reader<R> {
         if self.line.last() == Some(&b'\n') || is_too_long(&self.line) {
             return self.whole_line().map(Some);
         }
-        // It is read again: whoever continues a file cuts off what is torn.
+        // Rewinds to read the incomplete line again, because a writer that continues the file
+        // removes it.
         let back = i64::try_from(read).unwrap_or(0);
         let sought = self.from.seek(SeekFrom::Current(-back));
         sought.map_err(|error| failed(error, &self.path))?;
@@ -171,16 +172,16 @@ impl<R: BufRead> Iterator for Reader<R> {
     }
 }
 
-/// Reads a line, or one byte more than one may have.
+/// Reads a line, or one byte more than the maximum length.
 fn read_line(from: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<usize> {
-    from.take(ReadLimits::now().longest_line.saturating_add(1)).read_until(b'\n', line)
+    from.take(ReadLimits::now().max_line_bytes.saturating_add(1)).read_until(b'\n', line)
 }
 
 fn is_too_long(line: &[u8]) -> bool {
-    line.len() as u64 > ReadLimits::now().longest_line
+    line.len() as u64 > ReadLimits::now().max_line_bytes
 }
 
-/// The part of a header that every version has.
+/// Fields of the header that all versions have.
 #[derive(Deserialize)]
 struct Versioned {
     trace: String,
@@ -206,11 +207,11 @@ fn decode_header(line: &[u8], path: &Path) -> Result<Header, ReadError> {
     let malformed = |says| ReadError::Malformed { path: path(), line: 1, says };
     let header: Header =
         serde_json::from_slice(line).map_err(|error| malformed(without_place(&error)))?;
-    let most = ReadLimits::now().most_processes;
+    let most = ReadLimits::now().max_processes;
     if !(1..=most).contains(&header.n) {
         let n = header.n;
         let says = format!(
-            "a group of {n} processes is not read; there are 1 to {most}, or --most-processes"
+            "a group must have 1 to {most} processes, not {n}; raise the limit with --most-processes"
         );
         return Err(malformed(says));
     }
@@ -219,14 +220,12 @@ fn decode_header(line: &[u8], path: &Path) -> Result<Header, ReadError> {
         && ranks != header.n as usize
     {
         let n = header.n;
-        return Err(malformed(format!(
-            "a group of {n} processes has {n} ranks, and here are {ranks}"
-        )));
+        return Err(malformed(format!("a group of {n} processes needs {n} ranks, not {ranks}")));
     }
     Ok(header)
 }
 
-/// What the error says, without the place in the line, which counts from the line itself.
+/// Returns the message of a JSON error without its position, which counts from the line itself.
 fn without_place(error: &serde_json::Error) -> String {
     let says = error.to_string();
     match says.split_once(" at line ") {
@@ -238,46 +237,46 @@ fn without_place(error: &serde_json::Error) -> String {
 /// A trace could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The system refused.
+    /// An I/O error.
     #[error("cannot read {}: {error}", path.display())]
     Io {
-        /// Which file.
+        /// File that could not be read.
         path: PathBuf,
-        /// Why.
+        /// Cause of the failure.
         #[source]
         error: io::Error,
     },
-    /// There is not even a whole header: its writer was killed before it wrote anything.
-    #[error("{} is empty: it has no whole header", path.display())]
+    /// The header is incomplete: the writer was killed before it wrote anything else.
+    #[error("{} is empty: its header is incomplete", path.display())]
     Empty {
-        /// Which file.
+        /// The empty file.
         path: PathBuf,
     },
-    /// The first line is no header.
-    #[error("{} is not a trace: its first line is no header", path.display())]
+    /// The first line is not a header.
+    #[error("{} is not a trace: its first line is not a header", path.display())]
     NotATrace {
-        /// Which file.
+        /// The file that is not a trace.
         path: PathBuf,
     },
-    /// The format has changed since this program was made.
+    /// The format is newer than this program.
     #[error(
         "{} is of version {version} of the format, newer than this program's {VERSION}; \
          read it with a newer tenure", path.display()
     )]
     Newer {
-        /// Which file.
+        /// File of the newer version.
         path: PathBuf,
-        /// Its version.
+        /// Version of the file.
         version: u32,
     },
-    /// A line, not the last one, is no record.
+    /// A line other than the last is not a record.
     #[error("{}:{line}: {says}", path.display())]
     Malformed {
-        /// Which file.
+        /// File of the malformed line.
         path: PathBuf,
-        /// The number of the line, from 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// Problem of the line.
         says: String,
     },
 }

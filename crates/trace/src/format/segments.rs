@@ -1,4 +1,4 @@
-//! A trace in several files, each of which is one.
+//! A trace split into several files, each of which is a trace.
 
 use std::ffi::OsString;
 use std::fs;
@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use crate::format::header::Header;
 use crate::format::writer::{CreateError, WriteError, Writer};
 
-/// The file of a part of the trace at `path`, from 1: `p1.ndjson`, `p1-2.ndjson`, `p1-3.ndjson`.
+/// Returns the file of a part of the trace at `path`, from 1: `p1.ndjson`, `p1-2.ndjson`,
+/// `p1-3.ndjson`.
 pub fn segment(path: &Path, number: u64) -> PathBuf {
     if number <= 1 {
         return path.to_path_buf();
@@ -22,11 +23,10 @@ pub fn segment(path: &Path, number: u64) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Continues a trace in another file whenever one is long enough.
+/// Rotates the files of a trace by size.
 ///
-/// Files are finished in the order of their numbers: where there is a next one, nothing is added
-/// any more to those before it. Whoever has no need of these may delete them, of the last ones
-/// never.
+/// Files are completed in the order of their numbers. A file with a successor is never written
+/// again. Earlier files may be deleted, but not the last one.
 #[derive(Clone, Debug)]
 pub struct Segments {
     path: PathBuf,
@@ -36,27 +36,27 @@ pub struct Segments {
 }
 
 impl Segments {
-    /// Parts of the trace at `path`, each of about so many bytes. Finds which is the last.
+    /// Finds the last part of the trace at `path`. Each part holds about `bytes` bytes.
     ///
     /// # Errors
     ///
-    /// When the folder cannot be read.
+    /// Returns an error if the directory cannot be read.
     pub fn new(path: impl Into<PathBuf>, header: Header, bytes: u64) -> io::Result<Self> {
         let path = path.into();
         let number = last(&path)?;
         Ok(Segments { path, header, bytes, number })
     }
 
-    /// The last file, to which is written.
+    /// Returns the path of the last file, which is being written.
     pub fn current(&self) -> PathBuf {
         segment(&self.path, self.number)
     }
 
-    /// Begins the next file if the current one, that of `writer`, is long enough.
+    /// Starts the next file if the current one, that of `writer`, is long enough.
     ///
     /// # Errors
     ///
-    /// [`CreateError`]; the writer stays where it is.
+    /// Returns [`CreateError`]; the writer then still writes to its file.
     pub fn turn(&mut self, writer: &mut Writer) -> Result<(), CreateError> {
         if writer.bytes() < self.bytes {
             return Ok(());
@@ -69,7 +69,7 @@ impl Segments {
     }
 }
 
-/// The number of the last part that there is; 1 where there is none yet.
+/// Returns the number of the last part; 1 if there is none yet.
 fn last(path: &Path) -> io::Result<u64> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));

@@ -1,4 +1,4 @@
-//! Commands and events of any service, as a trace holds them.
+//! Commands and events of all services, as a trace records them.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -8,200 +8,212 @@ use tenure_core::service::{
 };
 use tenure_core::{Fence, ProcessId, Term};
 
-/// What a local user asked, of whichever service. In JSON it is what the service's own type is.
+/// Command of a local user to any service. Its JSON form is that of the service's own type.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum Asked {
-    /// Of a lock.
+pub enum CommandData {
+    /// Command to a lock.
     Mutex(mutex::Command),
-    /// Of an election.
+    /// Command to an election.
     Election(election::Command),
-    /// Of an office, or of the election beneath an application.
+    /// Command to an office, or to the election below an application.
     Office(office::Command),
-    /// Of a channel.
+    /// Command to a channel.
     Stream(stream::Command),
-    /// Of an application of a leader.
+    /// Command to an application of a leader.
     Application(ApplicationCommand),
-    /// Of an application that stands beside its election.
+    /// Command to an application that runs beside its election.
     Led(led::Command<ApplicationCommand>),
-    /// Of a service of agreement.
+    /// Command to an agreement service.
     Agreement(agreement::Command),
-    /// Of anything else.
+    /// Any other command.
     Other(Value),
 }
 
-/// What a local user was told, by whichever service. In JSON it is what the service's own type
-/// is.
+/// Event for a local user from any service. Its JSON form is that of the service's own type.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum Told {
-    /// By a lock.
+pub enum EventData {
+    /// Event of a lock.
     Mutex(mutex::Event),
-    /// By an election.
+    /// Event of an election.
     Election(election::Event),
-    /// By an office, or by the election beneath an application.
+    /// Event of an office, or of the election below an application.
     Office(office::Event),
-    /// By a channel.
+    /// Event of a channel.
     Stream(stream::Event),
-    /// By an application of a leader.
+    /// Event of an application of a leader.
     Application(ApplicationEvent),
-    /// By an application that stands beside its election.
+    /// Event of an application that runs beside its election.
     Led(led::Event<ApplicationEvent>),
-    /// By a service of agreement.
+    /// Event of an agreement service.
     Agreement(agreement::Event),
-    /// By anything else.
+    /// Any other event.
     Other(Value),
 }
 
-/// What an application of a leader was asked. The commands of these services have names of their
-/// own.
+/// Command to an application of a leader. The command names of these services differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum ApplicationCommand {
-    /// Of clocks.
+    /// Command to clocks.
     Clock(clock::Command),
-    /// Of a replicated list.
+    /// Command to a replicated list.
     Replication(replication::Command),
-    /// Of transactions.
+    /// Command to a transaction service.
     Commit(commit::Command),
-    /// Of a spanning tree.
+    /// Command to a spanning tree.
     Tree(tree::Command),
 }
 
-/// What an application of a leader told.
+/// Event of an application of a leader.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum ApplicationEvent {
-    /// Of clocks.
+    /// Event of clocks.
     Clock(clock::Event),
-    /// Of a replicated list.
+    /// Event of a replicated list.
     Replication(replication::Event),
-    /// Of transactions.
+    /// Event of a transaction service.
     Commit(commit::Event),
-    /// Of a spanning tree.
+    /// Event of a spanning tree.
     Tree(tree::Event),
 }
 
-impl Asked {
-    /// The command to a lock, an office's included.
+impl CommandData {
+    /// Returns the command if it is one to a lock, including that of an office.
     pub fn mutex(&self) -> Option<&mutex::Command> {
         match self {
-            Asked::Mutex(command) | Asked::Office(office::Command::Mutex(command)) => Some(command),
+            CommandData::Mutex(command) | CommandData::Office(office::Command::Mutex(command)) => {
+                Some(command)
+            }
             _ => None,
         }
     }
 
-    /// The command to an election, an office's included.
+    /// Returns the command if it is one to an election, including that of an office.
     pub fn election(&self) -> Option<&election::Command> {
         match self {
-            Asked::Election(command) | Asked::Office(office::Command::Election(command)) => {
-                Some(command)
-            }
+            CommandData::Election(command)
+            | CommandData::Office(office::Command::Election(command)) => Some(command),
             _ => None,
         }
     }
 
-    /// The command to an application of a leader.
+    /// Returns the command if it is one to an application of a leader.
     pub fn application(&self) -> Option<&ApplicationCommand> {
         match self {
-            Asked::Application(command) | Asked::Led(led::Command::Application(command)) => {
-                Some(command)
-            }
+            CommandData::Application(command)
+            | CommandData::Led(led::Command::Application(command)) => Some(command),
             _ => None,
         }
     }
 
-    /// The same, of an application that stands beside its election.
+    /// Wraps the command of an application that runs beside its election.
     pub(crate) fn under_a_leader(self) -> Self {
         match self {
-            Asked::Application(command) => Asked::Led(led::Command::Application(command)),
-            other => Asked::Other(json!({ "Application": other })),
+            CommandData::Application(command) => {
+                CommandData::Led(led::Command::Application(command))
+            }
+            other => CommandData::Other(json!({ "Application": other })),
         }
     }
 
     pub(crate) fn from_json(json: &RawValue) -> Result<Self, serde_json::Error> {
         let json = json.get();
         Ok(match serde_json::from_str(json) {
-            Ok(AnyCommand::Enter) => Asked::Mutex(mutex::Command::Enter),
-            Ok(AnyCommand::Exit) => Asked::Mutex(mutex::Command::Exit),
-            Ok(AnyCommand::Elect) => Asked::Election(election::Command::Elect),
-            Ok(AnyCommand::Resign) => Asked::Election(election::Command::Resign),
-            Ok(AnyCommand::Mutex(command)) => Asked::Office(office::Command::Mutex(command)),
-            Ok(AnyCommand::Election(command)) => Asked::Office(office::Command::Election(command)),
-            Ok(AnyCommand::Send { to, item }) => Asked::Stream(stream::Command::Send { to, item }),
-            Ok(AnyCommand::Application(command)) => Asked::Led(led::Command::Application(command)),
+            Ok(AnyCommand::Enter) => CommandData::Mutex(mutex::Command::Enter),
+            Ok(AnyCommand::Exit) => CommandData::Mutex(mutex::Command::Exit),
+            Ok(AnyCommand::Elect) => CommandData::Election(election::Command::Elect),
+            Ok(AnyCommand::Resign) => CommandData::Election(election::Command::Resign),
+            Ok(AnyCommand::Mutex(command)) => CommandData::Office(office::Command::Mutex(command)),
+            Ok(AnyCommand::Election(command)) => {
+                CommandData::Office(office::Command::Election(command))
+            }
+            Ok(AnyCommand::Send { to, item }) => {
+                CommandData::Stream(stream::Command::Send { to, item })
+            }
+            Ok(AnyCommand::Application(command)) => {
+                CommandData::Led(led::Command::Application(command))
+            }
             Err(_) => match serde_json::from_str(json) {
-                Ok(command) => Asked::Application(command),
+                Ok(command) => CommandData::Application(command),
                 Err(_) => match serde_json::from_str(json) {
-                    Ok(command) => Asked::Agreement(command),
-                    Err(_) => Asked::Other(serde_json::from_str(json)?),
+                    Ok(command) => CommandData::Agreement(command),
+                    Err(_) => CommandData::Other(serde_json::from_str(json)?),
                 },
             },
         })
     }
 }
 
-impl Told {
-    /// The event of a lock, an office's included.
+impl EventData {
+    /// Returns the event if it is one of a lock, including that of an office.
     pub fn mutex(&self) -> Option<&mutex::Event> {
         match self {
-            Told::Mutex(event) | Told::Office(office::Event::Mutex(event)) => Some(event),
+            EventData::Mutex(event) | EventData::Office(office::Event::Mutex(event)) => Some(event),
             _ => None,
         }
     }
 
-    /// The event of an election, an office's included.
+    /// Returns the event if it is one of an election, including that of an office.
     pub fn election(&self) -> Option<&election::Event> {
         match self {
-            Told::Election(event) | Told::Office(office::Event::Election(event)) => Some(event),
+            EventData::Election(event) | EventData::Office(office::Event::Election(event)) => {
+                Some(event)
+            }
             _ => None,
         }
     }
 
-    /// The event of an application of a leader.
+    /// Returns the event if it is one of an application of a leader.
     pub fn application(&self) -> Option<&ApplicationEvent> {
         match self {
-            Told::Application(event) | Told::Led(led::Event::Application(event)) => Some(event),
+            EventData::Application(event) | EventData::Led(led::Event::Application(event)) => {
+                Some(event)
+            }
             _ => None,
         }
     }
 
-    /// The same, of an application that stands beside its election.
+    /// Wraps the event of an application that runs beside its election.
     pub(crate) fn under_a_leader(self) -> Self {
         match self {
-            Told::Application(event) => Told::Led(led::Event::Application(event)),
-            other => Told::Other(json!({ "Application": other })),
+            EventData::Application(event) => EventData::Led(led::Event::Application(event)),
+            other => EventData::Other(json!({ "Application": other })),
         }
     }
 
     pub(crate) fn from_json(json: &RawValue) -> Result<Self, serde_json::Error> {
         let json = json.get();
         Ok(match serde_json::from_str(json) {
-            Ok(AnyEvent::Entered { fence }) => Told::Mutex(mutex::Event::Entered { fence }),
-            Ok(AnyEvent::Exited) => Told::Mutex(mutex::Event::Exited),
+            Ok(AnyEvent::Entered { fence }) => EventData::Mutex(mutex::Event::Entered { fence }),
+            Ok(AnyEvent::Exited) => EventData::Mutex(mutex::Event::Exited),
             Ok(AnyEvent::Elected { leader, term }) => {
-                Told::Election(election::Event::Elected { leader, term })
+                EventData::Election(election::Event::Elected { leader, term })
             }
-            Ok(AnyEvent::Deposed { term }) => Told::Election(election::Event::Deposed { term }),
-            Ok(AnyEvent::Mutex(event)) => Told::Office(office::Event::Mutex(event)),
-            Ok(AnyEvent::Election(event)) => Told::Office(office::Event::Election(event)),
+            Ok(AnyEvent::Deposed { term }) => {
+                EventData::Election(election::Event::Deposed { term })
+            }
+            Ok(AnyEvent::Mutex(event)) => EventData::Office(office::Event::Mutex(event)),
+            Ok(AnyEvent::Election(event)) => EventData::Office(office::Event::Election(event)),
             Ok(AnyEvent::Received { from, item }) => {
-                Told::Stream(stream::Event::Received { from, item })
+                EventData::Stream(stream::Event::Received { from, item })
             }
-            Ok(AnyEvent::Application(event)) => Told::Led(led::Event::Application(event)),
+            Ok(AnyEvent::Application(event)) => EventData::Led(led::Event::Application(event)),
             Err(_) => match serde_json::from_str(json) {
-                Ok(event) => Told::Application(event),
+                Ok(event) => EventData::Application(event),
                 Err(_) => match serde_json::from_str(json) {
-                    Ok(event) => Told::Agreement(event),
-                    Err(_) => Told::Other(serde_json::from_str(json)?),
+                    Ok(event) => EventData::Agreement(event),
+                    Err(_) => EventData::Other(serde_json::from_str(json)?),
                 },
             },
         })
     }
 }
 
-/// All services' commands side by side. Their names differ, so one look at the JSON decides;
-/// trying one type after another would cost a buffered copy of each.
+/// Commands of all services. Their names differ, so the first name in the JSON decides. Trying one
+/// type after another would need a buffered copy for each.
 #[derive(Deserialize)]
 enum AnyCommand {
     Enter,
@@ -214,7 +226,7 @@ enum AnyCommand {
     Application(ApplicationCommand),
 }
 
-/// All services' events side by side.
+/// Events of all services.
 #[derive(Deserialize)]
 enum AnyEvent {
     Entered { fence: Fence },

@@ -1,4 +1,4 @@
-//! A whole trace in memory.
+//! Traces in memory.
 
 use std::path::{Path, PathBuf};
 
@@ -6,23 +6,23 @@ use crate::format::event::Record;
 use crate::format::header::Header;
 use crate::format::reader::{ReadError, Reader};
 
-/// A whole trace in memory.
+/// Complete trace in memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
-    /// The first line.
+    /// Header of the trace.
     pub header: Header,
     /// All records, in order.
     pub records: Vec<Record>,
-    /// The file whose last line was torn, if it was.
+    /// File with an incomplete last line, if there is one.
     pub torn: Option<PathBuf>,
 }
 
 impl Trace {
-    /// Reads the whole file at `path`.
+    /// Reads the file at `path` completely.
     ///
     /// # Errors
     ///
-    /// [`ReadError`]; nothing is kept of what was read before it.
+    /// Returns [`ReadError`]; records read before it are dropped.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, ReadError> {
         Trace::gather(Reader::open(&path)?, path.as_ref())
     }

@@ -1,23 +1,22 @@
-//! Time in a trace: the real one, and the virtual one as people write it, in units with up to six
-//! digits after the point.
+//! Time in traces: real time in nanoseconds, and virtual time in units with up to six decimals.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tenure_core::TICKS_PER_UNIT;
 
-/// The real time of a trace: nanoseconds since the start of 1970, UTC.
+/// Returns the current time in nanoseconds since the start of 1970, UTC.
 pub fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Ticks as units, to the last digit, without idle zeros.
+/// Formats ticks in units with all decimals and no trailing zeros.
 pub fn exact(ticks: u64) -> String {
     let text = format!("{}.{:06}", ticks / TICKS_PER_UNIT, ticks % TICKS_PER_UNIT);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Units as ticks.
+/// Parses units as ticks.
 pub fn ticks(text: &str) -> Option<u64> {
     let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -33,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn units_round_trip() {
         for (text, expected) in
             [("0", 0), ("12", 12_000_000), ("0.25", 250_000), ("1.000001", 1_000_001)]
         {

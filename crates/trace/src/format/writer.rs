@@ -1,4 +1,4 @@
-//! Traces are written in whole lines.
+//! Writers of traces.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -9,29 +9,29 @@ use serde::Deserialize;
 use crate::format::event::Record;
 use crate::format::header::{Header, VERSION};
 
-/// How much is buffered before it is written without being asked.
+/// Size of the buffer, in bytes; a full buffer is written without an explicit flush.
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// Writes a trace: whole lines, buffered, each flush in one call.
+/// Writes a trace in complete lines, buffered, with one call per flush.
 ///
-/// A process that is killed loses what it had not flushed and, at worst, tears its last line,
-/// which readers accept. What must not be lost (an entry, before its user acts upon it) wants a
-/// [`flush`](Writer::flush). Dropping a writer flushes it, without a word if that fails.
+/// A process that is killed loses unflushed records and at worst leaves an incomplete last line,
+/// which readers accept. Records that must not be lost need a [`flush`](Writer::flush), for example
+/// an entry before its user acts upon it. Dropping a writer flushes it and ignores errors.
 #[derive(Debug)]
 pub struct Writer<W: Write = File> {
     to: W,
     buffer: Vec<u8>,
     sequence: u64,
-    /// How many bytes were written, those that were there before included.
+    /// Length of the trace in bytes, including what the file contained before.
     bytes: u64,
 }
 
 impl Writer<File> {
-    /// Creates the file at `path`, or empties it, and writes the header.
+    /// Creates or truncates the file at `path` and writes the header.
     ///
     /// # Errors
     ///
-    /// [`CreateError`]; the file may exist by then, without a complete header.
+    /// Returns [`CreateError`]; the file may then exist with an incomplete header.
     pub fn create(path: impl AsRef<Path>, header: &Header) -> Result<Self, CreateError> {
         let path = path.as_ref();
         let failed = |error| CreateError { path: path.into(), error };
@@ -39,14 +39,14 @@ impl Writer<File> {
         Writer::new(file, header).map_err(|WriteError(error)| failed(error))
     }
 
-    /// Continues the file at `path`, as a recovered node does; creates it when it is missing.
+    /// Continues the file at `path`, as a recovered node does; creates it if it is missing.
     ///
-    /// A torn last line is cut off. The header stays the one that the file has; numbers go on
-    /// from the last record.
+    /// An incomplete last line is removed. The file keeps its header, and numbering continues after
+    /// the last record.
     ///
     /// # Errors
     ///
-    /// [`AppendError`]; unless it is [`AppendError::Io`], the file was not touched.
+    /// Returns [`AppendError`]; the file is unchanged unless it is [`AppendError::Io`].
     pub fn append(path: impl AsRef<Path>, header: &Header) -> Result<Self, AppendError> {
         let path = path.as_ref();
         let failed = |error| AppendError::Io { path: path.into(), error };
@@ -85,11 +85,11 @@ impl Writer<File> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Starts a trace on anything that can be written to, and flushes the header.
+    /// Starts a trace on any writer and flushes the header.
     ///
     /// # Errors
     ///
-    /// [`WriteError`]; `to` is dropped, with perhaps a part of the header written.
+    /// Returns [`WriteError`]; `to` is dropped, and part of the header may be written.
     pub fn new(to: W, header: &Header) -> Result<Self, WriteError> {
         let buffer = Vec::with_capacity(BUFFER_BYTES);
         let mut writer = Writer { to, buffer, sequence: 0, bytes: 0 };
@@ -98,12 +98,12 @@ impl<W: Write> Writer<W> {
         Ok(writer)
     }
 
-    /// Numbers `record` and puts it into the buffer, which is written when it is full. Returns
-    /// the number.
+    /// Assigns the next number to `record`, appends it to the buffer, and returns the number. A
+    /// full buffer is flushed.
     ///
     /// # Errors
     ///
-    /// [`WriteError`]; the record stays in the buffer, and flushing again may yet succeed.
+    /// Returns [`WriteError`]; the record stays in the buffer, and a later flush may succeed.
     pub fn write(&mut self, mut record: Record) -> Result<u64, WriteError> {
         self.sequence += 1;
         record.sequence = self.sequence;
@@ -114,12 +114,12 @@ impl<W: Write> Writer<W> {
         Ok(self.sequence)
     }
 
-    /// Writes what is buffered, in one call where the system allows.
+    /// Writes the buffer, in one call if the system permits.
     ///
     /// # Errors
     ///
-    /// [`WriteError`]; what was not written stays in the buffer, and flushing again goes on
-    /// where this stopped.
+    /// Returns [`WriteError`]; unwritten bytes stay in the buffer, and the next flush continues
+    /// with them.
     pub fn flush(&mut self) -> Result<(), WriteError> {
         while !self.buffer.is_empty() {
             match self.to.write(&self.buffer) {
@@ -135,12 +135,12 @@ impl<W: Write> Writer<W> {
         self.to.flush().map_err(WriteError)
     }
 
-    /// The number of the last record.
+    /// Returns the number of the last record.
     pub fn sequence(&self) -> u64 {
         self.sequence
     }
 
-    /// How long the trace is, without what is still buffered.
+    /// Returns the length of the trace in bytes, without the buffer.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -162,10 +162,10 @@ impl<W: Write> Drop for Writer<W> {
     }
 }
 
-/// How every trace of every version begins.
+/// Prefix of every trace of every version.
 const BEGINNING: &[u8] = b"{\"trace\":\"tenure\"";
 
-/// What appending must know of the first line.
+/// Fields of the header that appending needs.
 #[derive(Deserialize)]
 struct First {
     #[serde(rename = "trace")]
@@ -173,13 +173,13 @@ struct First {
     version: u32,
 }
 
-/// What appending must know of the last line; the header has no number.
+/// Fields of the last line that appending needs; a header has no number.
 #[derive(Deserialize)]
 struct Last {
     sequence: Option<u64>,
 }
 
-/// The first line of a file, without the end of the line.
+/// Reads the first line of a file, without its line feed.
 fn first_line(file: &mut File) -> io::Result<Vec<u8>> {
     file.rewind()?;
     let mut line = Vec::new();
@@ -188,7 +188,7 @@ fn first_line(file: &mut File) -> io::Result<Vec<u8>> {
     Ok(line)
 }
 
-/// The length of a file up to the end of its last whole line, and that line.
+/// Returns the length of the file up to the end of its last complete line, and that line.
 fn last_whole_line(file: &mut File) -> io::Result<(u64, Option<Vec<u8>>)> {
     let length = file.seek(SeekFrom::End(0))?;
     let mut window = BUFFER_BYTES as u64;
@@ -216,9 +216,9 @@ fn last_whole_line(file: &mut File) -> io::Result<(u64, Option<Vec<u8>>)> {
 #[derive(Debug, thiserror::Error)]
 #[error("cannot create the trace {}: {error}", path.display())]
 pub struct CreateError {
-    /// Where.
+    /// Path of the trace.
     pub path: PathBuf,
-    /// Why.
+    /// Cause of the failure.
     #[source]
     pub error: io::Error,
 }
@@ -226,30 +226,30 @@ pub struct CreateError {
 /// A trace could not be continued.
 #[derive(Debug, thiserror::Error)]
 pub enum AppendError {
-    /// The system refused. The file may have lost a torn last line.
+    /// An I/O error. The file may have lost an incomplete last line.
     #[error("cannot continue the trace {}: {error}", path.display())]
     Io {
-        /// Where.
+        /// Path of the trace.
         path: PathBuf,
-        /// Why.
+        /// Cause of the failure.
         #[source]
         error: io::Error,
     },
-    /// The file's last whole line is no line of a trace. It was not touched.
+    /// The last complete line is not part of a trace. The file is unchanged.
     #[error("cannot continue {}: it is not a trace; name another file", path.display())]
     NotATrace {
-        /// Where.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// The file is of a newer version. It was not touched.
+    /// The file is of a newer version and is unchanged.
     #[error("cannot continue {}: its format is newer than version {VERSION}", path.display())]
     Newer {
-        /// Where.
+        /// Path of the file.
         path: PathBuf,
     },
 }
 
-/// Lines could not be written; they are still buffered.
+/// Records could not be written and are still buffered.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write the trace: {0}")]
 pub struct WriteError(#[source] pub io::Error);

@@ -3,12 +3,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::format::{Header, ReadError, Reader, segment};
-use crate::merge::{Feed, LOOK_AHEAD, MergeError, Merging, Next, Seams, common_header};
+use crate::merge::{
+    LOOK_AHEAD, MergeError, MergeReport, Merging, Next, RecordSource, common_header,
+};
 
-/// The traces of a run in one order, while they are written.
+/// Merges the traces of a run while they are being written.
 ///
-/// A file may be in several [parts](crate::Segments). What happened is told a second later, and
-/// whatever it is the effect of before it, however long that takes its writer.
+/// A trace may consist of several [parts](crate::Segments). Records are delivered after one second,
+/// and always after their causes, however long the writer of the cause takes.
 pub struct Follow {
     header: Header,
     merging: Merging<Part>,
@@ -16,12 +18,11 @@ pub struct Follow {
 }
 
 impl Follow {
-    /// Follows the traces at `paths`, those that there are, until nothing is added any more to any
-    /// of them, which `over` says.
+    /// Follows the existing traces at `paths`. `over` is set once no file will grow any more.
     ///
     /// # Errors
     ///
-    /// [`MergeError`]; the files are only read.
+    /// Returns [`MergeError`] if the traces cannot be merged.
     pub fn open(paths: &[PathBuf], over: &Arc<AtomicBool>) -> Result<Self, MergeError> {
         let (mut parts, mut empty) = (Vec::new(), Vec::new());
         for path in paths {
@@ -32,41 +33,41 @@ impl Follow {
             }
         }
         let header = common_header(parts.iter().map(|part| part.reader.header()))?;
-        let feeds = parts.into_iter().map(|part| (part.reader.header().source, part));
-        Ok(Follow { header, merging: Merging::new(feeds, LOOK_AHEAD), empty })
+        let sources = parts.into_iter().map(|part| (part.reader.header().source, part));
+        Ok(Follow { header, merging: Merging::new(sources, LOOK_AHEAD), empty })
     }
 
-    /// The header of the first node (or of the first trace), for all.
+    /// Returns the common header: that of the first node, or else of the first trace.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// What happened next, as far as it is written.
+    /// Returns the next record, if it was written.
     ///
     /// # Errors
     ///
-    /// [`ReadError`]; nothing more can be told then.
+    /// Returns [`ReadError`]; no further records can then be read.
     pub fn read_next(&mut self) -> Result<Next, ReadError> {
         self.merging.next()
     }
 
-    /// The files that were read to their ends since this was asked, and are not the last of their
-    /// traces, each with the number of its trace in the order in which they were given.
+    /// Returns the files completed since the last call that are not the last part of their trace.
+    /// Each comes with the index of its trace.
     pub fn finished(&mut self) -> Vec<(usize, PathBuf)> {
-        let parts = self.merging.feeds_mut().enumerate();
+        let parts = self.merging.readers_mut().enumerate();
         parts.flat_map(|(place, part)| part.finished.drain(..).map(move |it| (place, it))).collect()
     }
 
-    /// What was found where the files were put together, known in the end.
-    pub fn seams(&self) -> Seams {
-        let mut seams = self.merging.seams();
-        seams.torn = self.merging.feeds().filter_map(Part::torn).collect();
-        Seams { empty: self.empty.clone(), ..seams }
+    /// Returns the irregularities found while merging; complete after the last record.
+    pub fn merge_report(&self) -> MergeReport {
+        let mut merge_report = self.merging.merge_report();
+        merge_report.torn = self.merging.readers().filter_map(Part::torn).collect();
+        MergeReport { empty: self.empty.clone(), ..merge_report }
     }
 
-    /// The most records and messages that were ever held at once, of all files together.
-    pub fn most_held(&self) -> usize {
-        self.merging.most_held()
+    /// Returns the maximum number of records and messages held at once, over all files.
+    pub fn max_held(&self) -> usize {
+        self.merging.max_held()
     }
 }
 
@@ -76,7 +77,7 @@ impl std::fmt::Debug for Follow {
     }
 }
 
-/// The part of a trace that is read now.
+/// Part of a trace that is being read.
 struct Part {
     path: PathBuf,
     number: u64,
@@ -95,7 +96,7 @@ impl Part {
         self.reader.torn().then(|| segment(&self.path, self.number))
     }
 
-    /// Goes on to the next part, if there is one: then nothing is added to this one any more.
+    /// Advances to the next part, if there is one; the present part is then complete.
     fn turn(&mut self) -> Result<bool, ReadError> {
         match Reader::open(segment(&self.path, self.number + 1)) {
             Ok(reader) => {
@@ -104,7 +105,7 @@ impl Part {
                 self.number += 1;
                 Ok(true)
             }
-            // It is not there yet, or has no header yet.
+            // The file does not exist yet, or has no header yet.
             Err(ReadError::Io { error, .. }) if error.kind() == std::io::ErrorKind::NotFound => {
                 Ok(false)
             }
@@ -114,16 +115,16 @@ impl Part {
     }
 }
 
-impl Feed for Part {
+impl RecordSource for Part {
     fn next(&mut self) -> Result<Next, ReadError> {
-        // Asked before anything is read: what is written by then is read now.
+        // Load the flag before reading, so that everything written before it was set is read.
         let over = self.over.load(Ordering::Acquire);
         loop {
             if let Some(record) = self.reader.poll()? {
                 return Ok(Next::Record(record));
             }
             let there = segment(&self.path, self.number + 1).exists();
-            // What was written before the next part was begun.
+            // Read the rest of this part, written before the next part was begun.
             if there && let Some(record) = self.reader.poll()? {
                 return Ok(Next::Record(record));
             }
@@ -133,7 +134,7 @@ impl Feed for Part {
             if !over {
                 return Ok(Next::Later);
             }
-            return Feed::next(&mut self.reader);
+            return RecordSource::next(&mut self.reader);
         }
     }
 }

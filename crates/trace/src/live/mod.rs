@@ -1,9 +1,8 @@
-//! A run while it runs: what is known of its processes now, from their traces as they are
-//! written.
+//! Live view of a run, from its traces while they are being written.
 //!
-//! [`Follow`] tells all that happened, for a judge. For pages, a [`Tail`] reads what was added to a
-//! file; a [`View`] keeps what a page shows of it. None of them keeps the run: a view of a run of
-//! days takes the memory of one of seconds.
+//! [`Follow`] delivers all records in causal order, for verification. For pages, a [`Tail`] reads
+//! what was appended to a file, and a [`View`] keeps the state to display. None of them stores the
+//! run, so memory does not grow with its duration.
 
 mod follow;
 mod news;
@@ -14,6 +13,6 @@ mod view;
 pub use crate::merge::Next;
 pub use follow::Follow;
 pub use news::News;
-pub use strip::{Held, Letter, Strip};
+pub use strip::{ConditionInterval, Strip, StripMessage};
 pub use tail::Tail;
 pub use view::{Process, Snapshot, View};

@@ -3,28 +3,28 @@ use std::collections::VecDeque;
 use serde::Serialize;
 use tenure_core::ProcessId;
 
-/// So many are kept.
-const KEPT: usize = 40;
+/// Number of news items kept.
+const MAX_ITEMS: usize = 40;
 
-/// Something that happened and that people want to know of.
+/// Event of interest to people.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct News {
-    /// Its number, from 1: a page tells by it what it knows already.
+    /// Number from 1, by which a page recognizes the items it has.
     pub number: u64,
-    /// When, in milliseconds since the beginning.
+    /// Time in milliseconds since the beginning.
     pub at: f64,
-    /// Which sort: the name of the record's kind, or `elected`.
+    /// Name of the record's kind, or `elected`.
     pub kind: &'static str,
-    /// To whom, by the number that people see.
+    /// Process by the number that people see, if the event concerns one.
     pub process: Option<u32>,
-    /// What, in words.
+    /// Description of the event.
     pub says: String,
 }
 
-/// The latest of them.
+/// Most recent news items.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Latest {
-    told: u64,
+    count: u64,
     news: VecDeque<News>,
 }
 
@@ -36,10 +36,10 @@ impl Latest {
         process: Option<ProcessId>,
         says: String,
     ) {
-        self.told += 1;
+        self.count += 1;
         let process = process.map(ProcessId::number);
-        self.news.push_back(News { number: self.told, at, kind, process, says });
-        if self.news.len() > KEPT {
+        self.news.push_back(News { number: self.count, at, kind, process, says });
+        if self.news.len() > MAX_ITEMS {
             self.news.pop_front();
         }
     }

@@ -3,59 +3,59 @@ use std::collections::{HashMap, VecDeque};
 use serde::Serialize;
 use tenure_core::{Layer, ProcessId};
 
-use crate::format::Passage;
+use crate::format::MessageRecord;
 use crate::merge::MessageKey;
 use crate::plain::plain;
 
-/// How much of the past a strip shows, in nanoseconds.
-const SHOWN: u64 = 8_000_000_000;
+/// Duration displayed by a strip, in nanoseconds.
+const STRIP_DURATION: u64 = 8_000_000_000;
 
-/// How many spans and messages a strip has at most, the latest.
-const MOST: usize = 600;
+/// Maximum number of spans, and of messages, in a strip; the latest are kept.
+const MAX_ITEMS: usize = 600;
 
-/// How long a message that nobody seems to receive is remembered, in nanoseconds.
-const PATIENCE: u64 = 2_000_000_000;
+/// Time after which a message without a receipt is dropped from the strip, in nanoseconds.
+const MESSAGE_TIMEOUT: u64 = 2_000_000_000;
 
-/// The last seconds as a picture: what lasted at processes, and messages between them.
+/// Picture of the last seconds: conditions of processes, and messages between them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Strip {
-    /// What lasted, or still lasts.
-    pub held: Vec<Held>,
-    /// Messages, as far as both ends were seen, and those that were lost.
-    pub letters: Vec<Letter>,
+    /// Conditions that held or still condition.
+    pub held: Vec<ConditionInterval>,
+    /// Messages with both ends recorded, and lost messages.
+    pub letters: Vec<StripMessage>,
 }
 
-/// Something that lasted at a process.
+/// Interval in which a condition held at a process.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Held {
-    /// Its number, from 1.
+pub struct ConditionInterval {
+    /// Number of the process, from 1.
     pub process: u32,
     /// `waiting`, `inside`, `leading`, `down` or `stopped`.
     pub what: &'static str,
-    /// Since when, in milliseconds since the beginning.
+    /// Start in milliseconds since the beginning.
     pub from: f64,
-    /// Until when, where it is over.
+    /// End, if the condition no longer holds.
     pub until: Option<f64>,
 }
 
-/// A message.
+/// Message in the strip.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Letter {
-    /// The number of who sent it, from 1.
+pub struct StripMessage {
+    /// Number of the sender, from 1.
     pub from: u32,
-    /// The number of whom it is for.
+    /// Number of the receiver.
     pub to: u32,
-    /// What it is called.
+    /// Name of the message.
     pub message: String,
-    /// The part of the composition that it belongs to.
+    /// Layer of the message.
     pub layer: Layer,
-    /// When it was sent, in milliseconds since the beginning.
+    /// Time of sending, in milliseconds since the beginning.
     pub sent: f64,
-    /// When it arrived; nothing when it was lost.
+    /// Time of arrival; `None` if the message was lost.
     pub arrived: Option<f64>,
 }
 
-/// A span by its own time, so that old ones can be told.
+/// Span in absolute time, so that old ones can be dropped.
 #[derive(Clone, Debug)]
 pub(super) struct Span {
     pub(super) process: ProcessId,
@@ -64,66 +64,86 @@ pub(super) struct Span {
     pub(super) until: Option<u64>,
 }
 
-/// What a strip is cut from.
+/// Recent spans and messages, from which strips are made.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Belt {
+pub(super) struct RecentHistory {
     spans: VecDeque<Span>,
-    letters: VecDeque<(u64, Letter)>,
+    letters: VecDeque<(u64, StripMessage)>,
     sent: HashMap<MessageKey, u64>,
 }
 
-impl Belt {
+impl RecentHistory {
     pub(super) fn end(&mut self, span: Span) {
         self.spans.push_back(span);
-        if self.spans.len() > MOST {
+        if self.spans.len() > MAX_ITEMS {
             self.spans.pop_front();
         }
     }
 
-    pub(super) fn send(&mut self, at: ProcessId, session: u64, passage: &Passage, time: u64) {
-        if passage.layer != Layer::Detector {
-            self.sent.insert(MessageKey::sent(at, session, passage), time);
+    pub(super) fn send(
+        &mut self,
+        at: ProcessId,
+        session: u64,
+        message_record: &MessageRecord,
+        time: u64,
+    ) {
+        if message_record.layer != Layer::Detector {
+            self.sent.insert(MessageKey::sent(at, session, message_record), time);
         }
     }
 
-    pub(super) fn receive(&mut self, at: ProcessId, passage: &Passage, time: u64, start: u64) {
-        let Some(sent) = self.sent.remove(&MessageKey::received(at, passage)) else { return };
-        self.put(passage.peer, at, passage, (sent, Some(time)), start);
+    pub(super) fn receive(
+        &mut self,
+        at: ProcessId,
+        message_record: &MessageRecord,
+        time: u64,
+        start: u64,
+    ) {
+        let Some(sent) = self.sent.remove(&MessageKey::received(at, message_record)) else {
+            return;
+        };
+        self.put(message_record.peer, at, message_record, (sent, Some(time)), start);
     }
 
-    pub(super) fn lose(&mut self, at: ProcessId, passage: &Passage, time: u64, start: u64) {
-        self.put(at, passage.peer, passage, (time, None), start);
+    pub(super) fn lose(
+        &mut self,
+        at: ProcessId,
+        message_record: &MessageRecord,
+        time: u64,
+        start: u64,
+    ) {
+        self.put(at, message_record.peer, message_record, (time, None), start);
     }
 
     fn put(
         &mut self,
         from: ProcessId,
         to: ProcessId,
-        passage: &Passage,
+        message_record: &MessageRecord,
         (sent, arrived): (u64, Option<u64>),
         start: u64,
     ) {
-        let letter = Letter {
+        let letter = StripMessage {
             from: from.number(),
             to: to.number(),
-            message: plain(&passage.message).into_owned(),
-            layer: passage.layer,
+            message: plain(&message_record.message).into_owned(),
+            layer: message_record.layer,
             sent: millis(sent, start),
             arrived: arrived.map(|arrived| millis(arrived, start)),
         };
         self.letters.push_back((arrived.unwrap_or(sent), letter));
-        if self.letters.len() > MOST {
+        if self.letters.len() > MAX_ITEMS {
             self.letters.pop_front();
         }
     }
 
-    /// The strip that ends now; `open` is what still lasts.
+    /// Returns the strip that ends now; `open` lists the conditions that still condition.
     pub(super) fn cut(&mut self, now: u64, start: u64, open: Vec<Span>) -> Strip {
-        let oldest = now.saturating_sub(SHOWN);
+        let oldest = now.saturating_sub(STRIP_DURATION);
         self.spans.retain(|span| span.until.is_none_or(|until| until >= oldest));
         self.letters.retain(|(time, _)| *time >= oldest);
-        self.sent.retain(|_, time| *time >= now.saturating_sub(PATIENCE));
-        let held = self.spans.iter().chain(&open).map(|span| Held {
+        self.sent.retain(|_, time| *time >= now.saturating_sub(MESSAGE_TIMEOUT));
+        let held = self.spans.iter().chain(&open).map(|span| ConditionInterval {
             process: span.process.number(),
             what: span.what,
             from: millis(span.from, start),
@@ -136,7 +156,7 @@ impl Belt {
     }
 }
 
-/// Milliseconds since the beginning, to the hundredth.
+/// Converts a time to milliseconds since the beginning, rounded to hundredths.
 pub(super) fn millis(time: u64, start: u64) -> f64 {
     (time.saturating_sub(start) / 10_000) as f64 / 100.0
 }

@@ -5,39 +5,41 @@ use tenure_core::service::mutex;
 use tenure_core::{Fence, ProcessId, Term, Verdict};
 
 use super::news::{Latest, News};
-use super::strip::{Belt, Span, Strip, millis};
-use crate::fold::standing::{Change, Hold, Life, Standing, Standings};
+use super::strip::{RecentHistory, Span, Strip, millis};
+use crate::fold::process_state::{
+    Condition, ProcessState, ProcessStates, ProcessStatus, StateChange,
+};
 use crate::format::named::stranger;
-use crate::format::{Access, Kind, Record, Who};
+use crate::format::{Access, Kind, Record, Subject};
 
-/// Rates are those of this time, in nanoseconds.
-const RATED: u64 = 1_500_000_000;
+/// Averaging time of rates, in nanoseconds.
+const RATE_WINDOW: u64 = 1_500_000_000;
 
-/// What is known of a run now.
+/// Current state of a run for display.
 #[derive(Clone, Debug)]
 pub struct View {
-    /// The time that is told as 0.
+    /// Time that is displayed as 0.
     start: Option<u64>,
-    standings: Standings,
+    process_states: ProcessStates,
     processes: Vec<Watched>,
-    /// The highest fence of an entry, and whose.
+    /// Highest fence of an entry, and its process.
     fence: Option<(Fence, ProcessId)>,
     refused: u64,
     refusal: Option<(u64, String)>,
-    /// The highest term that anybody was told of, and when.
+    /// Highest term that any process reported, and when.
     term: Option<(Term, u64)>,
     latest: Latest,
-    belt: Belt,
-    /// When there were how many entries and messages, by process.
+    recent: RecentHistory,
+    /// History of the numbers of entries and messages per process.
     counted: VecDeque<(u64, Vec<(u64, u64)>)>,
-    /// When the run ended. What nodes do after that, when they are ended one after another, is not
-    /// shown.
+    /// Time at which the run ended. Later records are ignored, because nodes are stopped one after
+    /// another.
     ended: Option<u64>,
-    /// When each suspicion that lasts began, by who suspects whom.
+    /// Start of each present suspicion, by the suspecting and the suspected process.
     suspicions: HashMap<(ProcessId, ProcessId), u64>,
 }
 
-/// What is counted of one process.
+/// Counters of one process.
 #[derive(Clone, Debug, Default)]
 struct Watched {
     entries: u64,
@@ -45,86 +47,86 @@ struct Watched {
     refused: u64,
 }
 
-/// Everything that a page shows, at one moment.
+/// Data of the page at one moment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Snapshot {
-    /// The moment, in milliseconds since the first record.
+    /// Time of the snapshot, in milliseconds since the first record.
     pub now: f64,
-    /// Everybody, in order.
+    /// All processes, in order.
     pub processes: Vec<Process>,
-    /// The number of whom those who are up believe to lead, and of the term.
+    /// Number of the leader that live processes believe in, and of its term.
     pub leader: Option<(u32, u64)>,
-    /// The highest fence of an entry, and the number of who got it.
+    /// Highest fence of an entry, and the number of its process.
     pub fence: Option<(String, u32)>,
-    /// Entries so far.
+    /// Total number of entries.
     pub entries: u64,
-    /// Entries in a second, of late.
+    /// Recent entries per second.
     pub entries_per_second: f64,
-    /// Messages sent so far, heartbeats left out.
+    /// Total number of messages sent, without heartbeats.
     pub messages: u64,
-    /// Messages in a second, of late.
+    /// Recent messages per second.
     pub messages_per_second: f64,
-    /// Accesses that the resource refused.
+    /// Number of accesses that the resource rejected.
     pub refused: u64,
-    /// The last of them, in words, and when it was.
+    /// Description and time of the last rejected access.
     pub last_refused: Option<(String, f64)>,
-    /// The latest of what people want to know of.
+    /// Latest news.
     pub news: Vec<News>,
-    /// The last seconds.
+    /// Picture of the last seconds.
     pub strip: Strip,
-    /// Whether the run is over.
+    /// True if the run is over.
     pub over: bool,
 }
 
-/// One process at one moment.
+/// State of one process at one moment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Process {
-    /// Its number, from 1.
+    /// Number of the process, from 1.
     pub process: u32,
-    /// `up`, `down`, `stopped`, or `unknown` to whoever tells.
+    /// `up`, `down`, `stopped` or `unknown`.
     pub life: &'static str,
     /// `outside`, `waiting` or `inside`.
     pub lock: &'static str,
-    /// For how long it waits or is inside, in milliseconds.
+    /// Time since it began to wait or entered, in milliseconds.
     pub for_ms: Option<f64>,
-    /// The fence of its entry, while it is inside.
+    /// Fence of its entry, while it is inside.
     pub fence: Option<String>,
-    /// The number of whom it believes to lead, and of the term.
+    /// Number of the leader it believes in, and of the term.
     pub leader: Option<(u32, u64)>,
-    /// The numbers of whom it suspects.
+    /// Numbers of the peers it suspects.
     pub suspects: Vec<u32>,
-    /// How often it entered.
+    /// Total number of its entries.
     pub entries: u64,
-    /// How often of late, in a second.
+    /// Its recent entries per second.
     pub entries_per_second: f64,
-    /// How many messages it sent.
+    /// Total number of messages it sent.
     pub messages: u64,
-    /// How many of late, in a second.
+    /// Its recent messages per second.
     pub messages_per_second: f64,
-    /// How many of its accesses the resource refused.
+    /// Number of its accesses that the resource rejected.
     pub refused: u64,
 }
 
 impl View {
-    /// A view of a group of this size, of which nothing is known yet.
+    /// Creates a view of a group of this size, without any information.
     pub fn new(size: u32) -> Self {
         View {
             start: None,
-            standings: Standings::default(),
+            process_states: ProcessStates::default(),
             processes: vec![Watched::default(); size as usize],
             fence: None,
             refused: 0,
             refusal: None,
             term: None,
             latest: Latest::default(),
-            belt: Belt::default(),
+            recent: RecentHistory::default(),
             counted: VecDeque::new(),
             ended: None,
             suspicions: HashMap::new(),
         }
     }
 
-    /// Takes note of a record. Those of one file come in its order; files need not be merged.
+    /// Applies a record. The records of one file must come in order; files need not be merged.
     pub fn read(&mut self, record: &Record) {
         let size = u32::try_from(self.processes.len()).unwrap_or(u32::MAX);
         if stranger(record, size).is_some() {
@@ -132,14 +134,14 @@ impl View {
         }
         self.start.get_or_insert(record.time);
         match record.process {
-            Who::Process(_) if self.is_past_end(record.time) => {}
-            Who::Process(at) => self.of_process(at, record),
-            Who::Resource => {
+            Subject::Process(_) if self.is_past_end(record.time) => {}
+            Subject::Process(at) => self.of_process(at, record),
+            Subject::Resource => {
                 if let Kind::Access(access) = &record.kind {
                     self.accessed(access, record);
                 }
             }
-            Who::Parent => match &record.kind {
+            Subject::Parent => match &record.kind {
                 Kind::End => {
                     self.ended = Some(record.time);
                     self.tell(record, "end", None);
@@ -155,40 +157,43 @@ impl View {
         self.ended.is_some_and(|end| time > end)
     }
 
-    /// So many messages were sent and entries made that nobody looks at one by one.
-    pub(super) fn pass_over(&mut self, who: Who, (messages, entries): (u64, u64)) {
-        let Who::Process(at) = who else { return };
+    /// Counts messages and entries whose records were skipped.
+    pub(super) fn pass_over(&mut self, who: Subject, (messages, entries): (u64, u64)) {
+        let Subject::Process(at) = who else { return };
         let Some(process) = self.processes.get_mut(at.index()) else { return };
         process.messages += messages;
         process.entries += entries;
-        self.standings.pass_over(at);
+        self.process_states.pass_over(at);
     }
 
     fn of_process(&mut self, at: ProcessId, record: &Record) {
         let start = self.start.unwrap_or(record.time);
-        // One that is written down after the next boot changes nothing.
+        // A crash recorded after the next boot changes nothing.
         let is_late = record.kind == Kind::Crash
-            && self.standings.of(at).session.is_some_and(|session| record.session < session);
-        let changes = if is_late { Vec::new() } else { self.standings.read(record) };
-        // A wait that was cut short was none.
-        let cut_short = changes.contains(&Change::Crashes) || changes.contains(&Change::Recovers);
+            && self.process_states.of(at).session.is_some_and(|session| record.session < session);
+        let changes = if is_late { Vec::new() } else { self.process_states.read(record) };
+        // A wait that was skipped in between does not count.
+        let cut_short =
+            changes.contains(&StateChange::Crashes) || changes.contains(&StateChange::Recovers);
         for change in changes {
             match change {
-                Change::Ends(Hold::Waiting, _) if cut_short => {}
-                Change::Ends(hold, from) => {
+                StateChange::Ends(Condition::Waiting, _) if cut_short => {}
+                StateChange::Ends(condition, from) => {
                     let until = Some(record.time);
-                    self.belt.end(Span { process: at, what: word(hold), from, until });
+                    self.recent.end(Span { process: at, what: word(condition), from, until });
                 }
-                Change::Boots => self.tell(record, "boot", Some(at)),
-                Change::Recovers => self.tell(record, "recover", Some(at)),
-                Change::Opines(peer, verdict) => {
+                StateChange::Boots => self.tell(record, "boot", Some(at)),
+                StateChange::Recovers => self.tell(record, "recover", Some(at)),
+                StateChange::SuspicionChanges(peer, verdict) => {
                     match verdict {
                         Verdict::Suspect => self.suspicions.insert((at, peer), record.time),
                         Verdict::Trust => self.suspicions.remove(&(at, peer)),
                     };
                     self.tell(record, "suspicion", Some(at));
                 }
-                Change::Believes(Some(term)) if self.term.is_none_or(|(last, _)| last < term) => {
+                StateChange::LeaderChanges(Some(term))
+                    if self.term.is_none_or(|(last, _)| last < term) =>
+                {
                     self.term = Some((term, record.time));
                     let says = format!("{} leads in term {}", term.leader, term.number);
                     self.latest.tell(
@@ -206,18 +211,20 @@ impl View {
             Kind::Crash => self.tell(record, "crash", Some(at)),
             Kind::Stop => self.tell(record, "stop", Some(at)),
             Kind::Continue => self.tell(record, "continue", Some(at)),
-            Kind::Event(told) => {
-                if let Some(mutex::Event::Entered { fence }) = told.mutex() {
+            Kind::Event(event) => {
+                if let Some(mutex::Event::Entered { fence }) = event.mutex() {
                     process.entries += 1;
                     self.fence = self.fence.max(Some((*fence, at)));
                 }
             }
-            Kind::Send(passage) => {
+            Kind::Send(message_record) => {
                 process.messages += 1;
-                self.belt.send(at, record.session, passage, record.time);
+                self.recent.send(at, record.session, message_record, record.time);
             }
-            Kind::Receive(passage) => self.belt.receive(at, passage, record.time, start),
-            Kind::Drop(passage) => self.belt.lose(at, passage, record.time, start),
+            Kind::Receive(message_record) => {
+                self.recent.receive(at, message_record, record.time, start)
+            }
+            Kind::Drop(message_record) => self.recent.lose(at, message_record, record.time, start),
             _ => {}
         }
     }
@@ -230,21 +237,21 @@ impl View {
         if let Some(process) = self.processes.get_mut(access.by.index()) {
             process.refused += 1;
         }
-        self.refusal = Some((record.time, record.in_words()));
+        self.refusal = Some((record.time, record.describe()));
         self.tell(record, "refused", Some(access.by));
     }
 
     fn tell(&mut self, record: &Record, kind: &'static str, process: Option<ProcessId>) {
         let at = millis(record.time, self.start.unwrap_or(record.time));
-        self.latest.tell(at, kind, process, record.in_words());
+        self.latest.tell(at, kind, process, record.describe());
     }
 
-    /// What is known at this moment, in nanoseconds since 1970.
+    /// Returns the state at this moment, in nanoseconds since 1970.
     pub fn snapshot(&mut self, now: u64) -> Snapshot {
         let start = *self.start.get_or_insert(now);
         let rates = self.rates(now);
         let open = self.open();
-        let strip = self.belt.cut(now, start, open);
+        let strip = self.recent.cut(now, start, open);
         let sum = |each: fn(&Watched) -> u64| self.processes.iter().map(each).sum();
         let processes: Vec<Process> =
             (0..self.processes.len()).map(|place| self.process(place, now, rates[place])).collect();
@@ -265,64 +272,64 @@ impl View {
         }
     }
 
-    /// What still lasts.
+    /// Returns the conditions that still condition.
     fn open(&self) -> Vec<Span> {
         let everybody = (0..self.processes.len()).map(ProcessId::at);
         let open = |process: ProcessId| {
-            let lasting = self.standings.of(process).lasting.iter();
-            lasting.map(move |(hold, from)| Span {
+            let conditions = self.process_states.of(process).conditions.iter();
+            conditions.map(move |(condition, from)| Span {
                 process,
-                what: word(*hold),
+                what: word(*condition),
                 from: *from,
                 until: None,
             })
         };
-        everybody.flat_map(open).chain(self.led_unheard()).collect()
+        everybody.flat_map(open).chain(self.leader_by_hearsay()).collect()
     }
 
-    /// That somebody leads of whom nothing else is known: a node's own page has only what the node
-    /// was told itself.
-    fn led_unheard(&self) -> Option<Span> {
+    /// Returns the leadership of a process without records of its own. A node's own page only has
+    /// the events of that node.
+    fn leader_by_hearsay(&self) -> Option<Span> {
         let (Term { number, leader: process }, from) = self.term?;
         let leads = self.leader() == Some((process.number(), number));
-        let unheard = leads && self.standings.of(process).life == Life::Unknown;
-        let what = word(Hold::Leading(number));
+        let unheard = leads && self.process_states.of(process).life == ProcessStatus::Unknown;
+        let what = word(Condition::Leading(number));
         unheard.then_some(Span { process, what, from, until: None })
     }
 
-    /// Whom the live believe to lead, if whoever that is lives: the latest term counts.
+    /// Returns the leader that live processes believe in, if it is live; the latest term counts.
     fn leader(&self) -> Option<(u32, u64)> {
-        let up = |at: ProcessId| self.standings.of(at).life != Life::Down;
+        let up = |at: ProcessId| self.process_states.of(at).life != ProcessStatus::Down;
         let live = (0..self.processes.len()).map(ProcessId::at).filter(|at| up(*at));
-        let term = live.filter_map(|at| self.standings.of(at).leader).max()?;
+        let term = live.filter_map(|at| self.process_states.of(at).leader).max()?;
         let leads = term.leader.index() < self.processes.len() && up(term.leader);
         leads.then_some((term.leader.number(), term.number))
     }
 
     fn process(&self, place: usize, now: u64, rate: (f64, f64)) -> Process {
         let (watched, at) = (&self.processes[place], ProcessId::at(place));
-        let standing = self.standings.of(at);
+        let process_state = self.process_states.of(at);
         let mut lock = ("outside", None, None);
-        for (hold, since) in &standing.lasting {
-            let fence = (*hold == Hold::Inside).then(|| standing.fence.to_string());
-            if matches!(hold, Hold::Waiting | Hold::Inside) {
-                lock = (word(*hold), Some(millis(now, *since)), fence);
+        for (condition, since) in &process_state.conditions {
+            let fence = (*condition == Condition::Inside).then(|| process_state.fence.to_string());
+            if matches!(condition, Condition::Waiting | Condition::Inside) {
+                lock = (word(*condition), Some(millis(now, *since)), fence);
             }
         }
         let (lock, for_ms, fence) = lock;
         Process {
             process: at.number(),
-            life: match standing.life {
-                Life::Unknown => "unknown",
-                Life::Down => "down",
-                _ if standing.since(Hold::Stopped).is_some() => "stopped",
-                Life::Up | Life::Ended => "up",
+            life: match process_state.life {
+                ProcessStatus::Unknown => "unknown",
+                ProcessStatus::Down => "down",
+                _ if process_state.since(Condition::Stopped).is_some() => "stopped",
+                ProcessStatus::Up | ProcessStatus::Ended => "up",
             },
             lock,
             for_ms,
             fence,
-            leader: standing.leader.map(|term| (term.leader.number(), term.number)),
-            suspects: self.suspects(at, standing),
+            leader: process_state.leader.map(|term| (term.leader.number(), term.number)),
+            suspects: self.suspects(at, process_state),
             entries: watched.entries,
             entries_per_second: tenths(rate.0),
             messages: watched.messages,
@@ -331,19 +338,19 @@ impl View {
         }
     }
 
-    /// The numbers of the peers that a process suspects. Traces are not merged, so that a suspicion
-    /// may be read before the end that it came after.
-    fn suspects(&self, at: ProcessId, standing: &Standing) -> Vec<u32> {
+    /// Returns the numbers of the peers that a process suspects. Traces are not merged, so a
+    /// suspicion may be read before an earlier end of the peer.
+    fn suspects(&self, at: ProcessId, process_state: &ProcessState) -> Vec<u32> {
         let since = |peer: &ProcessId| self.suspicions.get(&(at, *peer)).copied().unwrap_or(0);
-        let peers = standing.suspects.iter().filter(|peer| !self.is_past_end(since(peer)));
+        let peers = process_state.suspects.iter().filter(|peer| !self.is_past_end(since(peer)));
         peers.map(|peer| peer.number()).collect()
     }
 
-    /// Entries and messages in a second, by process.
+    /// Returns recent entries and messages per second, by process.
     fn rates(&mut self, now: u64) -> Vec<(f64, f64)> {
         let counts: Vec<(u64, u64)> =
             self.processes.iter().map(|process| (process.entries, process.messages)).collect();
-        while self.counted.len() > 1 && self.counted[1].0 + RATED <= now {
+        while self.counted.len() > 1 && self.counted[1].0 + RATE_WINDOW <= now {
             self.counted.pop_front();
         }
         let rates = match self.counted.front() {
@@ -360,15 +367,15 @@ impl View {
     }
 }
 
-/// What a page calls it.
-const fn word(hold: Hold) -> &'static str {
-    match hold {
-        Hold::Waiting => "waiting",
-        Hold::Inside => "inside",
-        Hold::Leading(_) => "leading",
-        Hold::Token => "token",
-        Hold::Down => "down",
-        Hold::Stopped => "stopped",
+/// Returns the name of a condition on the page.
+const fn word(condition: Condition) -> &'static str {
+    match condition {
+        Condition::Waiting => "waiting",
+        Condition::Inside => "inside",
+        Condition::Leading(_) => "leading",
+        Condition::Token => "token",
+        Condition::Down => "down",
+        Condition::Stopped => "stopped",
     }
 }
 

@@ -1,55 +1,55 @@
-//! What was read ahead, and what has happened lately.
+//! Records read ahead, and recent history.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use tenure_core::ProcessId;
 
-use super::awaited::{Awaited, MessageKey};
+use super::dependency::{Dependency, MessageKey};
 
-/// How many messages that were sent are remembered one by one.
-const MESSAGES: usize = 1 << 16;
+/// Maximum number of sent messages remembered individually.
+const MAX_MESSAGES: usize = 1 << 16;
 
-/// How many crashes of a process are remembered.
-const CRASHES: usize = 1 << 10;
+/// Maximum number of remembered crashes per process.
+const MAX_CRASHES: usize = 1 << 10;
 
-/// What was read ahead and is still to come, and what has happened: of messages the latest.
+/// Pending records that were read ahead, and recent history.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
-    /// How much of each was read and is still to come. What is not in here was not read, or is
-    /// forgotten.
-    pending: HashMap<Awaited, u32>,
-    /// The messages in `pending` that were sent, the first first.
+    /// Count of each pending item. An item that is absent was not read, or was forgotten.
+    pending: HashMap<Dependency, u32>,
+    /// Sent messages in `pending`, the oldest first.
     sent: VecDeque<MessageKey>,
-    /// By link: the session and the number of the last message that was forgotten. Numbers grow.
+    /// Session and number of the last forgotten message of each link. Numbers increase.
     forgotten: HashMap<(ProcessId, ProcessId), (u64, u64)>,
-    /// When each process crashed, as others wrote it down, and whether that has happened.
+    /// Crashes of each process as recorded by others, and whether each was already delivered.
     crashes: HashMap<ProcessId, BTreeMap<u64, bool>>,
 }
 
 impl Memory {
-    /// A record that gives this was read.
-    pub(super) fn read(&mut self, gives: Awaited) {
+    /// Notes that a record that satisfies this was read ahead.
+    pub(super) fn read(&mut self, gives: Dependency) {
         match gives {
-            Awaited::Crashing(process, time) => {
+            Dependency::Crashing(process, time) => {
                 self.crashes.entry(process).or_default().entry(time).or_insert(false);
             }
-            Awaited::Sending(_) if self.pending.get(&gives) == Some(&0) => {}
+            Dependency::Sending(_) if self.pending.get(&gives) == Some(&0) => {}
             _ => *self.pending.entry(gives).or_insert(0) += 1,
         }
     }
 
-    /// A record that gives this has happened. Returns whether nobody need wait for it any more.
-    pub(super) fn happened(&mut self, gives: Awaited) -> bool {
+    /// Notes that a record that satisfies this was delivered. Returns true if no record need wait
+    /// for it any more.
+    pub(super) fn happened(&mut self, gives: Dependency) -> bool {
         match gives {
-            Awaited::Crashing(process, time) => {
+            Dependency::Crashing(process, time) => {
                 let crashes = self.crashes.entry(process).or_default();
                 crashes.insert(time, true);
-                if crashes.len() > CRASHES {
+                if crashes.len() > MAX_CRASHES {
                     crashes.pop_first();
                 }
                 true
             }
-            Awaited::Sending(message) => {
+            Dependency::Sending(message) => {
                 let before = self.pending.insert(gives, 0);
                 if before != Some(0) {
                     self.sent.push_back(message);
@@ -57,7 +57,7 @@ impl Memory {
                 }
                 true
             }
-            Awaited::Writing(..) => {
+            Dependency::Writing(..) => {
                 let left = self.pending.get(&gives).map_or(0, |pending| pending.saturating_sub(1));
                 if left > 0 {
                     self.pending.insert(gives, left);
@@ -70,41 +70,41 @@ impl Memory {
     }
 
     fn forget(&mut self) {
-        if self.sent.len() <= MESSAGES {
+        if self.sent.len() <= MAX_MESSAGES {
             return;
         }
         let Some(message) = self.sent.pop_front() else { return };
-        self.pending.remove(&Awaited::Sending(message));
+        self.pending.remove(&Dependency::Sending(message));
         let MessageKey { from, session, to, number } = message;
         let last = self.forgotten.entry((from, to)).or_default();
         *last = (*last).max((session, number));
     }
 
-    /// Whether a record that gives this was read and is still to come.
-    pub(super) fn is_to_come(&self, awaited: Awaited) -> bool {
-        match awaited {
-            Awaited::Crashing(process, time) => {
+    /// True if a record that satisfies this was read ahead and not yet delivered.
+    pub(super) fn is_to_come(&self, dependency: Dependency) -> bool {
+        match dependency {
+            Dependency::Crashing(process, time) => {
                 let crashes = self.crashes.get(&process);
                 crashes.and_then(|crashes| crashes.get(&time)) == Some(&false)
             }
-            _ => self.pending.get(&awaited).is_some_and(|pending| *pending > 0),
+            _ => self.pending.get(&dependency).is_some_and(|pending| *pending > 0),
         }
     }
 
-    /// Whether a message was sent.
+    /// True if the message was sent.
     pub(super) fn was_sent(&self, message: MessageKey) -> bool {
         let MessageKey { from, session, to, number } = message;
-        self.pending.get(&Awaited::Sending(message)) == Some(&0)
+        self.pending.get(&Dependency::Sending(message)) == Some(&0)
             || self.forgotten.get(&(from, to)).is_some_and(|last| (session, number) <= *last)
     }
 
-    /// The last crash of a process up to a time.
+    /// Returns the time of the last crash of a process up to a time.
     pub(super) fn last_crash(&self, process: ProcessId, until: u64) -> Option<u64> {
         let crashes = self.crashes.get(&process)?;
         crashes.range(..=until).next_back().map(|(time, _)| *time)
     }
 
-    /// How much is held.
+    /// Returns the number of items held.
     pub(super) fn held(&self) -> usize {
         self.pending.len() + self.sent.len() + self.forgotten.len()
     }

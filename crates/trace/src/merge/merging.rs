@@ -1,74 +1,74 @@
-//! One order for the records of many files, found while they are read.
+//! Online merge of the records of many files.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 
 use tenure_core::ProcessId;
 
-use super::Seams;
-use super::awaited::{Awaited, MessageKey, gives};
-use super::feed::{Feed, Next};
+use super::MergeReport;
+use super::dependency::{Dependency, MessageKey, gives};
 use super::memory::Memory;
-use crate::format::{Kind, ReadError, Record, Source, Who, now};
+use super::record_source::{Next, RecordSource};
+use crate::format::{Kind, ReadError, Record, Source, Subject, now};
 
-/// How far each file is looked into for what somebody waits for: so many records.
+/// Maximum number of records read ahead per file.
 pub(crate) const LOOK_AHEAD: usize = 1 << 16;
 
-/// How long a file that is still being written may be silent before the others go on without
-/// it: so many nanoseconds. Whatever is causal is waited for however long it takes.
-const PATIENCE: u64 = 1_000_000_000;
+/// Time after which a silent file that is still being written no longer blocks the others, in
+/// nanoseconds. Causal dependencies block without a limit.
+const SILENCE_TIMEOUT: u64 = 1_000_000_000;
 
 struct MergedFile<F> {
-    feed: F,
-    /// Its next records, as far as they were read.
+    records: F,
+    /// Records read ahead.
     ahead: VecDeque<Record>,
     source: Source,
     state: State,
-    /// Whose the last record was that was read, and of which session.
+    /// Process and session of the last record read.
     last: Option<(ProcessId, u64)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// There may be more to read.
+    /// There may be more records.
     Reading,
-    /// There was nothing more the last time.
+    /// The last read found no record.
     Silent,
-    /// It was read to its end.
+    /// The file was read to its end.
     Ended,
 }
 
-/// When the first record of a file wants to happen; the file last.
-type Turn = (u64, Who, u64, usize);
+/// Sort key of the first record of a file: time, subject, sequence; the file is last.
+type Turn = (u64, Subject, u64, usize);
 
-/// The records of many files in one order.
+/// Merges the records of many files into one order.
 pub(crate) struct Merging<F> {
     files: Vec<MergedFile<F>>,
     turns: BinaryHeap<Reverse<Turn>>,
-    blocked: HashMap<Awaited, Vec<usize>>,
+    blocked: HashMap<Dependency, Vec<usize>>,
     memory: Memory,
     look_ahead: usize,
-    /// Whether a file has ended since anybody was asked again what it waits for.
+    /// True if a file has ended since the blocked files were last reconsidered.
     ended: bool,
-    /// The last session of each process of which a crash was told.
+    /// Last session of each process whose crash was delivered.
     crashed: HashMap<ProcessId, u64>,
     unmatched: u64,
     contradictions: u64,
-    most_held: usize,
+    max_held: usize,
 }
 
-impl<F: Feed> Merging<F> {
-    /// Of these files, each of which is looked into so far.
-    pub(crate) fn new(feeds: impl IntoIterator<Item = (Source, F)>, look_ahead: usize) -> Self {
-        let file = |(source, feed)| MergedFile {
-            feed,
+impl<F: RecordSource> Merging<F> {
+    /// Creates a merge of these files, with a limit on reading ahead per file.
+    pub(crate) fn new(files: impl IntoIterator<Item = (Source, F)>, look_ahead: usize) -> Self {
+        let file = |(source, records)| MergedFile {
+            records,
             ahead: VecDeque::new(),
             source,
             state: State::Silent,
             last: None,
         };
         Merging {
-            files: feeds.into_iter().map(file).collect(),
+            files: files.into_iter().map(file).collect(),
             turns: BinaryHeap::new(),
             blocked: HashMap::new(),
             memory: Memory::default(),
@@ -77,45 +77,45 @@ impl<F: Feed> Merging<F> {
             crashed: HashMap::new(),
             unmatched: 0,
             contradictions: 0,
-            most_held: 0,
+            max_held: 0,
         }
     }
 
-    pub(crate) fn feeds(&self) -> impl Iterator<Item = &F> {
-        self.files.iter().map(|file| &file.feed)
+    pub(crate) fn readers(&self) -> impl Iterator<Item = &F> {
+        self.files.iter().map(|file| &file.records)
     }
 
-    pub(crate) fn feeds_mut(&mut self) -> impl Iterator<Item = &mut F> {
-        self.files.iter_mut().map(|file| &mut file.feed)
+    pub(crate) fn readers_mut(&mut self) -> impl Iterator<Item = &mut F> {
+        self.files.iter_mut().map(|file| &mut file.records)
     }
 
-    /// What could not be put together.
-    pub(crate) fn seams(&self) -> Seams {
+    /// Returns the irregularities found so far.
+    pub(crate) fn merge_report(&self) -> MergeReport {
         let Merging { unmatched, contradictions, .. } = *self;
-        Seams { unmatched, contradictions, ..Seams::default() }
+        MergeReport { unmatched, contradictions, ..MergeReport::default() }
     }
 
-    /// The most records and messages that were ever held at once.
-    pub(crate) fn most_held(&self) -> usize {
-        self.most_held
+    /// Returns the maximum number of records and messages held at once.
+    pub(crate) fn max_held(&self) -> usize {
+        self.max_held
     }
 
-    /// The record that happens next.
+    /// Returns the next record.
     pub(crate) fn next(&mut self) -> Result<Next, ReadError> {
         let silent = self.listen()?;
         loop {
             while let Some(Reverse(turn)) = self.turns.peek() {
                 let (time, .., file) = *turn;
-                if silent && time.saturating_add(PATIENCE) > now() {
+                if silent && time.saturating_add(SILENCE_TIMEOUT) > now() {
                     return Ok(Next::Later);
                 }
                 self.turns.pop();
                 match self.hindrance(file)? {
                     None => return Ok(self.take(file)),
-                    Some(awaited) => self.blocked.entry(awaited).or_default().push(file),
+                    Some(dependency) => self.blocked.entry(dependency).or_default().push(file),
                 }
             }
-            if self.hears_of_crashes()? {
+            if self.records_crashes()? {
                 continue;
             }
             if silent || self.may_go_on()? {
@@ -128,9 +128,9 @@ impl<F: Feed> Merging<F> {
         }
     }
 
-    /// Whether a parent tells further on of a crash that frees somebody who waits: the record
-    /// before that may itself wait for him.
-    fn hears_of_crashes(&mut self) -> Result<bool, ReadError> {
+    /// Reads ahead for a crash, recorded by a parent, that unblocks a file. An earlier record of
+    /// the parent may itself depend on that file.
+    fn records_crashes(&mut self) -> Result<bool, ReadError> {
         if self.blocked.is_empty() {
             return Ok(false);
         }
@@ -142,25 +142,29 @@ impl<F: Feed> Merging<F> {
             let before = at.and_then(|at| crashed.get(&at));
             record.kind == Kind::Crash
                 && before.is_none_or(|before| *before < record.session)
-                && record.time.saturating_add(PATIENCE) <= now
+                && record.time.saturating_add(SILENCE_TIMEOUT) <= now
         };
-        let told = parents.flat_map(|file| &file.ahead).filter(news);
-        let told = told.filter_map(|record| Some((record.process.process()?, record.session)));
-        let told: Vec<(ProcessId, u64)> = told.collect();
-        for (at, session) in &told {
+        let crashes = parents.flat_map(|file| &file.ahead).filter(news);
+        let crashes =
+            crashes.filter_map(|record| Some((record.process.process()?, record.session)));
+        let crashes: Vec<(ProcessId, u64)> = crashes.collect();
+        for (at, session) in &crashes {
             self.crash(*at, *session);
         }
-        Ok(!told.is_empty())
+        Ok(!crashes.is_empty())
     }
 
-    /// What a process did not write in a session is not waited for any more.
+    /// Drops dependencies on records of a process in a session that has ended.
     fn crash(&mut self, at: ProcessId, session: u64) {
         let last = self.crashed.entry(at).or_insert(session);
         *last = session.max(*last);
-        self.reconsider(|awaited| matches!(awaited, Awaited::Sending(it) if it.from == at));
+        self.reconsider(
+            |dependency| matches!(dependency, Dependency::Sending(it) if it.from == at),
+        );
     }
 
-    /// Whether there may be more to read of a file, when nobody can go on as far as was read.
+    /// Reads one more record of a file when all files are blocked. Returns true if there may be
+    /// more.
     fn may_go_on(&mut self) -> Result<bool, ReadError> {
         if self.blocked.is_empty() {
             return Ok(false);
@@ -172,7 +176,7 @@ impl<F: Feed> Merging<F> {
         Ok(self.files.iter().any(|file| file.state == State::Silent))
     }
 
-    /// All wait for each other, so that only time can decide; or all is told.
+    /// Resolves a cycle of dependencies by time, or reports the end.
     fn contradicted(&mut self) -> Next {
         let turns = self.blocked.values().flatten().filter_map(|file| self.turn(*file));
         let Some((.., first)) = turns.min() else { return Next::End };
@@ -184,7 +188,7 @@ impl<F: Feed> Merging<F> {
         self.take(first)
     }
 
-    /// Reads of every file at least what comes first. Returns whether one is silent.
+    /// Reads at least the first record of each file. Returns true if a file is silent.
     fn listen(&mut self) -> Result<bool, ReadError> {
         let mut silent = false;
         for file in 0..self.files.len() {
@@ -202,8 +206,8 @@ impl<F: Feed> Merging<F> {
 
     /// Reads one more record of a file, if there is one.
     fn read(&mut self, file: usize) -> Result<(), ReadError> {
-        let MergedFile { feed, ahead, source, state, last } = &mut self.files[file];
-        match feed.next()? {
+        let MergedFile { records, ahead, source, state, last } = &mut self.files[file];
+        match records.next()? {
             Next::Record(record) => {
                 *last = record.process.process().map(|at| (at, record.session)).or(*last);
                 gives(&record, *source == Source::Node).for_each(|given| self.memory.read(given));
@@ -215,13 +219,14 @@ impl<F: Feed> Merging<F> {
         Ok(())
     }
 
-    /// Reads ahead, until it is known that this is to come, in all files from which it may.
+    /// Reads ahead until a record that satisfies this is found, in all files that may contain one.
     fn look_ahead(
         &mut self,
-        awaited: Option<Awaited>,
+        dependency: Option<Dependency>,
         within: impl Fn(Source) -> bool,
     ) -> Result<bool, ReadError> {
-        let found = |memory: &Memory| awaited.is_some_and(|awaited| memory.is_to_come(awaited));
+        let found =
+            |memory: &Memory| dependency.is_some_and(|dependency| memory.is_to_come(dependency));
         for file in 0..self.files.len() {
             while within(self.files[file].source)
                 && self.files[file].state == State::Reading
@@ -232,7 +237,7 @@ impl<F: Feed> Merging<F> {
             }
         }
         let ahead = self.files.iter().map(|file| file.ahead.len()).sum::<usize>();
-        self.most_held = self.most_held.max(ahead + self.memory.held());
+        self.max_held = self.max_held.max(ahead + self.memory.held());
         Ok(found(&self.memory))
     }
 
@@ -245,17 +250,17 @@ impl<F: Feed> Merging<F> {
         self.turns.extend(self.turn(file).map(Reverse));
     }
 
-    /// What must have happened before the first record of a file can.
-    fn hindrance(&mut self, file: usize) -> Result<Option<Awaited>, ReadError> {
+    /// Returns a dependency that blocks the first record of a file.
+    fn hindrance(&mut self, file: usize) -> Result<Option<Dependency>, ReadError> {
         let MergedFile { ahead, source, .. } = &self.files[file];
         let by_process = *source == Source::Node;
         let Some(record) = ahead.front() else { return Ok(None) };
         let Some(at) = record.process.process() else { return Ok(None) };
         let (session, time) = (record.session, record.time);
         match &record.kind {
-            Kind::Receive(passage) => self.sending(MessageKey::received(at, passage)),
+            Kind::Receive(message_record) => self.sending(MessageKey::received(at, message_record)),
             Kind::Crash if !by_process => {
-                let writing = Awaited::Writing(at, session);
+                let writing = Dependency::Writing(at, session);
                 let writes = self.memory.is_to_come(writing)
                     || self.look_ahead(Some(writing), |source| source == Source::Node)?;
                 Ok(writes.then_some(writing))
@@ -263,16 +268,16 @@ impl<F: Feed> Merging<F> {
             Kind::Boot if by_process => {
                 self.look_ahead(None, |it| !matches!(it, Source::Node | Source::Resource))?;
                 let crash = self.memory.last_crash(at, time);
-                let crash = crash.map(|time| Awaited::Crashing(at, time));
+                let crash = crash.map(|time| Dependency::Crashing(at, time));
                 Ok(crash.filter(|crash| self.memory.is_to_come(*crash)))
             }
             _ => Ok(None),
         }
     }
 
-    /// The sending of a message, if it is still to come.
-    fn sending(&mut self, message: MessageKey) -> Result<Option<Awaited>, ReadError> {
-        let sending = Awaited::Sending(message);
+    /// Returns the dependency on a message, if its sending is still to come.
+    fn sending(&mut self, message: MessageKey) -> Result<Option<Dependency>, ReadError> {
+        let sending = Dependency::Sending(message);
         if self.memory.was_sent(message) {
             return Ok(None);
         }
@@ -284,7 +289,7 @@ impl<F: Feed> Merging<F> {
         Ok(comes.then_some(sending))
     }
 
-    /// Whether the sending of a message may be in a buffer of its sender, who will write it.
+    /// True if the sending may still be in its sender's buffer.
     fn may_be_written(&self, message: MessageKey) -> bool {
         let MessageKey { from, session, .. } = message;
         let crashed = self.crashed.get(&from).is_some_and(|crashed| *crashed >= session);
@@ -295,35 +300,40 @@ impl<F: Feed> Merging<F> {
         !crashed && self.files.iter().any(writes)
     }
 
-    /// Lets the first record of a file happen, and frees who waited for it.
+    /// Delivers the first record of a file and unblocks the files that depend on it.
     fn take(&mut self, file: usize) -> Next {
         let MergedFile { ahead, source, .. } = &mut self.files[file];
         let Some(record) = ahead.pop_front() else { return Next::End };
         let by_process = *source == Source::Node;
-        self.most_held = self.most_held.max(self.memory.held());
+        self.max_held = self.max_held.max(self.memory.held());
         for given in gives(&record, by_process) {
             if self.memory.happened(given) {
-                self.reconsider(|awaited| *awaited == given);
+                self.reconsider(|dependency| *dependency == given);
             }
         }
         self.line_up(file);
         match (&record.kind, record.process.process()) {
             (Kind::Crash, Some(at)) => self.crash(at, record.session),
             (Kind::Boot | Kind::Recover, Some(at)) => {
-                self.reconsider(|awaited| matches!(awaited, Awaited::Sending(it) if it.from == at));
+                self.reconsider(
+                    |dependency| matches!(dependency, Dependency::Sending(it) if it.from == at),
+                );
             }
             _ => {}
         }
         Next::Record(record)
     }
 
-    /// Asks those again who wait for this.
-    fn reconsider(&mut self, waits_for: impl Fn(&Awaited) -> bool) {
+    /// Reconsiders the files that are blocked by matching dependencies.
+    fn reconsider(&mut self, waits_for: impl Fn(&Dependency) -> bool) {
         if self.blocked.is_empty() {
             return;
         }
-        let freed: Vec<usize> =
-            self.blocked.extract_if(|awaited, _| waits_for(awaited)).flat_map(|it| it.1).collect();
+        let freed: Vec<usize> = self
+            .blocked
+            .extract_if(|dependency, _| waits_for(dependency))
+            .flat_map(|it| it.1)
+            .collect();
         freed.into_iter().for_each(|file| self.line_up(file));
     }
 }

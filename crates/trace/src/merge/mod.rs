@@ -1,55 +1,55 @@
-//! From the traces of many nodes to one story.
+//! Merging of the traces of many nodes.
 
-mod awaited;
-mod feed;
+mod dependency;
 mod memory;
 mod merging;
+mod record_source;
 
 use std::path::{Path, PathBuf};
 
-pub(crate) use awaited::MessageKey;
-pub(crate) use feed::Feed;
-pub use feed::Next;
+pub(crate) use dependency::MessageKey;
 pub(crate) use merging::{LOOK_AHEAD, Merging};
+pub use record_source::Next;
+pub(crate) use record_source::RecordSource;
 
-use crate::diagram::MOST_DRAWN;
+use crate::diagram::MAX_DRAWN_PROCESSES;
 use crate::format::{Header, Kind, ReadError, Reader, Record, Source, Trace};
 
-/// Many traces of one run as one.
+/// Traces of one run, merged into one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Merged {
-    /// The header of the first node (or of the first trace), for all.
+    /// Common header: that of the first node, or else of the first trace.
     pub header: Header,
-    /// All records, in an order that no process could prove wrong.
+    /// All records, in an order consistent with causality.
     pub records: Vec<Record>,
-    /// Receipts of messages whose sending nobody wrote down, because the sender was killed
-    /// before it could.
+    /// Number of received messages whose sending is not recorded, because the sender was killed
+    /// before it wrote the record.
     pub unmatched: u64,
-    /// How often the traces contradicted themselves (two messages, each received before the
-    /// other was sent), so that only time could decide. 0 unless a trace is wrong.
+    /// Number of causal contradictions resolved by time, such as two messages each received before
+    /// the other was sent. 0 unless a trace is wrong.
     pub contradictions: u64,
-    /// The files whose last line was torn.
+    /// Files with an incomplete last line.
     pub torn: Vec<PathBuf>,
-    /// The files without a whole header, of which there was nothing to read.
+    /// Files without a complete header, and thus without records.
     pub empty: Vec<PathBuf>,
 }
 
-/// Reads and merges the files at `paths`. What messages say and processes hold is passed over.
+/// Reads and merges the files at `paths`. Message contents and states are skipped.
 ///
 /// # Errors
 ///
-/// [`MergeError`]; the files are only read.
+/// Returns [`MergeError`] if they cannot be read or merged.
 pub fn merge_files<P: AsRef<Path>>(
     paths: impl IntoIterator<Item = P>,
 ) -> Result<Merged, MergeError> {
     gather(MergedFiles::open_with(paths, |path| Ok(Reader::open(path)?.skipping_contents()))?)
 }
 
-/// The same with what messages say and what processes hold.
+/// Like [`merge_files`], with message contents and states.
 ///
 /// # Errors
 ///
-/// As [`merge_files`].
+/// Returns [`MergeError`] if they cannot be read or merged.
 pub fn merge_whole_files<P: AsRef<Path>>(
     paths: impl IntoIterator<Item = P>,
 ) -> Result<Merged, MergeError> {
@@ -59,63 +59,63 @@ pub fn merge_whole_files<P: AsRef<Path>>(
 fn gather(mut files: MergedFiles) -> Result<Merged, MergeError> {
     let records = files.by_ref().collect::<Result<_, _>>()?;
     let header = files.header().clone();
-    let Seams { unmatched, contradictions, torn, empty } = files.seams();
+    let MergeReport { unmatched, contradictions, torn, empty } = files.merge_report();
     Ok(Merged { header, records, unmatched, contradictions, torn, empty })
 }
 
 /// Merges traces of one run.
 ///
-/// Each trace keeps its order; no message is received before it was sent; a crash comes after
-/// what its process wrote in that session, and before its next boot. Otherwise
-/// time decides, then process and number.
+/// Each trace keeps its order. No message is received before it was sent. A crash comes after all
+/// records of its process in that session, and before its next boot. Otherwise time decides, then
+/// process and number.
 ///
 /// # Errors
 ///
-/// [`MergeError`] when there is none, when they are not of one run, or one is there twice.
+/// Returns [`MergeError`] if there is no trace, if they belong to different runs, or if one occurs
+/// twice.
 pub fn merge(traces: Vec<Trace>) -> Result<Merged, MergeError> {
     let header = common_header(traces.iter().map(|trace| &trace.header))?;
     differ(traces.iter().map(|trace| (trace.header.source, trace.records.first())))?;
     let torn = traces.iter().filter_map(|trace| trace.torn.clone()).collect();
-    let feeds = traces.into_iter().map(|trace| (trace.header.source, trace.records.into_iter()));
-    let mut merging = Merging::new(feeds, usize::MAX);
+    let sources = traces.into_iter().map(|trace| (trace.header.source, trace.records.into_iter()));
+    let mut merging = Merging::new(sources, usize::MAX);
     let mut records = Vec::new();
     while let Next::Record(record) = merging.next()? {
         records.push(record);
     }
-    let Seams { unmatched, contradictions, .. } = merging.seams();
+    let MergeReport { unmatched, contradictions, .. } = merging.merge_report();
     Ok(Merged { header, records, unmatched, contradictions, torn, empty: Vec::new() })
 }
 
-/// The records of many files in one order, as they are read: in memory that does not grow with
-/// the length of the files.
+/// Merges the records of many files while reading them, in memory independent of their length.
 ///
-/// For what a record has to wait for, each file is looked into 65,536 records ahead, and the last
-/// 65,536 messages are remembered. Where that is not enough, time alone decides.
+/// To find the causes of a record, each file is read up to 65,536 records ahead, and the last
+/// 65,536 messages are remembered. Beyond that, time alone decides.
 pub struct MergedFiles {
     header: Header,
     merging: Merging<Reader>,
     empty: Vec<PathBuf>,
 }
 
-/// What was found where files were put together.
+/// Irregularities found while merging files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Seams {
-    /// As in [`Merged`].
+pub struct MergeReport {
+    /// See [`Merged::unmatched`].
     pub unmatched: u64,
-    /// As in [`Merged`].
+    /// See [`Merged::contradictions`].
     pub contradictions: u64,
-    /// As in [`Merged`].
+    /// See [`Merged::torn`].
     pub torn: Vec<PathBuf>,
-    /// As in [`Merged`].
+    /// See [`Merged::empty`].
     pub empty: Vec<PathBuf>,
 }
 
 impl MergedFiles {
-    /// Opens the files at `paths`. What messages say and processes hold is passed over.
+    /// Opens the files at `paths`. Message contents and states are skipped.
     ///
     /// # Errors
     ///
-    /// [`MergeError`]; the files are only read.
+    /// Returns [`MergeError`] if they cannot be opened or merged.
     pub fn open<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self, MergeError> {
         MergedFiles::open_with(paths, |path| Ok(Reader::open(path)?.skipping_contents()))
     }
@@ -134,25 +134,25 @@ impl MergedFiles {
         }
         let header = common_header(readers.iter().map(Reader::header))?;
         differ(readers.iter_mut().map(|reader| (reader.header().source, reader.first())))?;
-        let feeds = readers.into_iter().map(|reader| (reader.header().source, reader));
-        Ok(MergedFiles { header, merging: Merging::new(feeds, LOOK_AHEAD), empty })
+        let sources = readers.into_iter().map(|reader| (reader.header().source, reader));
+        Ok(MergedFiles { header, merging: Merging::new(sources, LOOK_AHEAD), empty })
     }
 
-    /// The header of the first node (or of the first trace), for all.
+    /// Returns the common header: that of the first node, or else of the first trace.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// What was found where the files were put together, known when the records are exhausted.
-    pub fn seams(&self) -> Seams {
-        let torn = self.merging.feeds().filter(|reader| reader.torn());
+    /// Returns the irregularities found while merging; complete after the last record.
+    pub fn merge_report(&self) -> MergeReport {
+        let torn = self.merging.readers().filter(|reader| reader.torn());
         let torn = torn.map(|reader| reader.path().to_path_buf()).collect();
-        Seams { torn, empty: self.empty.clone(), ..self.merging.seams() }
+        MergeReport { torn, empty: self.empty.clone(), ..self.merging.merge_report() }
     }
 
-    /// The most records and messages that were ever held at once, of all files together.
-    pub fn most_held(&self) -> usize {
-        self.merging.most_held()
+    /// Returns the maximum number of records and messages held at once, over all files.
+    pub fn max_held(&self) -> usize {
+        self.merging.max_held()
     }
 }
 
@@ -162,7 +162,7 @@ impl Iterator for MergedFiles {
     fn next(&mut self) -> Option<Self::Item> {
         match self.merging.next() {
             Ok(Next::Record(record)) => Some(Ok(record)),
-            // Whole files are never silent.
+            // Complete files are never silent.
             Ok(Next::Later | Next::End) => None,
             Err(error) => Some(Err(error)),
         }
@@ -175,7 +175,7 @@ impl std::fmt::Debug for MergedFiles {
     }
 }
 
-/// One header for all, if they are of one run.
+/// Returns the common header of traces of one run.
 pub(crate) fn common_header<'a>(
     headers: impl Iterator<Item = &'a Header> + Clone,
 ) -> Result<Header, MergeError> {
@@ -196,15 +196,15 @@ pub(crate) fn common_header<'a>(
     }
     made_alike(headers.clone())?;
     let fenced = headers.clone().all(|header| header.fenced);
-    // Whoever hurts a run knows what is still promised of it.
+    // The parent that injects faults knows which properties are still promised.
     let mut parents = headers.filter(|header| header.source == Source::Parent);
-    let told = parents.find(|header| !header.promises.is_empty()).unwrap_or(first);
-    let most_bypass = told.most_bypass.or(first.most_bypass);
-    Ok(Header { fenced, promises: told.promises.clone(), most_bypass, ..first.clone() })
+    let parent = parents.find(|header| !header.promises.is_empty()).unwrap_or(first);
+    let most_bypass = parent.most_bypass.or(first.most_bypass);
+    Ok(Header { fenced, promises: parent.promises.clone(), most_bypass, ..first.clone() })
 }
 
-/// Refuses runs that were made differently. Nodes say nothing of that: the seed in the
-/// configuration of each is its own.
+/// Rejects runs with different options. The seed is ignored for nodes, since each node's
+/// configuration has its own.
 fn made_alike<'a>(headers: impl Iterator<Item = &'a Header> + Clone) -> Result<(), MergeError> {
     let made = headers.filter(|header| header.source != Source::Node);
     let seeds = made.clone().filter_map(|header| header.seed);
@@ -222,8 +222,8 @@ fn other_than_first<T: PartialEq>(mut all: impl Iterator<Item = T>) -> Option<(T
     Some((first, other))
 }
 
-/// Refuses a trace that is given twice, or with a copy of it: both begin with the same record. And
-/// that of a node of another run, which begins with a session of its process that is there.
+/// Rejects a trace that occurs twice, possibly as a copy with the same first record. Also rejects a
+/// node of another run, recognized by a second boot of the same session.
 fn differ<'a>(
     firsts: impl Iterator<Item = (Source, Option<&'a Record>)>,
 ) -> Result<(), MergeError> {
@@ -231,7 +231,7 @@ fn differ<'a>(
     for (source, first) in firsts {
         let Some(first) = first else { continue };
         if seen.contains(&(source, first)) {
-            return Err(MergeError::Twice { record: first.in_words() });
+            return Err(MergeError::Twice { record: first.describe() });
         }
         let is_boot = source == Source::Node && first.kind == Kind::Boot;
         if is_boot
@@ -246,7 +246,7 @@ fn differ<'a>(
     Ok(())
 }
 
-/// Whether these tell of the same session of a process, which has one boot in a run.
+/// True if both are records of the same session of a process, which boots only once in a run.
 fn same_boot(one: &Record, other: &Record) -> bool {
     let boot = |it: &Record| (it.kind == Kind::Boot, it.process, it.session);
     boot(one) == boot(other)
@@ -255,25 +255,25 @@ fn same_boot(one: &Record, other: &Record) -> bool {
 /// Traces could not be merged.
 #[derive(Debug, thiserror::Error)]
 pub enum MergeError {
-    /// There is nothing to merge.
+    /// There is no trace to merge.
     #[error("no trace was given, or all were empty")]
     Nothing,
-    /// They are not of one run.
-    #[error("the traces are not of one run: {what}")]
+    /// The traces belong to different runs.
+    #[error("the traces belong to different runs: {what}")]
     DifferentRuns {
-        /// What differs.
+        /// The difference.
         what: String,
     },
-    /// One of them is there twice.
-    #[error("a trace is given twice, or with a copy of it: two begin with the record `{record}`")]
+    /// A trace occurs twice.
+    #[error("a trace was given twice: two files begin with the record `{record}`")]
     Twice {
-        /// What happened first in both.
+        /// First record of both traces.
         record: String,
     },
-    /// They can be judged, but not looked at.
-    #[error("a group of {n} processes is not drawn; a drawing has room for {MOST_DRAWN}")]
+    /// The group is too large to display; the trace can still be verified.
+    #[error("cannot draw a group of {n} processes; the maximum is {MAX_DRAWN_PROCESSES}")]
     TooWide {
-        /// How many processes the header tells of.
+        /// Number of processes in the header.
         n: u32,
     },
     /// A file could not be read.

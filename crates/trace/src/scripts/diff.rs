@@ -1,8 +1,8 @@
-//! What differs between two texts, line by line.
+//! Line-based difference of two texts.
 
 use crate::alignment::{Place, align};
 
-/// The lines of both texts: those only in `old` after `-`, those only in `new` after `+`.
+/// Returns the lines that differ: those only in `old` with `-`, those only in `new` with `+`.
 pub(crate) fn diff(old: &str, new: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     let line = |place| match place {
@@ -18,7 +18,7 @@ mod tests {
     use super::diff;
 
     #[test]
-    fn only_what_changed_is_marked() {
+    fn diff_marks_only_changed_lines() {
         assert_eq!(diff("a\nb\nc\n", "a\nx\nc\nd\n"), " a\n-b\n+x\n c\n+d\n");
         assert_eq!(diff("a", "a"), " a\n");
         assert_eq!(diff("", "a"), "+a\n");

@@ -1,4 +1,4 @@
-//! A folder of scripts as a test.
+//! Golden tests: a directory of scripts as a test.
 
 use std::fmt::Write;
 use std::fs;
@@ -9,20 +9,20 @@ use tenure_core::{Group, Protocol};
 use crate::scripts::diff::diff;
 use crate::scripts::perform::perform;
 use crate::scripts::script::Script;
-use crate::scripts::spoken::Spoken;
+use crate::scripts::service_command::ServiceCommand;
 
-/// Performs every script (`*.txt`) in `folder` on stages of `P` and compares what happens with
-/// what the script says under `----`.
+/// Performs each script (`*.txt`) in `folder` on test clusters of `P` and compares the outcome with
+/// the text under `----`.
 ///
-/// With `TENURE_GOLDEN=rewrite` in the environment the scripts are rewritten to say what
-/// happens; review the difference before you commit it. Tests run in the folder of their crate,
-/// so `folder` is relative to that.
+/// With `TENURE_GOLDEN=rewrite` in the environment, the scripts are rewritten with the actual
+/// outcome; review the difference before committing it. Tests run in the directory of their crate,
+/// so `folder` is relative to it.
 ///
 /// # Panics
 ///
-/// With all that is wrong and the differences: when an outcome is another, when a script cannot
-/// be read, understood or performed, and when there is none.
-pub fn golden<P: Protocol<Command: Spoken>>(
+/// Panics with all problems and differences if an outcome differs, if a script cannot be read,
+/// parsed or performed, or if there is none.
+pub fn golden<P: Protocol<Command: ServiceCommand>>(
     folder: impl AsRef<Path>,
     config: impl Fn(Group) -> P::Config,
 ) {
@@ -36,7 +36,7 @@ pub fn golden<P: Protocol<Command: Spoken>>(
             let _ = writeln!(wrong, "{}: {says}", path.display());
         }
     }
-    assert!(wrong.is_empty(), "\n{wrong}\nTENURE_GOLDEN=rewrite makes what happens the outcome.");
+    assert!(wrong.is_empty(), "\n{wrong}\nTENURE_GOLDEN=rewrite accepts the actual outcome.");
 }
 
 fn scripts(folder: &Path) -> Result<Vec<PathBuf>, String> {
@@ -52,7 +52,7 @@ fn scripts(folder: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(scripts)
 }
 
-fn check<P: Protocol<Command: Spoken>>(
+fn check<P: Protocol<Command: ServiceCommand>>(
     path: &Path,
     config: &impl Fn(Group) -> P::Config,
     rewrite: bool,
@@ -67,11 +67,11 @@ fn check<P: Protocol<Command: Spoken>>(
         return Ok(());
     }
     let difference = diff(&expected.to_string(), &happened.to_string());
-    Err(format!("something else happened\n{difference}"))
+    Err(format!("the outcome differs\n{difference}"))
 }
 
-/// The script with what really happens under each `----`.
-fn replay<P: Protocol<Command: Spoken>>(
+/// Returns the script with the actual outcome under each `----`.
+fn replay<P: Protocol<Command: ServiceCommand>>(
     script: &Script,
     config: &impl Fn(Group) -> P::Config,
 ) -> Result<Script, String> {

@@ -1,26 +1,26 @@
-//! Stories that shall happen: what they say, and who performs them.
+//! Scripted runs: scripts, their parser, and the test cluster that performs them.
 
 mod agreements;
-mod course;
-mod dice;
+mod cluster;
 mod diff;
 mod golden;
-mod lapse;
 mod parse;
 mod perform;
+mod random;
+mod runner;
+mod save_fault;
+mod schedule;
 mod script;
-mod spoken;
-mod stage;
-mod theatre;
+mod service_command;
 mod users;
 
-pub use course::{Course, CourseError};
-pub use dice::Dice;
+pub use cluster::{ClusterEvent, Link, TestCluster};
 pub use golden::golden;
-pub use lapse::{Lapse, Since};
 pub use parse::ParseError;
 pub use perform::{PerformError, perform};
-pub use script::{Action, Asking, Block, Line, Pick, Script};
-pub use spoken::{Heard, Recorded, Spoken};
-pub use stage::{Link, Seen, Stage};
-pub use theatre::{FollowError, Impossible, Theatre, timer_named};
+pub use random::SplitMix64;
+pub use runner::{ActionError, FollowError, ScriptRunner, find_timer};
+pub use save_fault::{MuteState, SaveFault};
+pub use schedule::{Schedule, ScheduleError};
+pub use script::{Action, Block, Line, MessageSelector, Script, ScriptCommand};
+pub use service_command::{Recorded, ServiceCommand, ServiceEvent};

@@ -1,19 +1,19 @@
-//! From text to a [`Script`].
+//! Parser of [`Script`].
 
 use std::str::FromStr;
 
 use tenure_core::{Order, ProcessId, Verdict};
 
 use crate::format::{numbered, units};
-use crate::scripts::script::{Action, Asking, Block, Line, Pick, Script};
+use crate::scripts::script::{Action, Block, Line, MessageSelector, Script, ScriptCommand};
 
-/// A script could not be understood.
+/// A script could not be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {says}")]
 pub struct ParseError {
-    /// The number of the line, from 1.
+    /// Number of the line, from 1.
     pub line: usize,
-    /// What is wrong and what would be right.
+    /// Problem and expected form.
     pub says: String,
 }
 
@@ -71,7 +71,7 @@ impl FromStr for Action {
         match *words.as_slice() {
             ["group", size] => match size.parse() {
                 Ok(size) if size > 0 => Ok(Action::Group(size)),
-                _ => Err(format!("`{size}` is no size of a group; say `group 3`")),
+                _ => Err(format!("invalid group size `{size}`; expected `group 3`")),
             },
             ["channel", "fifo"] => Ok(Action::Channel(Order::Fifo)),
             ["channel", "reordered"] => Ok(Action::Channel(Order::Reordered)),
@@ -114,12 +114,12 @@ impl FromStr for Action {
                 ..,
             ] => Err(form(words[0])),
             [verb, target, ref rest @ ..] => ask(verb, target, rest),
-            _ => Err(format!("`{text}` does not say at which process; say `enter p1`")),
+            _ => Err(format!("`{text}` names no process; expected `enter p1`")),
         }
     }
 }
 
-/// How an action is said right.
+/// Returns the expected form of an action.
 fn form(verb: &str) -> String {
     let right = match verb {
         "group" => "group 3",
@@ -129,12 +129,22 @@ fn form(verb: &str) -> String {
         "split" => "split p1 | p2 p3",
         "heal" => "heal",
         "delay" => "delay p2→p1 by 2.5` or `delay p2→p1 reply by 2.5",
-        "tell" | "hear" => return format!("say `{verb} p1→p2`: their applications talk"),
-        "mute" | "unsaved" | "crash" | "recover" | "look" => return format!("say `{verb} p1`"),
-        "suspect" | "trust" => return format!("say `{verb} p1 p2`: p1's detector speaks of p2"),
-        _ => return format!("say `{verb} p2→p1`, `{verb} p2→p1 reply` or `{verb} p2→p1 reply 2`"),
+        "tell" | "hear" => {
+            return format!("expected `{verb} p1→p2` (a message between applications)");
+        }
+        "mute" | "unsaved" | "crash" | "recover" | "look" => {
+            return format!("expected `{verb} p1`");
+        }
+        "suspect" | "trust" => {
+            return format!("expected `{verb} p1 p2` (a verdict of p1's failure detector on p2)");
+        }
+        _ => {
+            return format!(
+                "expected `{verb} p2→p1`, `{verb} p2→p1 reply` or `{verb} p2→p1 reply 2`"
+            );
+        }
     };
-    format!("say `{right}`")
+    format!("expected `{right}`")
 }
 
 fn split(words: &[&str]) -> Result<Action, String> {
@@ -147,29 +157,33 @@ fn split(words: &[&str]) -> Result<Action, String> {
 
 fn process(word: &str) -> Result<ProcessId, String> {
     let number = word.strip_prefix(['p', 'P']).and_then(|number| number.parse().ok());
-    number.and_then(numbered::process).ok_or_else(|| format!("`{word}` is no process; say `p1`"))
+    number
+        .and_then(numbered::process)
+        .ok_or_else(|| format!("invalid process `{word}`; expected `p1`"))
 }
 
 fn link(word: &str) -> Option<(&str, &str)> {
     word.split_once('→').or_else(|| word.split_once("->"))
 }
 
-fn pick(word: &str, rest: &[&str]) -> Result<Pick, String> {
+fn pick(word: &str, rest: &[&str]) -> Result<MessageSelector, String> {
     let Some((from, to)) = link(word) else {
-        return Err(format!("`{word}` is no link; say `p2→p1` or `p2->p1`"));
+        return Err(format!("invalid link `{word}`; expected `p2→p1` or `p2->p1`"));
     };
-    let oldest = Pick::oldest(process(from)?, process(to)?);
+    let oldest = MessageSelector::oldest(process(from)?, process(to)?);
     let ordinal = |word: &str| match word.parse() {
         Ok(ordinal) if ordinal > 0 => Ok(ordinal),
-        _ => Err(format!("`{word}` is no place on a link; the oldest message is 1")),
+        _ => Err(format!("invalid message position `{word}`; the oldest message is 1")),
     };
     match *rest {
         [] => Ok(oldest),
         [place] if place.starts_with(|first: char| first.is_ascii_digit()) => {
-            Ok(Pick { ordinal: ordinal(place)?, ..oldest })
+            Ok(MessageSelector { ordinal: ordinal(place)?, ..oldest })
         }
-        [kind] => Ok(Pick { kind: Some(kind.into()), ..oldest }),
-        [kind, place] => Ok(Pick { kind: Some(kind.into()), ordinal: ordinal(place)?, ..oldest }),
+        [kind] => Ok(MessageSelector { kind: Some(kind.into()), ..oldest }),
+        [kind, place] => {
+            Ok(MessageSelector { kind: Some(kind.into()), ordinal: ordinal(place)?, ..oldest })
+        }
         _ => Err(form("deliver")),
     }
 }
@@ -188,7 +202,7 @@ fn stabilize(rest: &[&str]) -> Result<Action, String> {
         [most] => most.parse().ok().map(Some),
         _ => None,
     };
-    let wrong = || "say `stabilize`, `stabilize timers`, `stabilize 20`".to_owned();
+    let wrong = || "expected `stabilize`, `stabilize timers`, `stabilize 20`".to_owned();
     most.map(|most| Action::Stabilize { timers, most }).ok_or_else(wrong)
 }
 
@@ -198,7 +212,7 @@ fn ask(verb: &str, target: &str, rest: &[&str]) -> Result<Action, String> {
         None => (process(target)?, None),
     };
     let words = rest.iter().map(|word| (*word).to_owned()).collect();
-    Ok(Action::Ask(Asking { verb: verb.to_owned(), at, peer, words }))
+    Ok(Action::Ask(ScriptCommand { verb: verb.to_owned(), at, peer, words }))
 }
 
 #[cfg(test)]
@@ -231,7 +245,7 @@ exit p1
 ";
 
     #[test]
-    fn a_script_is_printed_as_it_was_written() {
+    fn script_round_trips() {
         let script: Script = STORY.parse().unwrap();
         assert_eq!(script.to_string(), STORY);
         assert_eq!(script.blocks.len(), 3);
@@ -241,37 +255,37 @@ exit p1
     }
 
     #[test]
-    fn both_arrows_mean_the_same() {
+    fn both_arrow_forms_are_equal() {
         assert_eq!("deliver p2->p1".parse::<Action>(), "deliver p2→p1".parse::<Action>());
     }
 
     #[test]
-    fn actions_know_the_line_they_stand_on() {
+    fn actions_have_their_line_numbers() {
         let script: Script = "# one\ngroup 2\n# three\nenter p1; enter p2\n".parse().unwrap();
         let lines: Vec<usize> = script.blocks[0].actions().map(|(line, _)| line).collect();
         assert_eq!(lines, [2, 4, 4]);
     }
 
     #[test]
-    fn a_mistake_is_named_with_its_line_and_the_right_form() {
+    fn parse_error_names_line_and_expected_form() {
         for (wrong, says) in [
-            ("group 0", "`0` is no size of a group; say `group 3`"),
-            ("crash", "say `crash p1`"),
-            ("crash p0", "`p0` is no process; say `p1`"),
-            ("deliver p1", "`p1` is no link; say `p2→p1` or `p2->p1`"),
-            ("deliver p1→p2 reply 0", "`0` is no place on a link; the oldest message is 1"),
-            ("tell p1", "say `tell p1→p2`: their applications talk"),
-            ("hear p1→p2 reply", "say `hear p1→p2`: their applications talk"),
-            ("split p1 p2", "say `split p1 | p2 p3`"),
-            ("split p1 |", "say `split p1 | p2 p3`"),
-            ("heal p1", "say `heal`"),
-            ("suspect p1", "say `suspect p1 p2`: p1's detector speaks of p2"),
-            ("channel lossy", "say `channel fifo` or `channel reordered`"),
-            ("enter", "`enter` does not say at which process; say `enter p1`"),
-            ("stabilize soon", "say `stabilize`, `stabilize timers`, `stabilize 20`"),
-            ("delay p1→p2", "say `delay p2→p1 by 2.5` or `delay p2→p1 reply by 2.5`"),
-            ("delay p1→p2 by x", "say `delay p2→p1 by 2.5` or `delay p2→p1 reply by 2.5`"),
-            ("fire p1", "say `fire p1 timer-name`"),
+            ("group 0", "invalid group size `0`; expected `group 3`"),
+            ("crash", "expected `crash p1`"),
+            ("crash p0", "invalid process `p0`; expected `p1`"),
+            ("deliver p1", "invalid link `p1`; expected `p2→p1` or `p2->p1`"),
+            ("deliver p1→p2 reply 0", "invalid message position `0`; the oldest message is 1"),
+            ("tell p1", "expected `tell p1→p2` (a message between applications)"),
+            ("hear p1→p2 reply", "expected `hear p1→p2` (a message between applications)"),
+            ("split p1 p2", "expected `split p1 | p2 p3`"),
+            ("split p1 |", "expected `split p1 | p2 p3`"),
+            ("heal p1", "expected `heal`"),
+            ("suspect p1", "expected `suspect p1 p2` (a verdict of p1's failure detector on p2)"),
+            ("channel lossy", "expected `channel fifo` or `channel reordered`"),
+            ("enter", "`enter` names no process; expected `enter p1`"),
+            ("stabilize soon", "expected `stabilize`, `stabilize timers`, `stabilize 20`"),
+            ("delay p1→p2", "expected `delay p2→p1 by 2.5` or `delay p2→p1 reply by 2.5`"),
+            ("delay p1→p2 by x", "expected `delay p2→p1 by 2.5` or `delay p2→p1 reply by 2.5`"),
+            ("fire p1", "expected `fire p1 timer-name`"),
         ] {
             let error = format!("group 3\n{wrong}\n").parse::<Script>().unwrap_err();
             assert_eq!(error, ParseError { line: 2, says: says.into() }, "{wrong}");

@@ -1,12 +1,12 @@
-//! Scripts, performed.
+//! Performing of scripts on test clusters.
 
 use tenure_core::{Group, Labelled, Order, ProcessId, Protocol};
 
-use crate::scripts::script::{Action, Asking, Pick, Script};
-use crate::scripts::spoken::Spoken;
-use crate::scripts::stage::ENDLESS;
-use crate::scripts::stage::Stage;
-use crate::scripts::theatre::{Impossible, Theatre, timer_named};
+use crate::scripts::cluster::MAX_STEPS;
+use crate::scripts::cluster::TestCluster;
+use crate::scripts::runner::{ActionError, ScriptRunner, find_timer};
+use crate::scripts::script::{Action, MessageSelector, Script, ScriptCommand};
+use crate::scripts::service_command::ServiceCommand;
 
 /// A script could not be performed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -14,27 +14,27 @@ pub enum PerformError {
     /// An action was not possible.
     #[error("line {line}: {error}")]
     Action {
-        /// The number of its line.
+        /// Number of its line.
         line: usize,
-        /// Why not.
+        /// Reason.
         #[source]
-        error: Impossible,
+        error: ActionError,
     },
-    /// Something was to happen before there was a group.
-    #[error("line {line}: there is no group yet; say `group 3` first")]
+    /// An action came before the first `group`.
+    #[error("line {line}: there is no group yet; start with `group 3`")]
     NoGroup {
-        /// The number of the line.
+        /// Number of its line.
         line: usize,
     },
 }
 
-/// Performs `script` on stages of `P`, with `config` for each process, over FIFO links until it
-/// says `channel reordered`. Returns the outcome of each block.
+/// Performs `script` on test clusters of `P`, with `config` for each process. Links are FIFO until
+/// the script says `channel reordered`. Returns the outcome of each block.
 ///
 /// # Errors
 ///
-/// [`PerformError`] at the first action that is not possible; what came before is not returned.
-pub fn perform<P: Protocol<Command: Spoken>>(
+/// Returns [`PerformError`] at the first action that is not possible, without earlier outcomes.
+pub fn perform<P: Protocol<Command: ServiceCommand>>(
     script: &Script,
     config: impl Fn(Group) -> P::Config,
 ) -> Result<Vec<String>, PerformError> {
@@ -42,9 +42,9 @@ pub fn perform<P: Protocol<Command: Spoken>>(
     perform_on::<P>(&mut stages, script, config)
 }
 
-/// The same, keeping the stages: one for each group of the script.
-pub(crate) fn perform_on<P: Protocol<Command: Spoken>>(
-    stages: &mut Vec<Stage<P>>,
+/// Like [`perform`], but adds the clusters, one per group of the script, to `stages`.
+pub(crate) fn perform_on<P: Protocol<Command: ServiceCommand>>(
+    stages: &mut Vec<TestCluster<P>>,
     script: &Script,
     config: impl Fn(Group) -> P::Config,
 ) -> Result<Vec<String>, PerformError> {
@@ -54,28 +54,28 @@ pub(crate) fn perform_on<P: Protocol<Command: Spoken>>(
         for (line, action) in block.actions() {
             match (action, stages.last_mut()) {
                 (Action::Group(size), _) => {
-                    stages.push(Stage::telling(*size, Order::Fifo, &config));
+                    stages.push(TestCluster::with_transcript(*size, Order::Fifo, &config));
                 }
                 (_, None) => return Err(PerformError::NoGroup { line }),
-                (action, Some(stage)) => {
-                    stage.perform(action).map_err(|error| PerformError::Action { line, error })?
+                (action, Some(cluster)) => {
+                    cluster.perform(action).map_err(|error| PerformError::Action { line, error })?
                 }
             }
-            lines.extend(stages.last_mut().into_iter().flat_map(Stage::take_lines));
+            lines.extend(stages.last_mut().into_iter().flat_map(TestCluster::take_transcript));
         }
         outcomes.push(lines.join("\n"));
     }
     Ok(outcomes)
 }
 
-impl<P: Protocol<Command: Spoken>> Theatre for Stage<P> {
-    fn perform(&mut self, action: &Action) -> Result<(), Impossible> {
+impl<P: Protocol<Command: ServiceCommand>> ScriptRunner for TestCluster<P> {
+    fn perform(&mut self, action: &Action) -> Result<(), ActionError> {
         self.batch.environment.drawn.clear();
         match action {
-            Action::Group(_) => return Err(Impossible::GroupExists),
+            Action::Group(_) => return Err(ActionError::GroupExists),
             Action::Choose { at, value } => return self.choose(*at, *value),
             Action::Channel(order) => self.order = *order,
-            Action::Ask(asking) => self.ask(asking)?,
+            Action::Ask(script_command) => self.ask(script_command)?,
             Action::Deliver(pick) => {
                 let place = self.next(pick)?;
                 self.arrive(place);
@@ -90,7 +90,7 @@ impl<P: Protocol<Command: Spoken>> Theatre for Stage<P> {
                 let place = self.find(pick)?;
                 self.copy(place);
             }
-            // On a stage there is no time; a later message is one that is not delivered yet.
+            // A cluster has no message delays; a delayed message is simply not delivered yet.
             Action::Delay { pick, .. } => drop(self.find(pick)?),
             Action::Fire { at, timer } => {
                 let timer = self.armed(*at, timer)?;
@@ -120,7 +120,7 @@ impl<P: Protocol<Command: Spoken>> Theatre for Stage<P> {
         }
         match action {
             Action::Group(_) | Action::Channel(_) | Action::Stabilize { .. } | Action::Look(_) => {}
-            // It is said of the next step, as what is drawn in that.
+            // This action refers to the next step, like drawn values.
             Action::Unsaved(_) => self.done.push(action.clone()),
             action => self.did(action.clone()),
         }
@@ -128,9 +128,9 @@ impl<P: Protocol<Command: Spoken>> Theatre for Stage<P> {
     }
 }
 
-impl<P: Protocol<Command: Spoken>> Stage<P> {
-    /// A process crashes, or comes back, or will crash and has not saved or told what it does.
-    fn fare(&mut self, action: &Action) -> Result<(), Impossible> {
+impl<P: Protocol<Command: ServiceCommand>> TestCluster<P> {
+    /// Changes the state of a process: crash, recovery, or a faulty save before a crash.
+    fn fare(&mut self, action: &Action) -> Result<(), ActionError> {
         match action {
             Action::Recover(at) => self.down(*at).map(|()| self.recover(*at)),
             Action::Mute(at) => self.up(*at).map(|()| self.mute(*at)),
@@ -140,89 +140,91 @@ impl<P: Protocol<Command: Spoken>> Stage<P> {
         }
     }
 
-    fn choose(&mut self, at: ProcessId, value: u32) -> Result<(), Impossible> {
+    fn choose(&mut self, at: ProcessId, value: u32) -> Result<(), ActionError> {
         self.exists(at)?;
         self.batch.environment.said.push_back(value);
         Ok(())
     }
 
-    fn tell(&mut self, from: ProcessId, to: ProcessId) -> Result<(), Impossible> {
+    fn tell(&mut self, from: ProcessId, to: ProcessId) -> Result<(), ActionError> {
         self.up(from)?;
         self.exists(to)?;
-        self.note(|| format!("{from}'s application tells {to}'s"));
-        self.told.push((from, to));
+        self.note(|| format!("{from}'s application sends to {to}'s"));
+        self.application_messages.push((from, to));
         Ok(())
     }
 
-    fn down(&self, at: ProcessId) -> Result<(), Impossible> {
+    fn down(&self, at: ProcessId) -> Result<(), ActionError> {
         self.exists(at)?;
-        if self.is_up(at) { Err(Impossible::Up { at }) } else { Ok(()) }
+        if self.is_up(at) { Err(ActionError::Up { at }) } else { Ok(()) }
     }
 
-    fn exists(&self, at: ProcessId) -> Result<(), Impossible> {
+    fn exists(&self, at: ProcessId) -> Result<(), ActionError> {
         let size = self.size() as usize;
-        if at.index() < size { Ok(()) } else { Err(Impossible::NoProcess { at, size }) }
+        if at.index() < size { Ok(()) } else { Err(ActionError::NoProcess { at, size }) }
     }
 
-    fn up(&self, at: ProcessId) -> Result<(), Impossible> {
+    fn up(&self, at: ProcessId) -> Result<(), ActionError> {
         self.exists(at)?;
-        if self.is_up(at) { Ok(()) } else { Err(Impossible::Down { at }) }
+        if self.is_up(at) { Ok(()) } else { Err(ActionError::Down { at }) }
     }
 
-    fn ask(&mut self, asking: &Asking) -> Result<(), Impossible> {
-        self.up(asking.at)?;
-        let understood = P::Command::understand(asking);
-        let command = understood.ok_or_else(|| Impossible::NotUnderstood(asking.clone()))?;
-        self.command(asking.at, command);
+    fn ask(&mut self, script_command: &ScriptCommand) -> Result<(), ActionError> {
+        self.up(script_command.at)?;
+        let understood = P::Command::from_script(script_command);
+        let command =
+            understood.ok_or_else(|| ActionError::NotUnderstood(script_command.clone()))?;
+        self.command(script_command.at, command);
         Ok(())
     }
 
-    /// Where the picked message is.
-    fn find(&self, pick: &Pick) -> Result<usize, Impossible> {
+    /// Returns the index of the selected message.
+    fn find(&self, pick: &MessageSelector) -> Result<usize, ActionError> {
         self.exists(pick.from)?;
         self.exists(pick.to)?;
         let kinds = self.under_way().map(|(from, to, message)| (from, to, message.label().kind));
-        pick.among(kinds).ok_or_else(|| Impossible::NoMessage(pick.clone()))
+        pick.among(kinds).ok_or_else(|| ActionError::NoMessage(pick.clone()))
     }
 
-    /// The same, if the channel lets it arrive.
-    fn next(&self, pick: &Pick) -> Result<usize, Impossible> {
+    /// Returns the index of the selected message, if the channel can deliver it.
+    fn next(&self, pick: &MessageSelector) -> Result<usize, ActionError> {
         let place = self.find(pick)?;
         if self.is_cut((pick.from, pick.to)) {
-            return Err(Impossible::Now(Action::Deliver(pick.clone())));
+            return Err(ActionError::Now(Action::Deliver(pick.clone())));
         }
-        let oldest = self.find(&Pick::oldest(pick.from, pick.to))?;
+        let oldest = self.find(&MessageSelector::oldest(pick.from, pick.to))?;
         if self.order == Order::Fifo && place != oldest {
-            return Err(Impossible::Overtakes(pick.clone()));
+            return Err(ActionError::Overtakes(pick.clone()));
         }
         Ok(place)
     }
 
-    fn hear(&mut self, pick: &Pick) -> Result<(), Impossible> {
-        let told = pick.among(self.told.iter().map(|(from, to)| (*from, *to, "")));
-        self.told.remove(told.ok_or_else(|| Impossible::NoMessage(pick.clone()))?);
-        self.note(|| format!("{}'s application hears {}'s", pick.to, pick.from));
+    fn hear(&mut self, pick: &MessageSelector) -> Result<(), ActionError> {
+        let found = pick.among(self.application_messages.iter().map(|(from, to)| (*from, *to, "")));
+        self.application_messages
+            .remove(found.ok_or_else(|| ActionError::NoMessage(pick.clone()))?);
+        self.note(|| format!("{}'s application receives from {}'s", pick.to, pick.from));
         Ok(())
     }
 
-    fn armed(&self, at: ProcessId, name: &str) -> Result<P::Timer, Impossible> {
+    fn armed(&self, at: ProcessId, name: &str) -> Result<P::Timer, ActionError> {
         self.up(at)?;
         let armed = self.timers_of(at);
-        let found = timer_named(armed.iter().copied(), name).cloned();
-        found.ok_or_else(|| Impossible::NoTimer {
+        let found = find_timer(armed.iter().copied(), name).cloned();
+        found.ok_or_else(|| ActionError::NoTimer {
             at,
             timer: name.to_owned(),
             armed: format!("{armed:?}"),
         })
     }
 
-    fn stabilize(&mut self, timers: bool, most: Option<u32>) -> Result<(), Impossible> {
-        for _ in 0..most.unwrap_or(ENDLESS) {
+    fn stabilize(&mut self, timers: bool, most: Option<u32>) -> Result<(), ActionError> {
+        for _ in 0..most.unwrap_or(MAX_STEPS) {
             if !self.go_on(timers) {
                 return Ok(());
             }
         }
-        let rests = self.next_parcel().is_none() && !(timers && self.next_timer().is_some());
-        if most.is_some() || rests { Ok(()) } else { Err(Impossible::Endless) }
+        let rests = self.next_deliverable().is_none() && !(timers && self.next_timer().is_some());
+        if most.is_some() || rests { Ok(()) } else { Err(ActionError::Endless) }
     }
 }

@@ -1,4 +1,4 @@
-//! Stories that shall happen, as data.
+//! Scripts as data.
 
 use core::fmt;
 
@@ -6,10 +6,10 @@ use tenure_core::{Order, ProcessId, Verdict};
 
 use crate::format::{Kind, units};
 
-/// A story: what shall happen, block by block, and what is expected to come of it.
+/// Script: actions, block by block, with their expected outcome.
 ///
 /// ```text
-/// # Two ask at once; the smaller stamp wins.
+/// # Two requests at once; the smaller timestamp wins.
 ///
 /// group 2
 /// enter p1; enter p2
@@ -19,28 +19,28 @@ use crate::format::{Kind, units};
 /// …
 /// ```
 ///
-/// A block ends at an empty line. Parse one with [`str::parse`]; [`Display`](fmt::Display) gives
-/// the text back. Whoever performs it (the [`Stage`](crate::Stage), an engine) decides what the
-/// outcome looks like.
+/// A block ends at an empty line. Parse a script with [`str::parse`]; [`Display`](fmt::Display)
+/// formats it again. The runner, such as [`TestCluster`](crate::TestCluster), defines the form of
+/// the outcome.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Script {
-    /// The blocks, in order.
+    /// Blocks, in order.
     pub blocks: Vec<Block>,
 }
 
-/// Some actions, and what is expected to come of them.
+/// Actions with their expected outcome.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Block {
-    /// The number of its first line in the file, from 1.
+    /// Number of its first line in the file, from 1.
     pub starts_at: usize,
-    /// What shall happen.
+    /// Lines of actions and comments.
     pub lines: Vec<Line>,
-    /// What is written under `----`, without the last end of line; `None` without `----`.
+    /// Text under `----`, without the last line end; `None` without `----`.
     pub outcome: Option<String>,
 }
 
 impl Block {
-    /// What shall happen, each action with the number of its line.
+    /// Returns each action with the number of its line.
     pub fn actions(&self) -> impl Iterator<Item = (usize, &Action)> {
         self.lines.iter().enumerate().flat_map(move |(offset, line)| {
             let actions = match line {
@@ -52,128 +52,131 @@ impl Block {
     }
 }
 
-/// One line of a block, above `----`.
+/// Line of a block above `----`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
-    /// A remark for people, without its `#`.
+    /// Comment, without its `#`.
     Comment(String),
     /// Actions, separated by `;`.
     Actions(Vec<Action>),
 }
 
-/// One thing that shall happen.
+/// Action of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// `group 3`: from here on, a new group of so many processes, freshly booted.
+    /// `group 3`: starts a new group of this size.
     Group(u32),
-    /// `channel fifo` or `channel reordered`: which messages of a link may be picked.
+    /// `channel fifo` or `channel reordered`: sets which messages of a link may be delivered.
     Channel(Order),
-    /// `enter p1`: the local user asks. Every verb that means nothing else is a command.
-    Ask(Asking),
-    /// `deliver p2→p1`: the link's oldest message arrives, or the one that is picked.
-    Deliver(Pick),
-    /// `tell p1→p2`: the first one's application sends a message to the second's.
+    /// `enter p1`: gives a command of the local user. Any verb without another meaning is a
+    /// command.
+    Ask(ScriptCommand),
+    /// `deliver p2→p1`: delivers the oldest message of the link, or the selected one.
+    Deliver(MessageSelector),
+    /// `tell p1→p2`: the application of the first process sends a message to that of the second.
     Tell {
-        /// Who sends.
+        /// Sender.
         from: ProcessId,
-        /// To whom.
+        /// Receiver.
         to: ProcessId,
     },
-    /// `hear p1→p2`, `hear p1→p2 2`: the application's oldest message, or that one, arrives.
-    Hear(Pick),
-    /// `lose p2→p1`: it never arrives.
-    Lose(Pick),
-    /// `duplicate p2→p1`: it will arrive twice, the copy right behind it.
-    Duplicate(Pick),
-    /// `delay p2→p1 by 2.5`: it will arrive so many units later than it would have.
+    /// `hear p1→p2`, `hear p1→p2 2`: delivers the oldest application message, or the selected one.
+    Hear(MessageSelector),
+    /// `lose p2→p1`: drops the message.
+    Lose(MessageSelector),
+    /// `duplicate p2→p1`: duplicates the message; the copy is right behind it.
+    Duplicate(MessageSelector),
+    /// `delay p2→p1 by 2.5`: delays the message by this many units.
     Delay {
-        /// Which message.
-        pick: Pick,
-        /// How much later, in ticks.
+        /// Message to delay.
+        pick: MessageSelector,
+        /// Delay, in ticks.
         by: u64,
     },
-    /// `fire p1 answer`: an armed timer fires.
+    /// `fire p1 answer`: fires an armed timer.
     Fire {
-        /// Whose.
+        /// Process of the timer.
         at: ProcessId,
-        /// Its name or a part of it, in any case, dashes ignored.
+        /// Its name or part of it, ignoring case and dashes.
         timer: String,
     },
-    /// `choose p1 2`: the next number that it draws, if it draws one in its next step, is that.
+    /// `choose p1 2`: sets the next random number, if the next step draws one.
     Choose {
-        /// Who draws.
+        /// Process that draws.
         at: ProcessId,
-        /// What, from 0.
+        /// The number, from 0.
         value: u32,
     },
-    /// `mute p1`: what it does from here on is saved, and nobody hears of it: it will crash.
+    /// `mute p1`: later steps are saved, but their effects are not released; the process has to
+    /// crash.
     Mute(ProcessId),
-    /// `unsaved p1`: what its next step changes is not saved when it crashes after that.
+    /// `unsaved p1`: the changes of the next step are lost in the crash after it.
     Unsaved(ProcessId),
-    /// `crash p1`: it loses all but its stable state.
+    /// `crash p1`: the process loses all but its stable state.
     Crash(ProcessId),
-    /// `recover p1`: it boots with what it had saved.
+    /// `recover p1`: the process boots with its saved state.
     Recover(ProcessId),
-    /// `split p1 | p2 p3`: from here on nothing arrives from one side at another.
+    /// `split p1 | p2 p3`: partitions the network into these sides.
     Split(Vec<Vec<ProcessId>>),
-    /// `heal`: the network is whole again.
+    /// `heal`: ends the partition.
     Heal,
-    /// `suspect p1 p2`, `trust p1 p2`: the first one's detector speaks of the second.
+    /// `suspect p1 p2`, `trust p1 p2`: the detector of the first process reports a verdict of the
+    /// second.
     Suspicion {
-        /// Who is told.
+        /// Process that receives the verdict.
         at: ProcessId,
-        /// Of whom.
+        /// Peer of the verdict.
         peer: ProcessId,
-        /// What.
+        /// The verdict.
         verdict: Verdict,
     },
-    /// `stabilize`: deliver the oldest message, again and again, until nothing is under way;
-    /// `stabilize timers`: and whenever nothing is, let the timer fire that is due first;
-    /// `stabilize 20`: no more than so many steps.
+    /// `stabilize`: delivers the oldest message until none is under way. `stabilize timers`: also
+    /// fires the timer that is due first whenever none is. `stabilize 20`: takes at most this many
+    /// steps.
     Stabilize {
-        /// Whether timers fire.
+        /// True if timers fire.
         timers: bool,
-        /// After so many steps it is over, whatever is under way.
+        /// Maximum number of steps.
         most: Option<u32>,
     },
-    /// `look p1`: its state, for the record.
+    /// `look p1`: adds its state to the transcript.
     Look(ProcessId),
 }
 
-/// What a local user asks, not yet understood as a command of a particular service.
+/// Command of a local user, not yet interpreted for a particular service.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asking {
-    /// The first word: `enter`.
+pub struct ScriptCommand {
+    /// First word, such as `enter`.
     pub verb: String,
-    /// Whose user asks.
+    /// Process of the user.
     pub at: ProcessId,
-    /// The peer, in `send p1→p2 7`.
+    /// Peer, in `send p1→p2 7`.
     pub peer: Option<ProcessId>,
-    /// The words that follow.
+    /// Further words.
     pub words: Vec<String>,
 }
 
-/// A message on a link: the oldest, unless something more is said.
+/// Selector of a message on a link: the oldest by default.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pick {
-    /// Who sent it.
+pub struct MessageSelector {
+    /// Sender.
     pub from: ProcessId,
-    /// Who is to receive it.
+    /// Receiver.
     pub to: ProcessId,
-    /// What it is called; anything when `None`.
+    /// Name of the message; any if `None`.
     pub kind: Option<String>,
-    /// Which of those, the oldest being 1.
+    /// Position among the matching messages, from 1 for the oldest.
     pub ordinal: usize,
 }
 
-impl Pick {
-    /// The oldest message of a link.
+impl MessageSelector {
+    /// Selects the oldest message of a link.
     pub const fn oldest(from: ProcessId, to: ProcessId) -> Self {
-        Pick { from, to, kind: None, ordinal: 1 }
+        MessageSelector { from, to, kind: None, ordinal: 1 }
     }
 
-    /// The place of the one that is meant among messages, the oldest first: from, to, and what
-    /// each is called.
+    /// Returns the index of the selected message among `messages`, the oldest first, each with
+    /// sender, receiver and name.
     pub fn among<'m>(
         &self,
         messages: impl IntoIterator<Item = (ProcessId, ProcessId, &'m str)>,
@@ -228,10 +231,10 @@ impl fmt::Display for Line {
 }
 
 impl Action {
-    /// Whose step it is, if it is anybody's.
+    /// Returns the process that takes the step, if there is one.
     pub(crate) fn actor(&self) -> Option<ProcessId> {
         match self {
-            Action::Ask(asking) => Some(asking.at),
+            Action::Ask(script_command) => Some(script_command.at),
             Action::Deliver(pick) | Action::Hear(pick) => Some(pick.to),
             Action::Fire { at, .. }
             | Action::Choose { at, .. }
@@ -241,13 +244,12 @@ impl Action {
         }
     }
 
-    /// Whether it is a step by itself, and not what is drawn in the next one, or said of it.
+    /// True if the action is a step, and not a modifier of the next step.
     pub fn is_step(&self) -> bool {
         !matches!(self, Action::Choose { .. } | Action::Unsaved(_))
     }
 
-    /// What a trace says of what happens to the network as a whole. Where every delivery is said,
-    /// that is all that comes of it.
+    /// Returns the trace record of an action on the network as a whole.
     pub fn of_all(&self) -> Option<Kind> {
         match self {
             Action::Split(sides) => Some(Kind::Partition(sides.clone())),
@@ -263,7 +265,7 @@ impl fmt::Display for Action {
             Action::Group(size) => write!(f, "group {size}"),
             Action::Channel(Order::Fifo) => f.write_str("channel fifo"),
             Action::Channel(Order::Reordered) => f.write_str("channel reordered"),
-            Action::Ask(asking) => asking.fmt(f),
+            Action::Ask(script_command) => script_command.fmt(f),
             Action::Deliver(pick) => write!(f, "deliver {pick}"),
             Action::Tell { from, to } => write!(f, "tell {}→{}", Small(*from), Small(*to)),
             Action::Hear(pick) => write!(f, "hear {pick}"),
@@ -297,7 +299,7 @@ impl fmt::Display for Action {
     }
 }
 
-impl fmt::Display for Asking {
+impl fmt::Display for ScriptCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.verb, Small(self.at))?;
         if let Some(peer) = self.peer {
@@ -307,7 +309,7 @@ impl fmt::Display for Asking {
     }
 }
 
-impl fmt::Display for Pick {
+impl fmt::Display for MessageSelector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}→{}", Small(self.from), Small(self.to))?;
         if let Some(kind) = &self.kind {
@@ -317,7 +319,7 @@ impl fmt::Display for Pick {
     }
 }
 
-/// A process as scripts spell it: `p1`.
+/// Formats a process as in scripts: `p1`.
 struct Small(ProcessId);
 
 impl fmt::Display for Small {

@@ -1,16 +1,16 @@
-//! A stage and its users, who ask of a lock and of a barrier only what they may.
+//! Test cluster whose users respect the preconditions of locks and barriers.
 
 use std::collections::BTreeMap;
 
 use tenure_core::service::{agreement, mutex};
-use tenure_core::{Facts, Observed, ProcessId};
+use tenure_core::{EventViews, Observation, ProcessId};
 
+use crate::scripts::cluster::{ClusterEvent, TestCluster};
+use crate::scripts::runner::{ActionError, ScriptRunner};
 use crate::scripts::script::Action;
-use crate::scripts::spoken::{Recorded, Spoken};
-use crate::scripts::stage::{Seen, Stage};
-use crate::scripts::theatre::{Impossible, Theatre};
+use crate::scripts::service_command::{Recorded, ServiceCommand};
 
-/// Where a user stands who is not outside.
+/// State of a user that is not outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Waiting,
@@ -18,52 +18,52 @@ enum Phase {
     Leaving,
 }
 
-/// A stage whose users ask only what a protocol can be asked, which it need not check itself.
-pub(super) struct Staged<P: Recorded> {
-    pub(super) stage: Stage<P>,
+/// Test cluster whose users only issue permitted commands, which a protocol need not check.
+pub(super) struct ClusterWithUsers<P: Recorded> {
+    pub(super) cluster: TestCluster<P>,
     phases: BTreeMap<ProcessId, Phase>,
 }
 
-impl<P: Recorded> Staged<P> {
-    pub(super) fn new(stage: Stage<P>) -> Self {
-        let mut staged = Staged { stage, phases: BTreeMap::new() };
+impl<P: Recorded> ClusterWithUsers<P> {
+    pub(super) fn new(cluster: TestCluster<P>) -> Self {
+        let mut staged = ClusterWithUsers { cluster, phases: BTreeMap::new() };
         staged.look();
         staged
     }
 
-    /// Goes on by itself; tells whether there was something to do.
+    /// Takes one step. Returns false if there was nothing to do.
     pub(super) fn go_on(&mut self) -> bool {
-        let went_on = self.stage.go_on(true);
+        let went_on = self.cluster.go_on(true);
         self.look();
         went_on
     }
 
-    /// The first who is inside.
+    /// Returns the first process that is inside.
     pub(super) fn inside(&self) -> Option<ProcessId> {
         let inside = self.phases.iter().find(|(_, phase)| **phase == Phase::Inside);
         inside.map(|(at, _)| *at)
     }
 
     fn may(&self, action: &Action) -> bool {
-        let Action::Ask(asking) = action else { return true };
-        let phase = self.phases.get(&asking.at);
-        match asking.verb.as_str() {
+        let Action::Ask(script_command) = action else { return true };
+        let phase = self.phases.get(&script_command.at);
+        match script_command.verb.as_str() {
             "enter" | "arrive" => phase.is_none(),
             "exit" => phase == Some(&Phase::Inside),
             _ => true,
         }
     }
 
-    /// Where the users stand after what they asked and were told.
+    /// Updates the state of the users from recent events.
     fn look(&mut self) {
-        for (at, seen) in self.stage.take_seen() {
+        for (at, seen) in self.cluster.take_events() {
             let phase = match (&seen, seen.observed()) {
-                (Seen::Command(command), _) => match command.say(at).verb.as_str() {
+                (ClusterEvent::Command(command), _) => match command.to_script(at).verb.as_str() {
                     "enter" | "arrive" => Some(Phase::Waiting),
                     "exit" => Some(Phase::Leaving),
                     _ => continue,
                 },
-                (_, Observed::Event(event)) => match (event.of_mutex(), event.of_agreement()) {
+                (_, Observation::Event(event)) => match (event.of_mutex(), event.of_agreement()) {
                     (Some(mutex::Event::Entered { .. }), _) => Some(Phase::Inside),
                     (Some(mutex::Event::Exited), _) => None,
                     (None, Some(agreement::Event::Barrier(_))) => None,
@@ -79,12 +79,12 @@ impl<P: Recorded> Staged<P> {
     }
 }
 
-impl<P: Recorded> Theatre for Staged<P> {
-    fn perform(&mut self, action: &Action) -> Result<(), Impossible> {
+impl<P: Recorded> ScriptRunner for ClusterWithUsers<P> {
+    fn perform(&mut self, action: &Action) -> Result<(), ActionError> {
         if !self.may(action) {
-            return Err(Impossible::Now(action.clone()));
+            return Err(ActionError::Now(action.clone()));
         }
-        let done = self.stage.perform(action);
+        let done = self.cluster.perform(action);
         self.look();
         done
     }

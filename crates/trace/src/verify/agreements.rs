@@ -1,63 +1,63 @@
-//! What users of a service of agreement ask and are told, judged by the monitors of the service.
+//! Verification of agreement services by their monitors.
 
 use tenure_core::service::agreement::{Command, Event, Users};
-use tenure_core::{AgreementJury, Charge, Finding, Observed, ProcessId, Service};
+use tenure_core::{AgreementMonitorSet, Finding, MonitorConfig, Observation, ProcessId, Service};
 
-/// Judges a trace of such a service; of others it says nothing.
+/// Verifies a trace of an agreement service; ignores other traces.
 #[derive(Clone, Debug)]
 pub(super) struct Agreements {
-    jury: AgreementJury,
+    monitors: AgreementMonitorSet,
     users: Option<Users>,
 }
 
 impl Agreements {
-    /// Before anything happened.
-    pub(super) fn new(service: Service, charge: &Charge) -> Self {
-        // Whatever is asked was asked for a reason.
-        let users = Users::of(service, charge.size, |_| u32::MAX);
-        Agreements { jury: AgreementJury::new(service, charge), users }
+    /// Creates the monitors.
+    pub(super) fn new(service: Service, config: &MonitorConfig) -> Self {
+        // Any recorded command is permitted.
+        let users = Users::new(service, config.size, |_| u32::MAX);
+        Agreements { monitors: AgreementMonitorSet::new(service, config), users }
     }
 
-    /// A user asks.
-    pub(super) fn asked(&mut self, time: u64, at: ProcessId, command: &Command) {
+    /// Handles a command.
+    pub(super) fn on_command(&mut self, time: u64, at: ProcessId, command: &Command) {
         if let Some(users) = &mut self.users {
-            users.asked(at, command);
+            users.on_command(at, command);
         }
-        self.jury.observe(time, at, Observed::Command { command, clock: None });
+        self.monitors.observe(time, at, Observation::Command { command, clock: None });
     }
 
-    /// A user is told.
-    pub(super) fn told(&mut self, time: u64, at: ProcessId, event: &Event) {
+    /// Handles an event.
+    pub(super) fn on_event(&mut self, time: u64, at: ProcessId, event: &Event) {
         if let Some(users) = &mut self.users {
-            users.told(at, event);
+            users.on_event(at, event);
         }
-        self.jury.observe(time, at, Observed::Event(event));
+        self.monitors.observe(time, at, Observation::Event(event));
     }
 
-    /// A process crashed.
-    pub(super) fn crashed(&mut self, time: u64, at: ProcessId) {
+    /// Handles a crash.
+    pub(super) fn on_crash(&mut self, time: u64, at: ProcessId) {
         if let Some(users) = &mut self.users {
-            users.crashed(at);
+            users.on_crash(at);
         }
-        self.jury.observe(time, at, Observed::Crashed);
+        self.monitors.observe(time, at, Observation::Crashed);
     }
 
-    /// A process came back.
-    pub(super) fn recovered(&mut self, time: u64, at: ProcessId) {
-        self.jury.observe(time, at, Observed::Recovered);
+    /// Handles a recovery.
+    pub(super) fn on_recovery(&mut self, time: u64, at: ProcessId) {
+        self.monitors.observe(time, at, Observation::Recovered);
     }
 
-    /// The run is over, `calm` if there had been time to agree.
+    /// Handles the end of the run; `calm` is true if the group had time to agree.
     pub(super) fn end(&mut self, time: u64, calm: bool) {
-        self.jury.end(time, calm);
+        self.monitors.end(time, calm);
     }
 
-    /// What was found so far.
+    /// Returns the findings so far.
     pub(super) fn findings(&self) -> Vec<Finding> {
-        self.jury.findings()
+        self.monitors.findings()
     }
 
-    /// Of those who are up, who waits.
+    /// Returns the live processes that still wait.
     pub(super) fn waiting(&self, is_up: impl Fn(ProcessId) -> bool) -> Vec<ProcessId> {
         self.users.as_ref().map_or_else(Vec::new, |users| users.waiting(is_up))
     }

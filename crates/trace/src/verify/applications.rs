@@ -1,61 +1,64 @@
-//! What is done under a leader, judged by what users are told of it.
+//! Verification of applications of a leader, by their events.
 
 use tenure_core::monitors::{Atomicity, Durability, OneTree};
 use tenure_core::service::{commit, replication, tree};
-use tenure_core::{Finding, Juror, Observed, ProcessId};
+use tenure_core::{Finding, MonitorRun, Observation, ProcessId};
 
 use crate::format::ApplicationEvent;
 
-/// Judges the applications of which a trace tells anything.
+/// Verifies the applications that occur in a trace.
 #[derive(Clone, Debug)]
 pub(super) struct Applications {
-    durability: Juror<Durability>,
-    atomicity: Juror<Atomicity>,
-    one_tree: Juror<OneTree>,
-    /// Of which of them a user was told.
-    told: [bool; 3],
+    durability: MonitorRun<Durability>,
+    atomicity: MonitorRun<Atomicity>,
+    one_tree: MonitorRun<OneTree>,
+    /// True for each application that had an event.
+    has_events: [bool; 3],
 }
 
 impl Applications {
-    /// Before anything happened.
+    /// Creates the monitors.
     pub(super) fn new() -> Self {
         Applications {
-            durability: Juror::new(Durability::new()),
-            atomicity: Juror::new(Atomicity::new()),
-            one_tree: Juror::new(OneTree::new()),
-            told: [false; 3],
+            durability: MonitorRun::new(Durability::new()),
+            atomicity: MonitorRun::new(Atomicity::new()),
+            one_tree: MonitorRun::new(OneTree::new()),
+            has_events: [false; 3],
         }
     }
 
-    /// A user was told something.
-    pub(super) fn told(&mut self, time: u64, at: ProcessId, event: &ApplicationEvent) {
-        let Applications { durability, atomicity, one_tree, told } = self;
+    /// Handles an event.
+    pub(super) fn on_event(&mut self, time: u64, at: ProcessId, event: &ApplicationEvent) {
+        let Applications { durability, atomicity, one_tree, has_events } = self;
         match event {
-            // Clocks come together as well as they can: nothing that is said of them is wrong.
+            // Clock synchronization is best effort, so no event is wrong.
             ApplicationEvent::Clock(_) => {}
             ApplicationEvent::Replication(event) => {
-                durability.observe::<replication::Command, _>(time, at, Observed::Event(event));
-                told[0] = true;
+                durability.observe::<replication::Command, _>(time, at, Observation::Event(event));
+                has_events[0] = true;
             }
             ApplicationEvent::Commit(event) => {
-                atomicity.observe::<commit::Command, _>(time, at, Observed::Event(event));
-                told[1] = true;
+                atomicity.observe::<commit::Command, _>(time, at, Observation::Event(event));
+                has_events[1] = true;
             }
             ApplicationEvent::Tree(event) => {
-                one_tree.observe::<tree::Command, _>(time, at, Observed::Event(event));
-                told[2] = true;
+                one_tree.observe::<tree::Command, _>(time, at, Observation::Event(event));
+                has_events[2] = true;
             }
         }
     }
 
-    /// A process crashed, which only trees are judged by.
-    pub(super) fn crashed(&mut self, time: u64, at: ProcessId) {
-        self.one_tree.observe::<tree::Command, tree::Event>(time, at, Observed::Crashed);
+    /// Handles a crash, which only matters for trees.
+    pub(super) fn on_crash(&mut self, time: u64, at: ProcessId) {
+        self.one_tree.observe::<tree::Command, tree::Event>(time, at, Observation::Crashed);
     }
 
-    /// What was found so far.
+    /// Returns the findings so far.
     pub(super) fn findings(&self) -> impl Iterator<Item = Finding> {
         let found = [self.durability.finding(), self.atomicity.finding(), self.one_tree.finding()];
-        found.into_iter().zip(self.told).filter_map(|(finding, told)| told.then_some(finding))
+        found
+            .into_iter()
+            .zip(self.has_events)
+            .filter_map(|(finding, has_events)| has_events.then_some(finding))
     }
 }

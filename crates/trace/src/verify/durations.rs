@@ -2,18 +2,18 @@ use std::collections::BTreeMap;
 
 use super::Quantiles;
 
-/// How many different durations are told apart to the tick.
-const EXACT: usize = 1 << 16;
+/// Maximum number of distinct durations stored exactly.
+const MAX_EXACT: usize = 1 << 16;
 
-/// How many leading bits of a duration are kept where there are more: it is known to 0.05 %.
-const BITS: u32 = 11;
+/// Number of leading bits kept beyond that; the error is at most 0.05 %.
+const LEADING_BITS: u32 = 11;
 
-/// A heap of durations of which quantiles are asked, in memory that does not grow with it.
+/// Multiset of durations with quantiles, in bounded memory.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Durations {
-    /// How often each was seen.
+    /// Count of each duration.
     seen: BTreeMap<u64, u64>,
-    /// Whether they are told apart by their leading bits only.
+    /// True if only leading bits are kept.
     rounded: bool,
     count: u64,
     sum: u128,
@@ -27,7 +27,7 @@ impl Durations {
         self.longest = self.longest.max(ticks);
         let key = if self.rounded { leading(ticks) } else { ticks };
         *self.seen.entry(key).or_insert(0) += 1;
-        if !self.rounded && self.seen.len() > EXACT {
+        if !self.rounded && self.seen.len() > MAX_EXACT {
             self.rounded = true;
             for (ticks, times) in std::mem::take(&mut self.seen) {
                 *self.seen.entry(leading(ticks)).or_insert(0) += times;
@@ -39,7 +39,7 @@ impl Durations {
         self.seen.len()
     }
 
-    /// In milliseconds (or units); zeros when there are none.
+    /// Returns quantiles in milliseconds (or units); zeros if there are no durations.
     pub(super) fn quantiles(&self) -> Quantiles {
         if self.count == 0 {
             return Quantiles::default();
@@ -49,7 +49,7 @@ impl Durations {
         Quantiles { mean, p50: self.rank(50), p99: self.rank(99), max }
     }
 
-    /// The smallest that at least `percent` of all do not exceed.
+    /// Returns the smallest duration that at least `percent` of all do not exceed.
     fn rank(&self, percent: u64) -> f64 {
         let mut left = (self.count * percent).div_ceil(100);
         let mut seen = self.seen.iter();
@@ -61,9 +61,9 @@ impl Durations {
     }
 }
 
-/// The duration with all but its leading bits cleared.
+/// Clears all but the leading bits.
 fn leading(ticks: u64) -> u64 {
-    let spare = (u64::BITS - ticks.leading_zeros()).saturating_sub(BITS);
+    let spare = (u64::BITS - ticks.leading_zeros()).saturating_sub(LEADING_BITS);
     ticks >> spare << spare
 }
 
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn few_durations_are_known_to_the_tick() {
+    fn few_durations_are_exact() {
         let mut durations = Durations::default();
         (1..=100).rev().for_each(|ms| durations.add(ms * 1_000_000));
         let Quantiles { mean, p50, p99, max } = durations.quantiles();
@@ -80,11 +80,11 @@ mod tests {
     }
 
     #[test]
-    fn many_durations_take_no_more_room_and_are_known_to_half_a_thousandth() {
+    fn many_durations_use_bounded_memory_with_small_error() {
         let mut durations = Durations::default();
         let all = 1_000_000_u64;
         (1..=all).for_each(|ticks| durations.add(ticks * 1_009));
-        assert!(durations.seen.len() < EXACT, "{} are held", durations.seen.len());
+        assert!(durations.seen.len() < MAX_EXACT, "{} are held", durations.seen.len());
         let Quantiles { p50, p99, max, .. } = durations.quantiles();
         let exact = |ticks: u64| (ticks * 1_009) as f64 / 1e6;
         assert!((p50 / exact(all / 2) - 1.0).abs() < 5e-4, "{p50}");

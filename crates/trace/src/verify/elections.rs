@@ -3,72 +3,74 @@ use std::collections::HashMap;
 use serde::Serialize;
 use tenure_core::{ProcessId, Term};
 
-use crate::fold::standing::{Change, Hold};
+use crate::fold::process_state::{Condition, StateChange};
 
-/// An election, from what made it necessary to the moment every live process knew its leader.
+/// Election, from its cause to the moment at which all live processes know the leader.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Election {
-    /// When it became necessary, in milliseconds (or virtual units) from the start of the trace.
+    /// Time at which it became necessary, in milliseconds (or virtual units) from the start of the
+    /// trace.
     pub at: f64,
-    /// How long it took, in the same unit.
+    /// Duration in the same unit.
     pub ms: f64,
-    /// The number of the leader.
+    /// Number of the leader.
     pub leader: u32,
-    /// The number of the term; 0 in elections without.
+    /// Number of the term; 0 in elections without terms.
     pub term: u64,
-    /// What made it necessary.
+    /// Cause of the election.
     pub cause: Cause,
 }
 
-/// What made an election necessary.
+/// Cause of an election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
-    /// Nobody led before: counted from the start of the trace.
+    /// No leader yet: measured from the start of the trace.
     Start,
     /// The leader crashed.
     Crash,
-    /// The leader was stopped, and given up by all before it continued.
+    /// The leader was stopped, and all processes gave it up before it continued.
     Stop,
-    /// The network was split, and the leader is not on the largest of its sides: until it is whole
-    /// again, those on the others count as little as who is stopped.
+    /// The network was partitioned and the leader is not on the largest side. Until the partition
+    /// ends, processes on other sides do not count, like stopped ones.
     Partition,
-    /// Somebody took over: counted from the moment when not all agreed any more, which is its
-    /// boot when it has just come back.
+    /// Another process took over: measured from the first disagreement, or from the boot of the new
+    /// leader if it has just recovered.
     Takeover,
 }
 
-/// An election in ticks since whenever.
+/// Election in absolute ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Held {
+pub(super) struct MeasuredElection {
     pub(super) since: u64,
     pub(super) until: u64,
     pub(super) term: Term,
     pub(super) cause: Cause,
 }
 
-/// How many elections are told one by one; of more, the first.
-const TOLD: usize = 10_000;
+/// Maximum number of elections listed individually; the first ones are kept.
+const MAX_LISTED: usize = 10_000;
 
-/// Whom everybody believes in, and since when all agree. Everybody is live until told otherwise.
+/// Beliefs of all processes about the leader, and the time since which they agree. Processes count
+/// as live until a record says otherwise.
 #[derive(Clone, Debug)]
 pub(super) struct Elections {
     believers: HashMap<ProcessId, Believer>,
     size: u32,
     live: u32,
-    /// By term: how many live processes believe in it, if any.
+    /// Number of live processes that believe in each term.
     counts: HashMap<Term, u32>,
     settled: Option<Term>,
-    /// Since when, and why, an election is necessary.
+    /// Start and cause of the pending election.
     open: Option<(u64, Cause)>,
-    pub(super) held: Vec<Held>,
+    pub(super) held: Vec<MeasuredElection>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Believer {
     down: bool,
     stopped: bool,
-    /// Not on the largest side of a network that is split.
+    /// True if the process is not on the largest side of a partition.
     apart: bool,
     belief: Option<Term>,
 }
@@ -92,25 +94,25 @@ impl Elections {
         }
     }
 
-    /// The group has begun to run.
+    /// Handles the start of the group.
     pub(super) fn started(&mut self, time: u64) {
         self.open = Some((time, Cause::Start));
     }
 
-    pub(super) fn changed(&mut self, time: u64, at: ProcessId, change: Change) {
+    pub(super) fn changed(&mut self, time: u64, at: ProcessId, change: StateChange) {
         let led = self.settled.is_some_and(|settled| settled.leader == at);
-        let crashes = matches!(change, Change::Crashes | Change::Leaves);
+        let crashes = matches!(change, StateChange::Crashes | StateChange::Leaves);
         match change {
-            Change::Crashes | Change::Leaves => {
+            StateChange::Crashes | StateChange::Leaves => {
                 self.change(at, |it| *it = Believer { down: true, belief: None, ..*it });
                 self.forget(at);
             }
-            Change::Recovers => {
+            StateChange::Recovers => {
                 self.change(at, |it| *it = Believer { apart: it.apart, ..Believer::default() });
             }
-            Change::Begins(Hold::Stopped) => self.change(at, |it| it.stopped = true),
-            Change::Ends(Hold::Stopped, _) => self.change(at, |it| it.stopped = false),
-            Change::Believes(leader) => self.change(at, |it| it.belief = leader),
+            StateChange::Begins(Condition::Stopped) => self.change(at, |it| it.stopped = true),
+            StateChange::Ends(Condition::Stopped, _) => self.change(at, |it| it.stopped = false),
+            StateChange::LeaderChanges(leader) => self.change(at, |it| it.belief = leader),
             _ => {}
         }
         match self.open {
@@ -119,7 +121,9 @@ impl Elections {
             {
                 self.open = Some((time, Cause::Crash));
             }
-            None | Some((_, Cause::Takeover)) if led && change == Change::Begins(Hold::Stopped) => {
+            None | Some((_, Cause::Takeover))
+                if led && change == StateChange::Begins(Condition::Stopped) =>
+            {
                 self.open = Some((time, Cause::Stop));
             }
             _ => {}
@@ -127,7 +131,7 @@ impl Elections {
         self.settle(time);
     }
 
-    /// Messages pass within these sides alone, or, if there are none, between all.
+    /// Handles a partition into these sides, or its end if there are none.
     pub(super) fn parted(&mut self, time: u64, sides: &[Vec<ProcessId>]) {
         let largest = sides.iter().rev().max_by_key(|side| side.len());
         let is_apart = |at: ProcessId| largest.is_some_and(|largest| !largest.contains(&at));
@@ -141,7 +145,7 @@ impl Elections {
         self.settle(time);
     }
 
-    /// Nobody believes any more in a leader that crashed: whoever knows of it again was told
+    /// Forgets beliefs in a leader that crashed; processes that still believe in it report it
     /// again.
     fn forget(&mut self, leader: ProcessId) {
         self.counts.retain(|believed, _| believed.leader != leader);
@@ -174,7 +178,7 @@ impl Elections {
         }
     }
 
-    /// The term that every live process believes in, if its leader is live as well.
+    /// Returns the term that all live processes believe in, if its leader is live.
     fn agreed(&self) -> Option<Term> {
         let (term, believers) = self.counts.iter().next()?;
         let leader = self.believers.get(&term.leader).copied().unwrap_or_default();
@@ -194,8 +198,8 @@ impl Elections {
         if again && matches!(cause, Cause::Stop | Cause::Partition | Cause::Takeover) {
             return;
         }
-        if self.held.len() < TOLD {
-            self.held.push(Held { since, until: time, term: agreed, cause });
+        if self.held.len() < MAX_LISTED {
+            self.held.push(MeasuredElection { since, until: time, term: agreed, cause });
         }
     }
 }

@@ -9,31 +9,32 @@ use super::resource::Pair;
 use crate::format::{Kind, Record};
 use crate::merge::MessageKey;
 
-/// Who entered and left, and how long it took.
+/// Statistics and monitors of critical-section entries.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Entries {
     most_inside: usize,
     inside: Vec<(ProcessId, Fence)>,
     pub(super) total: u64,
-    /// From asking to entering, in ticks.
+    /// Times from request to entry, in ticks.
     pub(super) latency: Durations,
-    /// How many pairs of entries overlapped.
+    /// Number of overlapping pairs of entries.
     pub(super) overlaps: u64,
     highest: Option<Fence>,
-    /// Entries with a fence below that of an entry before them.
+    /// Number of entries with a fence below that of an earlier entry.
     pub(super) late: u64,
     known: Known,
 }
 
 impl Entries {
-    /// At most `most_inside` may be inside; fences are followed when entries have them.
+    /// Creates the statistics for at most `most_inside` processes inside; checks fences if entries
+    /// have them.
     pub(super) fn new(most_inside: u32, fenced: bool) -> Self {
         let most_inside = usize::try_from(most_inside).unwrap_or(usize::MAX);
         Entries { most_inside, known: Known { fenced, ..Known::default() }, ..Entries::default() }
     }
 
-    /// The process was told something; returns what overlaps because of it.
-    pub(super) fn told(&mut self, time: u64, at: ProcessId, event: Event) -> Vec<Pair> {
+    /// Handles an event and returns the overlaps that it creates.
+    pub(super) fn on_event(&mut self, time: u64, at: ProcessId, event: Event) -> Vec<Pair> {
         match event {
             Event::Entered { fence } => self.entered(time, at, fence),
             Event::Exited => {
@@ -43,9 +44,9 @@ impl Entries {
         }
     }
 
-    /// Follows what is known of fences through messages.
-    pub(super) fn passage(&mut self, at: ProcessId, record: &Record) {
-        self.known.passage(at, record);
+    /// Propagates knowledge of fences along messages.
+    pub(super) fn message_record(&mut self, at: ProcessId, record: &Record) {
+        self.known.message_record(at, record);
     }
 
     pub(super) fn held(&self) -> usize {
@@ -53,7 +54,7 @@ impl Entries {
         self.latency.held() + carried.len() + sent.len() + used.len()
     }
 
-    /// The first entry whose fence was not above one in its own past.
+    /// Returns the first entry whose fence is not above one in its causal past.
     pub(super) fn fence_went_back(&self) -> Option<&Found> {
         self.known.found.as_ref()
     }
@@ -74,62 +75,63 @@ impl Entries {
         pairs
     }
 
-    /// Ends an entry: the process exited or crashed.
+    /// Ends an entry, because the process exited or crashed.
     pub(super) fn left(&mut self, at: ProcessId) {
         self.inside.retain(|(process, _)| *process != at);
     }
 }
 
-/// How many messages under way, and how many fences, are looked back upon.
-const REMEMBERED: usize = 1 << 16;
+/// Maximum number of messages under way and of fences that are remembered.
+const MAX_REMEMBERED: usize = 1 << 16;
 
-/// The highest fence in each process's past.
+/// Highest fence in the causal past of each process.
 ///
-/// After a false suspicion an old grant may arrive late: an entry with a lower fence than
-/// others have had by then, though nobody it heard of. That is no fault of the lock, and the
-/// resource refuses it. A fence that goes back within one's own past is a fault.
+/// After a false suspicion an old grant may arrive late. Its fence is then lower than others
+/// already in use, unknown to the process. That is no fault of the lock, since the resource rejects
+/// the access. A fence that decreases within one causal past is a fault.
 #[derive(Clone, Debug, Default)]
 struct Known {
     fenced: bool,
     by_process: HashMap<ProcessId, Fence>,
-    /// What messages under way tell their receivers.
+    /// Highest fence known to the sender of each message under way.
     carried: HashMap<MessageKey, Fence>,
-    /// The messages in the order in which they were sent, some of which have arrived.
+    /// Messages in the order of sending, some of which have arrived.
     sent: VecDeque<MessageKey>,
-    /// The highest fences that were used.
+    /// Highest fences in use.
     used: BTreeSet<Fence>,
     found: Option<Found>,
 }
 
 impl Known {
-    fn passage(&mut self, at: ProcessId, record: &Record) {
+    fn message_record(&mut self, at: ProcessId, record: &Record) {
         if !self.fenced {
             return;
         }
         match &record.kind {
-            // Only the lock's own messages tell the lock anything: a heartbeat, or an
-            // acknowledgement of the channel below, may overtake what the lock still waits for.
-            Kind::Send(passage) if passage.layer == Layer::Mutex => {
+            // Only messages of the lock itself inform the lock. A heartbeat or an acknowledgement
+            // of a lower layer may overtake a message that the lock still waits for.
+            Kind::Send(message_record) if message_record.layer == Layer::Mutex => {
                 if let Some(known) = self.by_process.get(&at) {
-                    let key = MessageKey::sent(at, record.session, passage);
+                    let key = MessageKey::sent(at, record.session, message_record);
                     self.carried.insert(key, *known);
                     self.sent.push_back(key);
                     self.forget();
                 }
             }
-            Kind::Receive(passage) if passage.layer == Layer::Mutex => {
-                if let Some(told) = self.carried.remove(&MessageKey::received(at, passage)) {
-                    let known = self.by_process.entry(at).or_insert(told);
-                    *known = told.max(*known);
+            Kind::Receive(message_record) if message_record.layer == Layer::Mutex => {
+                if let Some(fence) = self.carried.remove(&MessageKey::received(at, message_record))
+                {
+                    let known = self.by_process.entry(at).or_insert(fence);
+                    *known = fence.max(*known);
                 }
             }
             _ => {}
         }
     }
 
-    /// What was sent long ago and has not arrived is lost.
+    /// Treats old messages that have not arrived as lost.
     fn forget(&mut self) {
-        if self.sent.len() > REMEMBERED
+        if self.sent.len() > MAX_REMEMBERED
             && let Some(oldest) = self.sent.pop_front()
         {
             self.carried.remove(&oldest);
@@ -147,7 +149,7 @@ impl Known {
             format!("{at} entered with fence {fence}, after fence {known} in its own past")
         } else {
             self.by_process.insert(at, fence);
-            if self.used.len() > REMEMBERED {
+            if self.used.len() > MAX_REMEMBERED {
                 self.used.pop_first();
             }
             return;

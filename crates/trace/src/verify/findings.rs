@@ -1,20 +1,20 @@
 use std::collections::BTreeMap;
 
-use tenure_core::{Finding, Judgement, Notice, Property};
+use tenure_core::{Finding, Judgement, Property, Reporting};
 
-use super::elections::Held;
+use super::elections::MeasuredElection;
 use super::verification::Violated;
 use super::{Accesses, Election, Quantiles, Traffic, Verification};
 use crate::format::Header;
 
-/// When a violation was seen, and what happened.
+/// Violation: its time and description.
 #[derive(Clone, Debug)]
 pub(super) struct Found {
     pub(super) time: u64,
     pub(super) says: String,
 }
 
-/// What a judge puts down at the end, property by property.
+/// Results of the verification, by property.
 pub(super) struct Findings {
     header: Header,
     start: u64,
@@ -32,7 +32,7 @@ impl Findings {
         }
     }
 
-    /// Puts down a property that is decided at any moment.
+    /// Adds the result of a safety property.
     pub(super) fn judge(&mut self, property: Property, found: Option<&Found>) {
         let judgement = if found.is_some() { Judgement::Violated } else { Judgement::Holds };
         self.properties.insert(property, judgement);
@@ -42,29 +42,29 @@ impl Findings {
         }
     }
 
-    /// Puts down what a jury found.
+    /// Adds the finding of a monitor.
     pub(super) fn put(&mut self, finding: Finding) {
         match finding.violation {
             Some(first) => {
-                let found = Found { time: first.time, says: first.says };
+                let found = Found { time: first.time, says: first.message };
                 self.judge(finding.property, Some(&found));
             }
             None => drop(self.properties.insert(finding.property, finding.judgement)),
         }
     }
 
-    /// Whether the header names a property: it was promised, or violated when this was kept.
+    /// True if the header names a property, as promised or as violated.
     pub(super) fn is_named(&self, property: Property) -> bool {
         let Header { promises, violates, .. } = &self.header;
         promises.iter().chain(violates).any(|name| name == property.name())
     }
 
-    /// Milliseconds of real time, or units of virtual time, from the start of the trace.
+    /// Converts a time to milliseconds (or virtual units) from the start of the trace.
     pub(super) fn since_start(&self, time: u64) -> f64 {
         time.saturating_sub(self.start) as f64 / 1e6
     }
 
-    pub(super) fn election(&self, held: &Held) -> Election {
+    pub(super) fn election(&self, held: &MeasuredElection) -> Election {
         Election {
             at: self.since_start(held.since),
             ms: held.until.saturating_sub(held.since) as f64 / 1e6,
@@ -74,7 +74,7 @@ impl Findings {
         }
     }
 
-    /// The verdicts, with no figures yet.
+    /// Returns the verdicts, without figures.
     pub(super) fn into_verification(self) -> Verification {
         let counting = |judgement| {
             let mut same = self.properties.iter().filter(move |(_, each)| **each == judgement);
@@ -117,9 +117,9 @@ impl Findings {
     }
 
     fn counts(&self, property: Property) -> bool {
-        self.header.promises.is_empty() && property.notice() > Notice::Broken
+        self.header.promises.is_empty() && property.reporting() > Reporting::OnViolation
             || self.is_named(property)
-            // What an algorithm need not promise: the resource does.
+            // The resource ensures these, not the algorithm.
             || matches!(property, Property::Counter | Property::FencedAccess)
     }
 }

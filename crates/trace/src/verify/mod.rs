@@ -1,4 +1,4 @@
-//! Traces are judged, by the monitors that judge a simulation.
+//! Verification of traces, by the same monitors as in the simulator.
 
 mod agreements;
 mod applications;
@@ -6,56 +6,57 @@ mod durations;
 mod elections;
 mod entries;
 mod findings;
-mod judge;
 mod resource;
 mod traffic;
 mod verification;
+mod verifier;
 
 use std::path::Path;
 
 pub use elections::{Cause, Election};
-pub use judge::Judge;
 pub use resource::{Accesses, Counter};
 pub use tenure_core::Judgement;
 pub use traffic::Traffic;
 pub use verification::{Quantiles, Verification, Violated};
+pub use verifier::TraceVerifier;
 
 use crate::format::Reader;
-use crate::merge::{MergeError, Merged, MergedFiles, Seams};
+use crate::merge::{MergeError, MergeReport, Merged, MergedFiles};
 
-/// Judges the files at `paths`, one alone or several merged, as they are read: in memory that does
-/// not grow with their length.
+/// Verifies the files at `paths`, one alone or several merged, while reading them. Memory does not
+/// grow with their length.
 ///
 /// # Errors
 ///
-/// [`MergeError`] when they cannot be read or merged; the files are only read.
+/// Returns [`MergeError`] if they cannot be read or merged.
 pub fn verify_files<P: AsRef<Path>>(paths: &[P]) -> Result<Verification, MergeError> {
     if let [path] = paths {
         let mut reader = Reader::open(path)?.skipping_contents();
-        let mut judge = Judge::new(reader.header());
+        let mut verifier = TraceVerifier::new(reader.header());
         for record in reader.by_ref() {
-            judge.read(&record?);
+            verifier.read(&record?);
         }
         let torn = reader.torn().then(|| path.as_ref().to_path_buf());
-        return Ok(
-            judge.finish_with(Seams { torn: torn.into_iter().collect(), ..Seams::default() })
-        );
+        return Ok(verifier.finish_with(MergeReport {
+            torn: torn.into_iter().collect(),
+            ..MergeReport::default()
+        }));
     }
     let mut files = MergedFiles::open(paths)?;
-    let mut judge = Judge::new(files.header());
+    let mut verifier = TraceVerifier::new(files.header());
     for record in files.by_ref() {
-        judge.read(&record?);
+        verifier.read(&record?);
     }
-    Ok(judge.finish_with(files.seams()))
+    Ok(verifier.finish_with(files.merge_report()))
 }
 
-/// Judges traces that were merged.
+/// Verifies merged traces.
 pub fn verify(merged: &Merged) -> Verification {
-    let mut judge = Judge::new(&merged.header);
+    let mut verifier = TraceVerifier::new(&merged.header);
     for record in &merged.records {
-        judge.read(record);
+        verifier.read(record);
     }
     let Merged { unmatched, contradictions, ref torn, ref empty, .. } = *merged;
     let (torn, empty) = (torn.clone(), empty.clone());
-    judge.finish_with(Seams { unmatched, contradictions, torn, empty })
+    verifier.finish_with(MergeReport { unmatched, contradictions, torn, empty })
 }

@@ -6,23 +6,23 @@ use tenure_core::Fence;
 use super::findings::Found;
 use crate::format::{Access, Operation};
 
-/// How often the resource was accessed.
+/// Numbers of accesses to the resource.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Accesses {
-    /// Accesses that it granted.
+    /// Number of accepted accesses.
     pub accepted: u64,
-    /// Accesses that it refused.
+    /// Number of rejected accesses.
     pub refused: u64,
 }
 
-/// The counter that everybody increments by reading, adding and writing.
+/// Counter that clients increment by reading, adding and writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Counter {
-    /// How many puts the resource accepted: each is an increment.
+    /// Number of accepted writes; each is an increment.
     pub expected: u64,
-    /// The value in the end.
+    /// Final value.
     pub found: u64,
-    /// Increments that another one overwrote.
+    /// Number of increments overwritten by another one.
     pub lost: i64,
 }
 
@@ -35,33 +35,32 @@ pub(super) struct Pair {
 }
 
 impl Pair {
-    /// Of entries with these fences, of which the second began at this time.
+    /// Creates the pair of entries with these fences; the second began at this time.
     pub(super) fn of(one: Fence, other: Fence, time: u64) -> Self {
         Pair { lower: one.min(other), higher: one.max(other), time }
     }
 }
 
-/// How many fences and pairs are looked back upon. A fence from before that is let in is stale in
-/// any case.
-const REMEMBERED: usize = 1 << 16;
+/// Maximum number of fences and pairs that are remembered. An older fence that is accepted is stale
+/// in any case.
+const MAX_REMEMBERED: usize = 1 << 16;
 
-/// What the resource saw.
+/// Accesses as seen by the resource.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Resource {
     pub(super) accesses: Accesses,
     puts: u64,
     value: u64,
-    /// By fence: the places of the first and the last access that was accepted.
+    /// Positions of the first and last accepted access with each fence.
     accepted: BTreeMap<Fence, (u64, u64)>,
     highest: Option<Fence>,
-    /// The first access that was accepted with a fence lower than one before it.
+    /// First access accepted with a lower fence than an earlier one.
     pub(super) stale: Option<Found>,
-    /// The pairs of entries of which nothing is decided.
+    /// Undecided pairs of entries.
     pairs: VecDeque<Pair>,
-    /// The fences of pairs that have one between them.
+    /// Fences shared by both entries of a pair.
     twins: BTreeSet<Fence>,
-    /// The first pair of which an access with the lower fence was accepted after one with the
-    /// higher.
+    /// First pair with an access accepted for the lower fence after one for the higher.
     let_in: Option<Pair>,
 }
 
@@ -94,15 +93,15 @@ impl Resource {
         if self.twins.contains(&fence) {
             self.decide(fence);
         }
-        if self.accepted.len() > REMEMBERED {
+        if self.accepted.len() > MAX_REMEMBERED {
             self.accepted.pop_first();
         }
     }
 
-    /// Two entries overlap.
+    /// Handles an overlap of two entries.
     pub(super) fn overlap(&mut self, pair: Pair) {
         if self.was_let_in(&pair) {
-            // All that are in `pairs` came before.
+            // All undecided pairs came before this one.
             self.let_in.get_or_insert(pair);
         }
         if self.let_in.is_some() {
@@ -112,15 +111,15 @@ impl Resource {
             self.twins.insert(pair.lower);
         }
         self.pairs.push_back(pair);
-        if self.pairs.len() > REMEMBERED
+        if self.pairs.len() > MAX_REMEMBERED
             && let Some(oldest) = self.pairs.pop_front()
         {
             self.twins.remove(&oldest.lower);
         }
     }
 
-    /// An access with this fence was accepted: looks for the first pair of which it is the lower
-    /// one, and forgets those that came after.
+    /// Handles an accepted access with this fence. Finds the first pair that it violates as the
+    /// lower one, and drops later pairs.
     fn decide(&mut self, fence: Fence) {
         let mut pairs = self.pairs.iter();
         let place = pairs.position(|pair| pair.lower == fence && self.was_let_in(pair));
@@ -130,7 +129,7 @@ impl Resource {
         }
     }
 
-    /// Whether an access with the lower fence was accepted after one with the higher.
+    /// True if an access with the lower fence was accepted after one with the higher.
     fn was_let_in(&self, pair: &Pair) -> bool {
         match (self.accepted.get(&pair.lower), self.accepted.get(&pair.higher)) {
             (Some((_, last)), Some((first, _))) => last > first,
@@ -138,7 +137,7 @@ impl Resource {
         }
     }
 
-    /// The first overlap that the resource did not mend.
+    /// Returns the first overlap that the resource did not prevent.
     pub(super) fn let_in(&self) -> Option<Found> {
         self.let_in.map(|Pair { lower, higher, time }| Found {
             time,
@@ -153,7 +152,7 @@ impl Resource {
         self.accepted.len() + self.pairs.len() + self.twins.len()
     }
 
-    /// Whether there was any access at all.
+    /// True if there was any access.
     pub(super) fn seen(&self) -> bool {
         self.accesses != Accesses::default()
     }

@@ -8,85 +8,86 @@ use tenure_core::{Judgement, Property, Service};
 use super::{Accesses, Counter, Election, Traffic};
 use crate::plain::plain;
 
-/// What is thought of a trace: a verdict per property, and figures.
+/// Result of the verification of a trace: a verdict per property, and figures.
 ///
 /// Times are in milliseconds of real time, or in units of virtual time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verification {
-    /// The algorithm's name.
+    /// Name of the algorithm.
     pub algorithm: String,
-    /// What it offers.
+    /// Service of the algorithm.
     pub service: Service,
-    /// How many processes the group has.
+    /// Number of processes in the group.
     pub n: u32,
-    /// Violated if a property that counts is, else incomplete if one is, else holds.
+    /// Violated if a property that counts is violated, else incomplete if one is incomplete, else
+    /// holds.
     pub verdict: Judgement,
-    /// Each property that was judged.
+    /// Verdict of each property.
     pub properties: BTreeMap<Property, Judgement>,
-    /// The first violation of each violated property.
+    /// First violation of each violated property.
     pub violations: Vec<Violated>,
-    /// How many records there were.
+    /// Number of records.
     pub records: u64,
-    /// From the first record to the last.
+    /// Time from the first record to the last.
     pub duration: f64,
-    /// How often anybody entered.
+    /// Number of critical-section entries.
     pub entries: u64,
-    /// From asking to entering.
+    /// Time from request to entry.
     pub latency: Quantiles,
-    /// The numbers of those who asked and neither entered nor crashed.
+    /// Numbers of the processes that requested entry and neither entered nor crashed.
     pub waiting: Vec<u32>,
-    /// Who is inside at the end.
+    /// Numbers of the processes inside at the end.
     #[serde(skip)]
     pub inside: Vec<u32>,
-    /// The elections, in the order in which they were settled: the first 10,000.
+    /// First 10,000 elections, in the order of completion.
     pub elections: Vec<Election>,
-    /// The messages.
+    /// Message counts.
     pub messages: Traffic,
-    /// How often the resource was accessed.
+    /// Access counts of the resource.
     pub accesses: Accesses,
-    /// The counter; none when nobody accessed the resource.
+    /// Final counter; `None` without accesses to the resource.
     pub counter: Option<Counter>,
-    /// Pairs of entries of live processes that overlapped in time.
+    /// Number of overlapping pairs of entries of live processes.
     pub overlaps: u64,
-    /// Entries with a fence below one that somebody had entered with before.
+    /// Number of entries with a fence below that of an earlier entry.
     pub late: u64,
-    /// The most entries of one process while another waited.
+    /// Maximum number of entries of one process while another waited.
     pub bypass_max: u32,
-    /// How often a process crashed.
+    /// Number of crashes.
     pub crashes: u64,
-    /// The files whose last line was torn.
+    /// Files with an incomplete last line.
     pub torn: Vec<PathBuf>,
-    /// The files without a whole header.
+    /// Files without a complete header.
     pub empty: Vec<PathBuf>,
-    /// Receipts of messages whose sending nobody wrote down.
+    /// Number of received messages whose sending is not recorded.
     pub unmatched: u64,
-    /// How often traces contradicted each other.
+    /// Number of contradictions between traces.
     pub contradictions: u64,
 }
 
-/// The first violation of a property.
+/// First violation of a property.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Violated {
-    /// The property.
+    /// Violated property.
     pub property: Property,
-    /// When, in milliseconds (or virtual units) from the start of the trace.
+    /// Time in milliseconds (or virtual units) from the start of the trace.
     pub at: f64,
-    /// What happened, in a sentence.
+    /// Description of the violation.
     pub says: String,
-    /// Whether the algorithm promises the property, so that this is a failure.
+    /// True if the algorithm promises the property, so that this is a failure.
     pub counts: bool,
 }
 
-/// Some quantiles of a set of durations.
+/// Mean and quantiles of a set of durations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Quantiles {
-    /// The mean.
+    /// Arithmetic mean of the durations.
     pub mean: f64,
-    /// Half are no longer.
+    /// Median: half of the durations are at most this long.
     pub p50: f64,
-    /// Of a hundred, 99 are no longer.
+    /// 99th percentile.
     pub p99: f64,
-    /// The longest.
+    /// Maximum.
     pub max: f64,
 }
 
@@ -112,9 +113,9 @@ impl fmt::Display for Verification {
 }
 
 impl Verification {
-    /// The traces cannot be believed.
+    /// Marks the traces as contradictory.
     pub(super) fn contradicts_itself(&mut self) {
-        let says = "messages were received before they were sent: the traces cannot be believed";
+        let says = "messages were received before they were sent: the traces are inconsistent";
         self.verdict = Judgement::Violated;
         self.properties.insert(Property::Trace, Judgement::Violated);
         self.violations.push(Violated {

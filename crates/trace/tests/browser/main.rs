@@ -1,5 +1,5 @@
-//! The page of a run, in a real browser. Skipped, with a word about it, where none is installed:
-//! `cargo test -p tenure-trace --test browser -- --nocapture`.
+//! The page of a run in a real browser. Skipped with a message if none is installed: `cargo test -p
+//! tenure-trace --test browser -- --nocapture`.
 
 mod words;
 
@@ -13,20 +13,22 @@ use tenure_core::service::election;
 use tenure_core::service::log::{self, Content, Entry};
 use tenure_core::{Layer, ProcessId, Term, Verdict};
 use tenure_trace::diagram::{Page, Window};
-use tenure_trace::{Header, Kind, Passage, Reader, Record, Service, Source, Told, Who};
+use tenure_trace::{
+    EventData, Header, Kind, MessageRecord, Reader, Record, Service, Source, Subject,
+};
 
-/// What ends beyond the edge of the window, or has more within than it shows and cannot be
-/// scrolled. Only the signs of the legend draw over their edge.
+/// Elements that exceed the window, or have overflowing content that cannot be scrolled. Only signs
+/// of the legend may draw over their edge.
 const CUT: &str = "Array.from(document.querySelectorAll('body, body *:not(#legend i, #boxes *)'))
     .filter((each) => each.getBoundingClientRect().right > document.documentElement.clientWidth
         || (each.scrollWidth > each.clientWidth + 1 && each.clientWidth > 0
             && getComputedStyle(each).overflowX !== 'auto'))
     .map((each) => each.id || each.tagName)";
 const READY: &str = "window.viewer";
-/// Two processes inside of Lamport's lock, over channels that reorder.
+/// Two processes inside Lamport's lock, over reordering channels.
 const LAMPORT: &str = include_str!("lamport.ndjson");
 
-/// A browser that shows the page of these records.
+/// Opens the page of these records in a browser.
 fn showing(header: &Header, records: &[Record], window: Window) -> Option<(Tab, TempDir)> {
     let mut tab = Tab::open()?;
     let folder = tempfile::tempdir().unwrap();
@@ -45,13 +47,13 @@ fn lamport() -> (Header, Vec<Record>) {
     (reader.header().clone(), records)
 }
 
-fn passage(peer: u32, message: &'static str, number: u64) -> Passage {
+fn message_record(peer: u32, message: &'static str, number: u64) -> MessageRecord {
     let (peer, layer) = (ProcessId(peer), Layer::Election);
-    Passage { peer, layer, message: message.into(), number, session: 0, content: None }
+    MessageRecord { peer, layer, message: message.into(), number, session: 0, content: None }
 }
 
-/// P3 leads and crashes; P2 suspects it, and a message to it is lost; P2 leads; P3 comes back
-/// when the network is split.
+/// P3 leads and crashes. P2 suspects it, loses a message to it, and leads. P3 recovers during a
+/// partition.
 fn takeover() -> (Header, Vec<Record>) {
     let elected = |leader, number| {
         let leader = ProcessId(leader);
@@ -66,17 +68,17 @@ fn takeover() -> (Header, Vec<Record>) {
         (0, 2, Kind::Boot),
         (0, 2, Kind::Command(election::Command::Elect.into())),
         (0, 2, elected(2, 1)),
-        (0, 2, Kind::Send(passage(1, "coordinator", 1))),
-        (1, 1, Kind::Receive(passage(2, "coordinator", 1))),
+        (0, 2, Kind::Send(message_record(1, "coordinator", 1))),
+        (1, 1, Kind::Receive(message_record(2, "coordinator", 1))),
         (1, 1, elected(2, 1)),
         (3, 2, Kind::Crash),
         (4, 1, suspects),
-        (4, 1, Kind::Send(passage(2, "election", 2))),
-        (5, 1, Kind::Drop(passage(2, "election", 2))),
+        (4, 1, Kind::Send(message_record(2, "election", 2))),
+        (5, 1, Kind::Drop(message_record(2, "election", 2))),
         (6, 1, Kind::Timer("Answer".into())),
         (6, 1, elected(1, 2)),
-        (6, 1, Kind::Send(passage(0, "coordinator", 3))),
-        (7, 0, Kind::Receive(passage(1, "coordinator", 3))),
+        (6, 1, Kind::Send(message_record(0, "coordinator", 3))),
+        (7, 0, Kind::Receive(message_record(1, "coordinator", 3))),
         (7, 0, elected(1, 2)),
         (9, 2, Kind::Recover),
         (
@@ -92,13 +94,13 @@ fn takeover() -> (Header, Vec<Record>) {
         .into_iter()
         .map(|(time, at, kind)| Record::new(time * 1_000_000, ProcessId(at), kind))
         .collect();
-    let split = Record::new(8_000_000, Who::Parent, Kind::Partition(sides));
+    let split = Record::new(8_000_000, Subject::Parent, Kind::Partition(sides));
     records.insert(records.len() - 2, split);
     (header, records)
 }
 
 #[test]
-fn a_counterexample_is_stepped_through_and_its_violation_found() {
+fn steps_through_counterexample_to_violation() {
     let (header, records) = lamport();
     let Some((mut tab, _folder)) = showing(&header, &records, Window::default()) else { return };
     assert_eq!(tab.text("h1"), "lamport, 2 processes");
@@ -111,7 +113,7 @@ fn a_counterexample_is_stepped_through_and_its_violation_found() {
     assert_eq!(tab.text("#where"), "2 of 6");
     assert!(tab.text("#event").starts_with("P2 asks to enter"), "{}", tab.text("#event"));
     tab.click("#back");
-    assert_eq!(tab.text("#told"), "1 units: P1 asks to enter; P1 sends request to P2");
+    assert_eq!(tab.text("#announcement"), "1 units: P1 asks to enter; P1 sends request to P2");
     tab.click("#verdicts li.violated button");
     let says = tab.text("#event");
     assert!(says.contains("P1 enters (fence 1.1)"), "{says}");
@@ -120,15 +122,15 @@ fn a_counterexample_is_stepped_through_and_its_violation_found() {
     assert_eq!(tab.complaints, [""; 0]);
 }
 
-/// Of the last event, too, which lies at the edge.
+/// This includes the last event, at the edge.
 #[test]
-fn the_strip_of_the_whole_run_marks_what_went_wrong() {
+fn overview_marks_violations() {
     let (header, records) = lamport();
     let Some((mut tab, _folder)) = showing(&header, &records, Window::default()) else { return };
     for (wide, look) in [(1280, "light"), (500, "dark")] {
         tab.resize(wide, 900, look);
         tab.until(&format!("innerWidth === {wide}"));
-        // What is drawn is drawn with the next frame.
+        // Changes are drawn with the next frame.
         let marked =
             "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => {
             const strip = document.getElementById('overview');
@@ -150,7 +152,7 @@ fn the_strip_of_the_whole_run_marks_what_went_wrong() {
 }
 
 #[test]
-fn an_event_on_the_picture_is_clicked_and_a_process_at_a_time() {
+fn selects_event_and_process_by_click() {
     let (header, records) = lamport();
     let Some((mut tab, _folder)) = showing(&header, &records, Window::default()) else { return };
     let place = tab.value(
@@ -160,7 +162,10 @@ fn an_event_on_the_picture_is_clicked_and_a_process_at_a_time() {
     );
     let [x, y, back] = [0, 1, 2].map(|field| place[field].as_f64().unwrap());
     tab.click_at(x, y);
-    assert_eq!(tab.text("#told"), "4 units: P2 receives reply from P1; P2 enters (fence 1.2)");
+    assert_eq!(
+        tab.text("#announcement"),
+        "4 units: P2 receives reply from P1; P2 enters (fence 1.2)"
+    );
     let clocks = tab.text("#event");
     assert!(clocks.contains("Lamport clock\n3"), "{clocks}");
     assert!(clocks.contains("vector clock\n[2, 2]"), "{clocks}");
@@ -171,27 +176,39 @@ fn an_event_on_the_picture_is_clicked_and_a_process_at_a_time() {
     let state = tab.text("#process");
     assert!(state.starts_with("P2 at 2 units"), "{state}");
     assert!(state.contains("waits to enter") && state.contains("received\n0"), "{state}");
-    assert!(tab.text("#told").starts_with("P2 at 2 units: phase waits to enter; sent 1"));
+    assert!(tab.text("#announcement").starts_with("P2 at 2 units: phase waits to enter; sent 1"));
     assert_eq!(tab.complaints, [""; 0]);
 }
 
 #[test]
-fn the_keyboard_alone_reaches_every_event_and_violation() {
+fn keyboard_reaches_every_event_and_violation() {
     let (header, records) = lamport();
     let Some((mut tab, _folder)) = showing(&header, &records, Window::default()) else { return };
     tab.value("document.getElementById('picture').focus()");
     tab.press("End");
     assert_eq!(tab.text("#where"), "6 of 6");
     tab.press("[");
-    assert!(tab.text("#told").starts_with("5 units: P2 receives request"), "{}", tab.text("#told"));
+    assert!(
+        tab.text("#announcement").starts_with("5 units: P2 receives request"),
+        "{}",
+        tab.text("#announcement")
+    );
     tab.press("ArrowUp");
-    assert!(tab.text("#told").starts_with("6 units: P1"), "{}", tab.text("#told"));
+    assert!(tab.text("#announcement").starts_with("6 units: P1"), "{}", tab.text("#announcement"));
     tab.press("Home");
     assert_eq!(tab.text("#where"), "1 of 6");
     tab.press("]");
-    assert!(tab.text("#told").starts_with("5 units: P2 receives request"), "{}", tab.text("#told"));
+    assert!(
+        tab.text("#announcement").starts_with("5 units: P2 receives request"),
+        "{}",
+        tab.text("#announcement")
+    );
     tab.press("v");
-    assert!(tab.text("#told").ends_with("P1 enters (fence 1.1)"), "{}", tab.text("#told"));
+    assert!(
+        tab.text("#announcement").ends_with("P1 enters (fence 1.1)"),
+        "{}",
+        tab.text("#announcement")
+    );
     tab.press("Enter");
     assert_eq!(tab.value("document.activeElement.id"), "selected");
     tab.value("document.getElementById('events').focus()");
@@ -205,7 +222,7 @@ fn the_keyboard_alone_reaches_every_event_and_violation() {
 }
 
 #[test]
-fn filters_take_processes_and_kinds_of_messages_away_and_back() {
+fn filters_hide_and_restore_processes_and_kinds() {
     let (header, records) = lamport();
     let Some((mut tab, _folder)) = showing(&header, &records, Window::default()) else { return };
     tab.click("#first");
@@ -220,7 +237,7 @@ fn filters_take_processes_and_kinds_of_messages_away_and_back() {
 }
 
 #[test]
-fn a_run_is_played_to_its_end() {
+fn plays_run_to_its_end() {
     let (header, records) = lamport();
     let Some((mut tab, _folder)) = showing(&header, &records, Window::default()) else { return };
     tab.value("document.getElementById('speed').value = '60'");
@@ -232,7 +249,7 @@ fn a_run_is_played_to_its_end() {
 }
 
 #[test]
-fn leaders_suspicions_crashes_and_splits_are_told_of_at_their_time() {
+fn shows_leaders_suspicions_crashes_and_partitions_in_time() {
     let (header, records) = takeover();
     let Some((mut tab, _folder)) = showing(&header, &records, Window::default()) else { return };
     let mut state_at = |process: u32, step: &str| {
@@ -242,7 +259,7 @@ fn leaders_suspicions_crashes_and_splits_are_told_of_at_their_time() {
     assert!(state_at(2, "0").contains("leads (term 1)"));
     let before = state_at(1, "1");
     assert!(before.contains("leader in its view\nP3 (term 1)"), "{before}");
-    assert!(before.contains("suspects\nnobody"), "{before}");
+    assert!(before.contains("suspects\nnone"), "{before}");
     let after = state_at(1, "viewer.trace.size - 1");
     assert!(after.contains("leads (term 2)") && after.contains("suspects\nP3"), "{after}");
     assert!(state_at(2, "4").contains("has crashed"));
@@ -255,12 +272,12 @@ fn leaders_suspicions_crashes_and_splits_are_told_of_at_their_time() {
     }
     assert!(!legend.contains("waits"), "{legend}");
     let no_logs = tab.value("document.getElementById('logs').hidden");
-    assert_eq!(no_logs, json!(true), "who leads keeps no log");
+    assert_eq!(no_logs, json!(true), "an elected leader has no log");
     assert_eq!(tab.complaints, [""; 0]);
 }
 
 #[test]
-fn nothing_is_wider_than_the_window_in_light_and_dark() {
+fn nothing_exceeds_window_in_light_and_dark() {
     let (header, records) = takeover();
     let Some((mut tab, _folder)) = showing(&header, &records, Window::default()) else { return };
     let mut papers = Vec::new();
@@ -276,29 +293,29 @@ fn nothing_is_wider_than_the_window_in_light_and_dark() {
     assert_eq!(tab.complaints, [""; 0]);
 }
 
-/// P1 leads and has three entries, of which two are committed; then nothing happens for long.
+/// P1 leads and has three entries, two of them committed; a long pause follows.
 fn log() -> (Header, Vec<Record>) {
-    let told = |time: u64, event: log::Event| {
-        let kind = Kind::Event(Told::Agreement(event.into()));
+    let event = |time: u64, event: log::Event| {
+        let kind = Kind::Event(EventData::Agreement(event.into()));
         Record::new(time * 1_000_000, ProcessId(0), kind)
     };
     let entry = |term| Entry { term, content: Content::Nothing };
     let stored = |index, term| log::Event::Stored { index, entry: entry(term) };
     let committed = |index| log::Event::Committed { index, entry: entry(1) };
     let records = vec![
-        told(1, log::Event::Leading { term: 1 }),
-        told(2, stored(1, 1)),
-        told(3, stored(2, 1)),
-        told(4, committed(1)),
-        told(5, committed(2)),
-        told(6, stored(3, 2)),
+        event(1, log::Event::Leading { term: 1 }),
+        event(2, stored(1, 1)),
+        event(3, stored(2, 1)),
+        event(4, committed(1)),
+        event(5, committed(2)),
+        event(6, stored(3, 2)),
         Record::new(500_000_000, ProcessId(1), Kind::Timer("Election".into())),
     ];
     (Header::new("raft-log", Service::Log, 2, Source::Simulator), records)
 }
 
 #[test]
-fn logs_are_drawn_as_they_are_at_the_selected_event() {
+fn draws_logs_at_selected_event() {
     let (header, records) = log();
     let Some((mut tab, _folder)) = showing(&header, &records, Window::default()) else { return };
     let boxes = "Array.from(document.querySelectorAll('#rows td'), (each) => each.textContent)";
@@ -317,12 +334,15 @@ fn logs_are_drawn_as_they_are_at_the_selected_event() {
     }
     assert_eq!(tab.value("viewer.trace.cuts.length"), json!(1), "a pause is cut");
     let phase = tab.text("#process");
-    assert!(phase.contains("leads") && !phase.contains("inside"), "nobody enters a log: {phase}");
+    assert!(
+        phase.contains("leads") && !phase.contains("inside"),
+        "a log has no critical section: {phase}"
+    );
     assert_eq!(tab.complaints, [""; 0]);
 }
 
 #[test]
-fn of_many_processes_those_that_do_nothing_are_left_out_until_they_are_wanted() {
+fn hides_idle_processes_of_large_group_until_requested() {
     let story = |n| {
         let (_, mut records) = takeover();
         records.splice(..0, (3..n).map(|at| Record::new(0, ProcessId(at), Kind::Boot)));
@@ -334,7 +354,7 @@ fn of_many_processes_those_that_do_nothing_are_left_out_until_they_are_wanted() 
         let shown = showing(&header, &records, Window::default());
         let Some((mut tab, _folder)) = shown else { return };
         assert_eq!(tab.value(rows), json!(first), "of {n}");
-        let says = format!("Leave out {} that do nothing", n - 3);
+        let says = format!("Hide {} that do nothing", n - 3);
         assert_eq!(tab.text("#folding").trim(), says);
         tab.click("#idle");
         assert_eq!(tab.value(rows), json!(if first == 3 { n } else { 3 }), "of {n}");
@@ -348,7 +368,7 @@ fn of_many_processes_those_that_do_nothing_are_left_out_until_they_are_wanted() 
 }
 
 #[test]
-fn hostile_words_are_shown_and_not_obeyed() {
+fn shows_hostile_text_without_executing_it() {
     let hostile = "</script><img src=x onerror=\"document.title='owned'\">\u{2028}<!-- <script>";
     let (mut header, mut records) = takeover();
     header.algorithm = hostile.into();
@@ -362,7 +382,7 @@ fn hostile_words_are_shown_and_not_obeyed() {
 }
 
 #[test]
-fn a_window_says_what_it_shows_and_of_how_many() {
+fn window_states_its_range_and_total() {
     let (header, records) = lamport();
     let window = Window { events: Some(7..=10), ..Window::default() };
     let Some((mut tab, _folder)) = showing(&header, &records, window) else { return };
@@ -370,22 +390,22 @@ fn a_window_says_what_it_shows_and_of_how_many() {
     assert!(notice.starts_with("This page shows the records 7 to 10 of 14."), "{notice}");
     assert_eq!(tab.text("#where"), "1 of 2");
     let verdicts = tab.text("#verdicts");
-    assert!(verdicts.contains("It lies outside of the records shown."), "{verdicts}");
+    assert!(verdicts.contains("It lies outside the records shown."), "{verdicts}");
     assert_eq!(tab.complaints, [""; 0]);
 }
 
 #[test]
-fn of_ten_thousand_events_only_those_in_sight_are_drawn() {
+fn draws_only_visible_part_of_long_run() {
     let header = Header::new("echo", Service::Election, 2, Source::Simulator);
     let echo = |round: u64| {
         let at = |time, process, kind| Record::new(time, ProcessId(process), kind);
         let time = round * 4_000_000;
         [
             at(time, 0, Kind::Timer("Ask".into())),
-            at(time, 0, Kind::Send(passage(1, "ask", round))),
-            at(time + 1_000_000, 1, Kind::Receive(passage(0, "ask", round))),
-            at(time + 1_000_000, 1, Kind::Send(passage(0, "answer", round))),
-            at(time + 2_000_000, 0, Kind::Receive(passage(1, "answer", round))),
+            at(time, 0, Kind::Send(message_record(1, "ask", round))),
+            at(time + 1_000_000, 1, Kind::Receive(message_record(0, "ask", round))),
+            at(time + 1_000_000, 1, Kind::Send(message_record(0, "answer", round))),
+            at(time + 2_000_000, 0, Kind::Receive(message_record(1, "answer", round))),
         ]
     };
     let records: Vec<Record> = (0..2_000).flat_map(echo).collect();

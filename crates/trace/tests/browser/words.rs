@@ -1,4 +1,4 @@
-//! What is written in the diagram of a page: nothing over it, and true.
+//! Texts in the diagram of a page: without overlaps, and correct.
 
 use serde_json::json;
 use tenure_core::service::election;
@@ -6,9 +6,9 @@ use tenure_core::{ProcessId, TICKS_PER_UNIT, Term};
 use tenure_trace::diagram::Window;
 use tenure_trace::{Header, Kind, Record, Service, Source};
 
-use crate::{passage, showing};
+use crate::{message_record, showing};
 
-/// Draws the diagram again, and tells which words lie over each other or over a crown, or are cut.
+/// Redraws the diagram and returns the texts that overlap each other or a crown, or are cut.
 const OVER: &str = "(() => {
     const { picture } = viewer;
     const { marks, gutter } = picture;
@@ -37,14 +37,14 @@ fn at(time: u64, who: u32, kind: Kind) -> Record {
     Record::new(time * TICKS_PER_UNIT, ProcessId(who), kind)
 }
 
-/// A message goes down a ring of twenty; in the middle of it P7 leads, as soon as it hears of it.
+/// A message travels around a ring of twenty. P7 leads as soon as it receives it.
 fn ring() -> (Header, Vec<Record>) {
     let mut records: Vec<Record> =
         (0..20).map(|who| at(0, who, Kind::Command(election::Command::Elect.into()))).collect();
     for who in 0..19 {
         let time = u64::from(who);
-        records.push(at(time, who, Kind::Send(passage(who + 1, "election", 1))));
-        records.push(at(time + 1, who + 1, Kind::Receive(passage(who, "election", 1))));
+        records.push(at(time, who, Kind::Send(message_record(who + 1, "election", 1))));
+        records.push(at(time + 1, who + 1, Kind::Receive(message_record(who, "election", 1))));
         if who == 5 {
             let leader = ProcessId(who + 1);
             let term = Term { number: 1, leader };
@@ -56,7 +56,7 @@ fn ring() -> (Header, Vec<Record>) {
 }
 
 #[test]
-fn no_word_of_the_diagram_is_cut_or_lies_over_another_or_a_crown() {
+fn diagram_texts_are_neither_cut_nor_overlapping() {
     let (header, records) = ring();
     let Some((mut tab, _folder)) = showing(&header, &records, Window::default()) else { return };
     for wide in [1280, 900] {
@@ -67,16 +67,16 @@ fn no_word_of_the_diagram_is_cut_or_lies_over_another_or_a_crown() {
     assert_eq!(tab.complaints, [""; 0]);
 }
 
-/// Steps at the same time stand beside each other, the last of many far from it.
+/// Simultaneous steps stand beside each other, so the last of many is far from its time.
 #[test]
-fn the_axis_says_when_the_steps_below_it_were_also_where_many_were_at_once() {
+fn axis_shows_times_of_simultaneous_steps() {
     let mut records: Vec<Record> = Vec::new();
     for time in 0..4 {
         records.extend((0..9).map(|_| at(time, 0, Kind::Timer("Again".into()))));
     }
     let header = Header::new("busy", Service::Election, 1, Source::Simulator);
     let Some((mut tab, _folder)) = showing(&header, &records, Window::default()) else { return };
-    let told = "(() => {
+    let overlaps = "(() => {
         const { picture, trace } = viewer;
         const steps = Array.from({ length: trace.size }, (_, step) => step);
         const near = (x) => steps.filter((step) => Math.abs(picture.x(step) - x) < 12);
@@ -84,17 +84,17 @@ fn the_axis_says_when_the_steps_below_it_were_also_where_many_were_at_once() {
             .filter((step) => Math.abs(trace.time[step] - says) > 0.5)
             .map((step) => `${trace.time[step]} at ${says}`));
     })()";
-    assert_eq!(tab.value(told), json!([]));
+    assert_eq!(tab.value(overlaps), json!([]));
     assert!(tab.value("viewer.picture.ticks().length").as_u64() > Some(1));
     assert_eq!(tab.complaints, [""; 0]);
 }
 
 #[test]
-fn kinds_of_messages_look_as_different_on_the_page_as_in_a_drawing() {
+fn page_distinguishes_message_kinds_like_svg() {
     let names = ["open", "alive", "look", "place", "renew", "watch", "deleted", "release"];
     let records: Vec<Record> = (1..)
         .zip(names)
-        .map(|(number, name)| at(number, 0, Kind::Send(passage(1, name, number))))
+        .map(|(number, name)| at(number, 0, Kind::Send(message_record(1, name, number))))
         .collect();
     let header = Header::new("leased", Service::Mutex, 2, Source::Simulator);
     let Some((mut tab, _folder)) = showing(&header, &records, Window::default()) else { return };

@@ -1,11 +1,11 @@
-//! Space–time diagrams: what is drawn where, in text and as SVG.
+//! Space-time diagrams as text and as SVG.
 
 use tenure_core::service::{election, mutex};
 use tenure_core::{Fence, Layer, ProcessId, TICKS_PER_UNIT, Term};
 use tenure_trace::diagram::{
-    Clock, Direction, Fate, Hold, Layout, Margin, Mark, Scale, View, Window, lay_out,
+    Clock, Condition, Direction, Fate, Layout, Margin, Mark, Scale, View, Window, lay_out,
 };
-use tenure_trace::{ClockUnit, Header, Kind, Passage, Record, Service, Source, Who};
+use tenure_trace::{ClockUnit, Header, Kind, MessageRecord, Record, Service, Source, Subject};
 
 const P1: ProcessId = ProcessId(0);
 const P2: ProcessId = ProcessId(1);
@@ -15,13 +15,13 @@ fn header(n: u32) -> Header {
     Header::new("tiny", Service::Mutex, n, Source::Simulator)
 }
 
-fn at(time: u64, who: impl Into<Who>, kind: Kind) -> Record {
+fn at(time: u64, who: impl Into<Subject>, kind: Kind) -> Record {
     Record::new(time * TICKS_PER_UNIT, who, kind)
 }
 
-fn passage(peer: ProcessId, message: &'static str, number: u64) -> Passage {
+fn message_record(peer: ProcessId, message: &'static str, number: u64) -> MessageRecord {
     let layer = Layer::Mutex;
-    Passage { peer, layer, message: message.into(), number, session: 0, content: None }
+    MessageRecord { peer, layer, message: message.into(), number, session: 0, content: None }
 }
 
 fn enter() -> Kind {
@@ -36,24 +36,24 @@ fn exited() -> Kind {
     Kind::Event(mutex::Event::Exited.into())
 }
 
-/// P2 asks P1, whose grant comes; P3 asks, and its request is lost.
+/// P2 sends a request to P1 and receives the grant; the request of P3 is lost.
 fn story() -> Vec<Record> {
     vec![
         at(0, P1, Kind::Boot),
         at(0, P2, Kind::Boot),
         at(0, P3, Kind::Boot),
         at(0, P2, enter()),
-        at(0, P2, Kind::Send(passage(P1, "request", 1))),
+        at(0, P2, Kind::Send(message_record(P1, "request", 1))),
         at(1, P3, enter()),
-        at(1, P3, Kind::Send(passage(P1, "request", 1))),
-        at(2, P3, Kind::Drop(passage(P1, "request", 1))),
-        at(3, P1, Kind::Receive(passage(P2, "request", 1))),
-        at(3, P1, Kind::Send(passage(P2, "grant", 1))),
-        at(5, P2, Kind::Receive(passage(P1, "grant", 1))),
+        at(1, P3, Kind::Send(message_record(P1, "request", 1))),
+        at(2, P3, Kind::Drop(message_record(P1, "request", 1))),
+        at(3, P1, Kind::Receive(message_record(P2, "request", 1))),
+        at(3, P1, Kind::Send(message_record(P2, "grant", 1))),
+        at(5, P2, Kind::Receive(message_record(P1, "grant", 1))),
         at(5, P2, entered(1)),
         at(6, P2, Kind::Command(mutex::Command::Exit.into())),
         at(6, P2, exited()),
-        at(6, P2, Kind::Send(passage(P1, "release", 2))),
+        at(6, P2, Kind::Send(message_record(P1, "release", 2))),
     ]
 }
 
@@ -62,7 +62,7 @@ fn drawn(view: View) -> Layout {
 }
 
 #[test]
-fn a_story_in_text_shows_who_waits_who_is_inside_and_what_was_lost() {
+fn text_diagram_shows_conditions_and_lost_messages() {
     let text = drawn(View::default()).to_text(Direction::Down, Margin::Place);
     assert_eq!(
         text,
@@ -80,14 +80,14 @@ under way: release P2→P1
 }
 
 #[test]
-fn a_row_is_drawn_for_each_step_that_counts_and_numbered() {
+fn draws_one_numbered_row_per_step() {
     let text = drawn(View::default()).to_text(Direction::Down, Margin::Number);
     let numbers: Vec<&str> = text.lines().skip(1).take(6).map(|line| line[..5].trim()).collect();
     assert_eq!(numbers, ["1", "2", "3", "4", "5", "6"]);
 }
 
 #[test]
-fn time_to_the_right_draws_a_line_for_each_process() {
+fn horizontal_time_draws_one_line_per_process() {
     let text = drawn(View::default()).to_text(Direction::Right, Margin::Place);
     let lines: Vec<&str> = text.lines().take(6).map(str::trim_end).collect();
     assert_eq!(
@@ -105,15 +105,19 @@ fn time_to_the_right_draws_a_line_for_each_process() {
 }
 
 #[test]
-fn every_line_of_text_fits_a_terminal() {
+fn text_lines_fit_a_terminal() {
     for size in [1, 2, 7, 30, 33, 100] {
         let all = (0..size).map(ProcessId);
         let mut records: Vec<Record> = all.clone().map(|it| at(0, it, Kind::Boot)).collect();
         records.extend(all.clone().map(|it| at(1, it, enter())));
         for (time, to) in (2..).zip(all.clone().skip(1)) {
             let name = "a-message-with-a-name-of-some-length";
-            records.push(at(time, P1, Kind::Send(passage(to, name, u64::from(to.0)))));
-            records.push(at(time + 1, to, Kind::Receive(passage(P1, name, u64::from(to.0)))));
+            records.push(at(time, P1, Kind::Send(message_record(to, name, u64::from(to.0)))));
+            records.push(at(
+                time + 1,
+                to,
+                Kind::Receive(message_record(P1, name, u64::from(to.0))),
+            ));
         }
         for clock in [Clock::None, Clock::Lamport, Clock::Vector] {
             let view = View { clock, ..View::default() };
@@ -128,7 +132,7 @@ fn every_line_of_text_fits_a_terminal() {
 }
 
 #[test]
-fn the_causal_scale_counts_the_longest_chain_and_not_the_time() {
+fn causal_scale_uses_longest_chain() {
     let layout = drawn(View { scale: Scale::Causal, ..View::default() });
     let ranks: Vec<u64> = layout.steps.iter().map(|step| step.moment.1).collect();
     assert_eq!(ranks, [0, 0, 1, 1, 2, 3], "two requests, a loss, a receipt, the grant, the exit");
@@ -137,7 +141,7 @@ fn the_causal_scale_counts_the_longest_chain_and_not_the_time() {
 }
 
 #[test]
-fn on_the_scale_of_time_later_is_farther_and_one_process_keeps_its_distance() {
+fn time_scale_is_monotonic_with_minimum_distance() {
     let mut records = story();
     records.push(at(900, P3, Kind::Timer("Again".into())));
     let layout = lay_out(&header(3), &records, View::default());
@@ -152,21 +156,21 @@ fn on_the_scale_of_time_later_is_farther_and_one_process_keeps_its_distance() {
 fn clocks_count_steps() {
     let clock = |clock, step: usize| drawn(View { clock, ..View::default() }).clock(step);
     assert_eq!(clock(Clock::None, 4), "");
-    assert_eq!(clock(Clock::Lamport, 3), "2", "P1 hears of P2's first step");
+    assert_eq!(clock(Clock::Lamport, 3), "2", "P1 knows of P2's first step");
     assert_eq!(clock(Clock::Lamport, 4), "3");
     assert_eq!(clock(Clock::Vector, 3), "[1,1,0]");
-    assert_eq!(clock(Clock::Vector, 4), "[1,2,0]", "and of nothing of P3's");
+    assert_eq!(clock(Clock::Vector, 4), "[1,2,0]", "and of no step of P3");
 }
 
 #[test]
-fn a_window_shows_what_began_before_it_and_what_came_from_outside() {
+fn window_includes_earlier_conditions_and_messages() {
     let window = Window { events: Some(9..=12), ..Window::default() };
     let layout = drawn(View { window, clock: Clock::Lamport, ..View::default() });
     assert_eq!((layout.records, layout.shown, layout.goes_on), (15, Some((9, 12)), true));
     let request = &layout.crossings[0];
     assert_eq!((request.sent, request.ended, request.fate), (None, Some(0), Fate::Arrives));
     let waits = layout.spans.iter().find(|span| span.at == P3).unwrap();
-    assert_eq!((waits.hold, waits.from, waits.until), (Hold::Waiting, None, None));
+    assert_eq!((waits.condition, waits.from, waits.until), (Condition::Waiting, None, None));
     assert_eq!(layout.clock(0), "2", "clocks know what happened before the window");
     assert_eq!(layout.steps[0].number, Some(4), "and so do numbers");
     assert_eq!(layout.caption(), "tiny, 3 processes, events 9 to 12 of 15");
@@ -176,25 +180,26 @@ fn a_window_shows_what_began_before_it_and_what_came_from_outside() {
 }
 
 #[test]
-fn the_first_one_to_pass_on_a_token_had_it_before() {
+fn first_token_sender_had_it_from_start() {
     let records = [
         at(0, P1, Kind::Boot),
         at(0, P2, Kind::Boot),
         at(1, P1, Kind::Timer("Pass".into())),
-        at(1, P1, Kind::Send(passage(P2, "token", 1))),
-        at(2, P2, Kind::Receive(passage(P1, "token", 1))),
+        at(1, P1, Kind::Send(message_record(P2, "token", 1))),
+        at(2, P2, Kind::Receive(message_record(P1, "token", 1))),
         at(3, P2, Kind::Crash),
     ];
     let layout = lay_out(&header(2), &records, View::default());
-    let held: Vec<_> = layout.spans.iter().filter(|span| span.hold == Hold::Token).collect();
-    let told: Vec<_> = held.iter().map(|span| (span.at, span.from, span.until)).collect();
-    assert_eq!(told, [(P1, None, Some(0)), (P2, Some(1), Some(2))]);
+    let held: Vec<_> =
+        layout.spans.iter().filter(|span| span.condition == Condition::Token).collect();
+    let spans: Vec<_> = held.iter().map(|span| (span.at, span.from, span.until)).collect();
+    assert_eq!(spans, [(P1, None, Some(0)), (P2, Some(1), Some(2))]);
     assert!(layout.crossings[0].token);
-    assert!(layout.spans.iter().any(|span| span.at == P2 && span.hold == Hold::Down));
+    assert!(layout.spans.iter().any(|span| span.at == P2 && span.condition == Condition::Down));
 }
 
 #[test]
-fn a_leader_is_crowned_until_it_learns_of_another() {
+fn leader_keeps_crown_until_it_learns_of_another() {
     let elected = |leader, number| {
         let term = Term { number, leader };
         Kind::Event(election::Event::Elected { leader, term }.into())
@@ -207,7 +212,7 @@ fn a_leader_is_crowned_until_it_learns_of_another() {
         at(3, P1, elected(P2, 2)),
     ];
     let layout = lay_out(&header(2), &records, View::default());
-    let led = layout.spans.iter().find(|span| span.hold == Hold::Leading(1)).unwrap();
+    let led = layout.spans.iter().find(|span| span.condition == Condition::Leading(1)).unwrap();
     assert_eq!((led.from, led.until), (Some(0), Some(1)));
     let text = layout.to_text(Direction::Down, Margin::Place);
     assert!(text.contains("● elects, leads (term 1)"), "{text}");
@@ -217,12 +222,12 @@ fn a_leader_is_crowned_until_it_learns_of_another() {
 }
 
 #[test]
-fn a_partition_is_shaded_from_side_to_side_until_it_heals() {
+fn partition_is_shaded_until_it_heals() {
     let records = [
         at(0, P1, enter()),
-        at(1, Who::Parent, Kind::Partition(vec![vec![P1], vec![P2, P3]])),
+        at(1, Subject::Parent, Kind::Partition(vec![vec![P1], vec![P2, P3]])),
         at(2, P2, enter()),
-        at(3, Who::Parent, Kind::Heal),
+        at(3, Subject::Parent, Kind::Heal),
         at(4, P3, enter()),
     ];
     for scale in [Scale::Time, Scale::Causal] {
@@ -238,10 +243,10 @@ fn a_partition_is_shaded_from_side_to_side_until_it_heals() {
 }
 
 #[test]
-fn what_arrives_twice_is_drawn_twice() {
+fn duplicate_message_is_drawn_twice() {
     let mut records = story();
-    records.insert(5, at(0, P2, Kind::Duplicate(passage(P1, "request", 1))));
-    records.push(at(8, P1, Kind::Receive(passage(P2, "request", 1))));
+    records.insert(5, at(0, P2, Kind::Duplicate(message_record(P1, "request", 1))));
+    records.push(at(8, P1, Kind::Receive(message_record(P2, "request", 1))));
     let layout = lay_out(&header(3), &records, View::default());
     let is_it = |from, fate| {
         let requests = layout.crossings.iter().filter(|it| it.message == "request");
@@ -252,14 +257,14 @@ fn what_arrives_twice_is_drawn_twice() {
 }
 
 #[test]
-fn an_svg_is_the_same_every_time_whole_in_its_numbers_and_says_what_it_shows() {
+fn svg_is_deterministic_with_integers_and_description() {
     for direction in [Direction::Down, Direction::Right] {
         let [svg, again] = [0, 1].map(|_| drawn(View::default()).to_svg(direction));
         assert_eq!(svg, again);
         assert!(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\""));
-        let (title, told) = ("tiny, 3 processes", "P2 enters. P2 exits.");
+        let (title, description) = ("tiny, 3 processes", "P2 enters. P2 exits.");
         assert!(svg.contains(&format!("<title id=\"title\">{title}</title>")), "{svg}");
-        assert!(svg.contains(&format!(" {told}</desc>")), "{svg}");
+        assert!(svg.contains(&format!(" {description}</desc>")), "{svg}");
         assert!(svg.contains("prefers-color-scheme:dark"));
         let body = svg.split("</defs>").nth(1).unwrap();
         let attributes = body.split('"').skip(1).step_by(2);
@@ -272,9 +277,9 @@ fn an_svg_is_the_same_every_time_whole_in_its_numbers_and_says_what_it_shows() {
     }
 }
 
-/// Several kinds are told apart by a legend, and a window changes no colour.
+/// A legend distinguishes several kinds, and a window changes no color.
 #[test]
-fn a_kind_of_message_looks_the_same_wherever_the_window_begins() {
+fn message_kind_looks_the_same_in_every_window() {
     for direction in [Direction::Down, Direction::Right] {
         let svg = drawn(View::default()).to_svg(direction);
         let explained = |kind: &str| {
@@ -291,14 +296,14 @@ fn a_kind_of_message_looks_the_same_wherever_the_window_begins() {
 }
 
 #[test]
-fn names_that_mean_something_to_xml_are_written_out() {
+fn names_are_escaped_for_xml() {
     let records = [at(0, P1, Kind::Note("a < b & c > d".into()))];
     let svg = lay_out(&header(1), &records, View::default()).to_svg(Direction::Right);
     assert!(svg.contains(">a &lt; b &amp; c &gt; d</text>"), "{svg}");
 }
 
 #[test]
-fn where_two_are_inside_is_marked_in_every_picture() {
+fn every_picture_marks_mutual_exclusion_violation() {
     let records = |second: u64| {
         vec![
             at(0, P1, Kind::Boot),
@@ -316,34 +321,34 @@ fn where_two_are_inside_is_marked_in_every_picture() {
         lay_out(&header(2), &records, View::default())
     };
     let layout = laid_out(4);
-    let [crime] = &layout.crimes[..] else { panic!("{:?}", layout.crimes) };
-    assert_eq!(crime.who, [P1, P2]);
-    assert_eq!(layout.steps[crime.step].time, 4 * TICKS_PER_UNIT);
-    assert_eq!(layout.steps[crime.until.expect("P1 leaves")].time, 5 * TICKS_PER_UNIT);
+    let [mark] = &layout.violation_marks[..] else { panic!("{:?}", layout.violation_marks) };
+    assert_eq!(mark.processes, [P1, P2]);
+    assert_eq!(layout.steps[mark.step].time, 4 * TICKS_PER_UNIT);
+    assert_eq!(layout.steps[mark.until.expect("P1 leaves")].time, 5 * TICKS_PER_UNIT);
     let text = layout.to_text(Direction::Down, Margin::Place);
     assert!(text.contains("\n   4✗"), "{text}");
     assert!(text.ends_with("{P1, P2} are inside\n"), "{text}");
     let svg = layout.to_svg(Direction::Right);
-    assert_eq!(svg.matches("class=\"crime\"").count(), 2, "{svg}");
-    assert_eq!(svg.matches("class=\"guilty\"").count(), 1, "{svg}");
+    assert_eq!(svg.matches("class=\"violation\"").count(), 2, "{svg}");
+    assert_eq!(svg.matches("class=\"violation-step\"").count(), 1, "{svg}");
     assert!(svg.contains("✗ mutual-exclusion violated"), "{svg}");
 
     let layout = laid_out(6);
-    assert_eq!(layout.crimes, [], "one after the other");
+    assert_eq!(layout.violation_marks, [], "one after the other");
     assert!(!layout.to_text(Direction::Down, Margin::Place).contains('✗'));
-    assert!(!layout.to_svg(Direction::Right).contains("class=\"guilty\""));
+    assert!(!layout.to_svg(Direction::Right).contains("class=\"violation-step\""));
 }
 
-/// Real nodes take a while to do what is one step, and note each thing when they do it.
+/// A step of a real node takes time, and its records have different times.
 #[test]
-fn the_step_of_a_real_node_in_which_two_are_inside_is_marked_though_it_began_before() {
+fn marks_violating_step_of_real_node() {
     let mut header = header(2);
     header.clock = ClockUnit::Nanosecond;
-    let received = Kind::Receive(passage(P1, "reply", 1));
+    let received = Kind::Receive(message_record(P1, "reply", 1));
     let records = [
         at(1, P1, enter()),
         at(1, P2, enter()),
-        at(2, P1, Kind::Send(passage(P2, "reply", 1))),
+        at(2, P1, Kind::Send(message_record(P2, "reply", 1))),
         at(3, P1, entered(1)),
         at(4, P2, received),
         Record { time: 4 * TICKS_PER_UNIT + 70, ..at(4, P2, entered(2)) },
@@ -351,6 +356,6 @@ fn the_step_of_a_real_node_in_which_two_are_inside_is_marked_though_it_began_bef
         at(5, P1, exited()),
     ];
     let layout = lay_out(&header, &records, View::default());
-    let [crime] = &layout.crimes[..] else { panic!("{:?}", layout.crimes) };
-    assert_eq!((crime.who.as_slice(), layout.steps[crime.step].at), (&[P1, P2][..], Some(P2)));
+    let [mark] = &layout.violation_marks[..] else { panic!("{:?}", layout.violation_marks) };
+    assert_eq!((mark.processes.as_slice(), layout.steps[mark.step].at), (&[P1, P2][..], Some(P2)));
 }

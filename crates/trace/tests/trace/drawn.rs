@@ -1,11 +1,11 @@
-//! Drawings as SVG: words are read, and kinds are told apart.
+//! SVG drawings: readable texts, distinguishable kinds.
 
 use std::collections::BTreeSet;
 
 use serde_json::json;
 use tenure_core::{Layer, ProcessId, TICKS_PER_UNIT};
 use tenure_trace::diagram::{Direction, View, lay_out};
-use tenure_trace::{Header, Kind, Passage, Record, Service, Source, Who};
+use tenure_trace::{Header, Kind, MessageRecord, Record, Service, Source, Subject};
 
 const P1: ProcessId = ProcessId(0);
 const P3: ProcessId = ProcessId(2);
@@ -14,21 +14,22 @@ fn header() -> Header {
     Header::new("tiny", Service::Mutex, 3, Source::Simulator)
 }
 
-fn at(time: u64, who: impl Into<Who>, kind: Kind) -> Record {
+fn at(time: u64, who: impl Into<Subject>, kind: Kind) -> Record {
     Record::new(time * TICKS_PER_UNIT, who, kind)
 }
 
-fn passage(peer: ProcessId, message: &str, number: u64) -> Passage {
+fn message_record(peer: ProcessId, message: &str, number: u64) -> MessageRecord {
     let (layer, message) = (Layer::Mutex, message.to_owned().into());
-    Passage { peer, layer, message, number, session: 0, content: None }
+    MessageRecord { peer, layer, message, number, session: 0, content: None }
 }
 
-/// A message of P3's to P1 that takes a while, with what it says.
+/// A slow message from P3 to P1 with its content.
 fn stamped() -> Vec<Record> {
     let content = json!({"Request": {"stamp": {"clock": 7, "process": 2}}});
     let content = Some(Box::new(content));
-    let passage = |peer| Passage { content: content.clone(), ..passage(peer, "request", 1) };
-    vec![at(0, P3, Kind::Send(passage(P1))), at(4, P1, Kind::Receive(passage(P3)))]
+    let message_record =
+        |peer| MessageRecord { content: content.clone(), ..message_record(peer, "request", 1) };
+    vec![at(0, P3, Kind::Send(message_record(P1))), at(4, P1, Kind::Receive(message_record(P3)))]
 }
 
 fn number(of: &str, attribute: &str) -> i64 {
@@ -36,9 +37,9 @@ fn number(of: &str, attribute: &str) -> i64 {
     of[start..].split('"').next().and_then(|it| it.parse().ok()).expect("a whole number")
 }
 
-/// A halo follows the letters; between two words there is none.
+/// The halo follows the letters and leaves a gap between two words.
 #[test]
-fn below_the_words_on_a_message_lies_paper_that_no_line_pierces() {
+fn message_labels_have_opaque_background() {
     let view = View { fields: vec!["stamp".to_owned()], ..View::default() };
     for direction in [Direction::Down, Direction::Right] {
         let svg = lay_out(&header(), &stamped(), view.clone()).to_svg(direction);
@@ -58,10 +59,10 @@ fn below_the_words_on_a_message_lies_paper_that_no_line_pierces() {
 }
 
 #[test]
-fn a_remark_stands_where_no_message_passes_and_is_as_long_as_there_is_room() {
+fn notes_use_free_room_beside_messages() {
     let says = "Step 7: P2 and P3 answer P1; P2 asks P3 and P4; P3 asks P4, and leads again.";
     let mut records = stamped();
-    records.insert(1, at(1, Who::Parent, Kind::Note(says.to_owned())));
+    records.insert(1, at(1, Subject::Parent, Kind::Note(says.to_owned())));
     let svg = lay_out(&header(), &records, View::default()).to_svg(Direction::Down);
     let rule = svg.lines().find(|it| it.contains("class=\"cut\"")).expect("a rule");
     let end = rule.split(['L', ' ', '"']).filter_map(|it| it.parse::<i64>().ok()).nth(2);
@@ -79,10 +80,12 @@ fn a_remark_stands_where_no_message_passes_and_is_as_long_as_there_is_room() {
 }
 
 #[test]
-fn thirty_six_kinds_of_messages_look_different() {
-    let send = |kind: u64| at(kind, P1, Kind::Send(passage(P3, &format!("m{kind}"), kind + 1)));
-    let hear = |kind: u64| at(kind, P3, Kind::Receive(passage(P1, &format!("m{kind}"), kind + 1)));
-    let records: Vec<Record> = (0..36).flat_map(|kind| [send(kind), hear(kind)]).collect();
+fn distinguishes_thirty_six_message_kinds() {
+    let send =
+        |kind: u64| at(kind, P1, Kind::Send(message_record(P3, &format!("m{kind}"), kind + 1)));
+    let receive =
+        |kind: u64| at(kind, P3, Kind::Receive(message_record(P1, &format!("m{kind}"), kind + 1)));
+    let records: Vec<Record> = (0..36).flat_map(|kind| [send(kind), receive(kind)]).collect();
     let svg = lay_out(&header(), &records, View::default()).to_svg(Direction::Right);
     let looks: BTreeSet<&str> = svg
         .lines()
@@ -95,9 +98,9 @@ fn thirty_six_kinds_of_messages_look_different() {
     assert!(classes.into_iter().all(styled), "{looks:?}");
 }
 
-/// The names of the processes are at the left edge; the lab keeps them there.
+/// The process names are at the left edge, where the lab keeps them while scrolling.
 #[test]
-fn of_a_short_run_nothing_is_left_of_the_names() {
+fn short_run_draws_nothing_left_of_names() {
     let records = [at(0, P1, Kind::Boot)];
     let svg = lay_out(&header(), &records, View::default()).to_svg(Direction::Right);
     let unit = svg.lines().find(|it| it.contains(">time in units")).expect("a name of the axis");

@@ -1,10 +1,10 @@
-//! Traces for other tools, and back.
+//! Export and import of other formats.
 
 use serde_json::{Value, json};
 use tenure_core::service::mutex;
 use tenure_core::{Fence, Layer, ProcessId};
 use tenure_trace::export::{ImportError, from_shiviz, mermaid, otel, shiviz};
-use tenure_trace::{Header, Kind, Passage, Record, Service, Source, Who};
+use tenure_trace::{Header, Kind, MessageRecord, Record, Service, Source, Subject};
 
 const P1: ProcessId = ProcessId(0);
 const P2: ProcessId = ProcessId(1);
@@ -13,30 +13,37 @@ fn header() -> Header {
     Header::new("tiny", Service::Mutex, 2, Source::Simulator)
 }
 
-fn passage(peer: ProcessId, message: &'static str, number: u64) -> Passage {
+fn message_record(peer: ProcessId, message: &'static str, number: u64) -> MessageRecord {
     let content = Some(Box::new(json!({"stamp": [1, 0]})));
-    Passage { peer, layer: Layer::Mutex, message: message.into(), number, session: 0, content }
+    MessageRecord {
+        peer,
+        layer: Layer::Mutex,
+        message: message.into(),
+        number,
+        session: 0,
+        content,
+    }
 }
 
 fn story() -> Vec<Record> {
     let kinds = [
         (0, P2, Kind::Command(mutex::Command::Enter.into())),
-        (0, P2, Kind::Send(passage(P1, "request", 1))),
-        (1, P1, Kind::Receive(passage(P2, "request", 1))),
-        (1, P1, Kind::Send(passage(P2, "grant", 1))),
-        (2, P2, Kind::Receive(passage(P1, "grant", 1))),
+        (0, P2, Kind::Send(message_record(P1, "request", 1))),
+        (1, P1, Kind::Receive(message_record(P2, "request", 1))),
+        (1, P1, Kind::Send(message_record(P2, "grant", 1))),
+        (2, P2, Kind::Receive(message_record(P1, "grant", 1))),
         (2, P2, Kind::Event(mutex::Event::Entered { fence: Fence(1, 2) }.into())),
         (3, P2, Kind::Note("two\nlines; #1".into())),
-        (4, P2, Kind::Send(passage(P1, "release", 2))),
-        (4, P2, Kind::Drop(passage(P1, "release", 2))),
+        (4, P2, Kind::Send(message_record(P1, "release", 2))),
+        (4, P2, Kind::Drop(message_record(P1, "release", 2))),
         (5, P2, Kind::Crash),
     ];
     let records = kinds.into_iter().map(|(time, at, kind)| Record::new(time, at, kind));
-    records.chain([Record::new(6, Who::Parent, Kind::End)]).collect()
+    records.chain([Record::new(6, Subject::Parent, Kind::End)]).collect()
 }
 
 #[test]
-fn a_log_for_shiviz_says_how_to_read_it_and_carries_the_clock_of_each_event() {
+fn shiviz_log_has_format_and_clock_of_each_event() {
     let log = shiviz(&header(), &story());
     let lines: Vec<&str> = log.lines().collect();
     assert_eq!(lines[0], r"(?<host>\S*) (?<clock>\{.*\})\n(?<event>.*)\n(?<record>\{.*\})");
@@ -50,13 +57,13 @@ fn a_log_for_shiviz_says_how_to_read_it_and_carries_the_clock_of_each_event() {
 }
 
 #[test]
-fn a_log_that_was_exported_is_read_back_whole() {
+fn exported_log_round_trips() {
     let trace = from_shiviz(&shiviz(&header(), &story())).unwrap();
     assert_eq!((trace.header, trace.records), (header(), story()));
 }
 
 #[test]
-fn any_other_log_is_refused_with_the_line_that_says_so() {
+fn rejects_foreign_log_with_line_number() {
     let log = shiviz(&header(), &story());
     let refused = |log: &str| from_shiviz(log).unwrap_err();
     assert!(matches!(refused(""), ImportError::Foreign { line: 1, .. }));
@@ -71,7 +78,7 @@ fn any_other_log_is_refused_with_the_line_that_says_so() {
 }
 
 #[test]
-fn a_sequence_diagram_has_a_line_for_each_message_and_a_bar_for_each_entry() {
+fn sequence_diagram_has_messages_and_entry_bars() {
     assert_eq!(
         mermaid(&header(), &story()),
         "sequenceDiagram
@@ -91,7 +98,7 @@ fn a_sequence_diagram_has_a_line_for_each_message_and_a_bar_for_each_entry() {
 }
 
 #[test]
-fn a_critical_section_is_a_span_and_a_message_a_link_between_spans() {
+fn exports_critical_sections_as_spans_and_messages_as_links() {
     let text = otel(&header(), &story());
     let otlp: Value = serde_json::from_str(&text).unwrap();
     let resources = otlp["resourceSpans"].as_array().unwrap();

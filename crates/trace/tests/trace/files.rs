@@ -1,4 +1,4 @@
-//! What is written is read, also after a kill, and nothing else passes for a trace.
+//! Traces round-trip, even after a kill; other files are rejected.
 
 use std::cell::RefCell;
 use std::fs;
@@ -13,8 +13,8 @@ use tenure_core::service::{office, stream};
 use tenure_core::{ProcessId, Rank, Term, Verdict};
 use tenure_trace::diagram::{Page, View, Window, lay_out_files};
 use tenure_trace::{
-    AppendError, Header, Kind, MOST_PROCESSES, Passage, ReadError, Reader, Record, Service, Source,
-    Writer,
+    AppendError, Header, Kind, MAX_PROCESSES, MessageRecord, ReadError, Reader, Record, Service,
+    Source, Writer,
 };
 
 fn header() -> Header {
@@ -31,7 +31,7 @@ fn folder() -> (TempDir, PathBuf) {
     (folder, path)
 }
 
-/// A trace of `records` records at `path`, and then `tail`.
+/// Writes a trace of `records` records to `path`, followed by `tail`.
 fn trace(path: &Path, records: u64, tail: &str) {
     let mut writer = Writer::create(path, &header()).unwrap();
     for time in 1..=records {
@@ -42,7 +42,7 @@ fn trace(path: &Path, records: u64, tail: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// The times of all records, and whether the last line was torn.
+/// Returns the times of all records, and whether the last line was torn.
 fn times(path: &Path) -> (Vec<u64>, bool) {
     let mut reader = Reader::open(path).unwrap();
     let times = reader.by_ref().map(|record| record.unwrap().time).collect();
@@ -50,7 +50,7 @@ fn times(path: &Path) -> (Vec<u64>, bool) {
 }
 
 #[test]
-fn records_are_read_as_they_were_written_and_numbered_from_one() {
+fn records_round_trip_with_numbers_from_one() {
     let (_folder, path) = folder();
     trace(&path, 3, "");
     let reader = Reader::open(&path).unwrap();
@@ -61,7 +61,7 @@ fn records_are_read_as_they_were_written_and_numbered_from_one() {
 }
 
 #[test]
-fn nothing_of_a_record_is_written_before_the_flush_and_all_of_it_after() {
+fn record_is_written_completely_by_flush() {
     let (_folder, path) = folder();
     let mut writer = Writer::create(&path, &header()).unwrap();
     writer.write(record(1)).unwrap();
@@ -71,7 +71,7 @@ fn nothing_of_a_record_is_written_before_the_flush_and_all_of_it_after() {
 }
 
 #[test]
-fn a_torn_last_line_is_no_corruption() {
+fn accepts_torn_last_line() {
     let (_folder, path) = folder();
     for torn in ["{", "{\"time\":4,\"proc", "{\"time\":4}"] {
         trace(&path, 3, torn);
@@ -80,14 +80,14 @@ fn a_torn_last_line_is_no_corruption() {
 }
 
 #[test]
-fn a_last_line_that_lacks_only_its_end_is_a_record() {
+fn accepts_last_record_without_line_feed() {
     let (_folder, path) = folder();
     trace(&path, 3, "{\"time\":4,\"process\":1,\"kind\":\"crash\"}");
     assert_eq!(times(&path), (vec![1, 2, 3, 4], false));
 }
 
 #[test]
-fn a_torn_line_in_the_middle_is_refused_with_file_and_line() {
+fn rejects_torn_inner_line_with_file_and_number() {
     let (_folder, path) = folder();
     trace(&path, 3, "{\"time\":4,\"proc\n{\"time\":5,\"process\":1,\"kind\":\"crash\"}\n");
     let mut reader = Reader::open(&path).unwrap();
@@ -97,7 +97,7 @@ fn a_torn_line_in_the_middle_is_refused_with_file_and_line() {
 }
 
 #[test]
-fn a_process_outside_of_the_group_is_refused() {
+fn rejects_process_outside_group() {
     let (_folder, path) = folder();
     trace(&path, 1, "{\"time\":4,\"process\":4,\"kind\":\"crash\"}\n");
     let error = Reader::open(&path).unwrap().find_map(Result::err).unwrap().to_string();
@@ -105,20 +105,20 @@ fn a_process_outside_of_the_group_is_refused() {
 }
 
 #[test]
-fn whoever_a_record_names_is_of_the_group() {
+fn rejects_records_that_name_unknown_processes() {
     let (leader, peer) = (ProcessId(u32::MAX), ProcessId(3));
     let term = |leader| Term { number: 1, leader };
     let elected = |leader, winner| Event::Elected { leader, term: term(winner) };
     let own = ProcessId(0);
-    let passage = Passage::of(&(), peer, 0, 1);
+    let message_record = MessageRecord::of(&(), peer, 0, 1);
     let strangers = [
         Kind::Event(elected(leader, own).into()),
         Kind::Event(elected(own, leader).into()),
         Kind::Event(office::Event::Election(Event::Deposed { term: term(leader) }).into()),
         Kind::Event(stream::Event::Received { from: peer, item: 1 }.into()),
         Kind::Command(stream::Command::Send { to: peer, item: 1 }.into()),
-        Kind::Send(passage.clone()),
-        Kind::Receive(passage),
+        Kind::Send(message_record.clone()),
+        Kind::Receive(message_record),
         Kind::Suspicion { peer, verdict: Verdict::Suspect },
         Kind::Partition(vec![vec![own], vec![peer]]),
     ];
@@ -134,29 +134,29 @@ fn whoever_a_record_names_is_of_the_group() {
     let (_folder, path) = folder();
     trace(&path, 1, &(serde_json::to_string(&clock).unwrap() + "\n"));
     let error = Reader::open(&path).unwrap().find_map(Result::err).unwrap().to_string();
-    assert!(error.ends_with("a clock of 4 processes is of no group of 3"), "{error}");
+    assert!(error.ends_with("a clock of 4 processes does not fit a group of 3"), "{error}");
 }
 
 #[test]
-fn a_group_that_does_not_fit_into_memory_is_refused_and_one_that_fits_no_drawing() {
+fn rejects_groups_too_large_for_memory_or_drawing() {
     let (_folder, path) = folder();
-    for n in [0, MOST_PROCESSES + 1, u32::MAX] {
+    for n in [0, MAX_PROCESSES + 1, u32::MAX] {
         let head = serde_json::to_string(&Header { n, ..header() }).unwrap();
         fs::write(&path, head + "\n").unwrap();
         let error = Reader::open(&path).unwrap_err().to_string();
-        let says = format!("a group of {n} processes is not read; there are 1 to {MOST_PROCESSES}");
+        let says = format!("a group must have 1 to {MAX_PROCESSES} processes, not {n}");
         assert!(error.contains(&says) && error.ends_with("--most-processes"), "{error}");
     }
-    let head = serde_json::to_string(&Header { n: MOST_PROCESSES, ..header() }).unwrap();
+    let head = serde_json::to_string(&Header { n: MAX_PROCESSES, ..header() }).unwrap();
     fs::write(&path, head + "\n").unwrap();
     let wide = lay_out_files(&[&path], View::default()).unwrap_err().to_string();
-    assert_eq!(wide, "a group of 1048576 processes is not drawn; a drawing has room for 1024");
+    assert_eq!(wide, "cannot draw a group of 1048576 processes; the maximum is 1024");
     let wide = Page::of_files(&[&path], Window::default()).unwrap_err().to_string();
-    assert!(wide.ends_with("a drawing has room for 1024"), "{wide}");
+    assert!(wide.ends_with("the maximum is 1024"), "{wide}");
 }
 
 #[test]
-fn a_header_has_a_rank_for_each_process_or_none() {
+fn header_has_all_ranks_or_none() {
     let (_folder, path) = folder();
     let opened = |ranks: usize| {
         let ranks = Some((0..ranks).map(|id| Rank::of_id(id as u32)).collect());
@@ -173,7 +173,7 @@ fn a_header_has_a_rank_for_each_process_or_none() {
 }
 
 #[test]
-fn a_line_that_does_not_end_is_not_read_to_its_end() {
+fn endless_line_is_read_up_to_limit() {
     let head = serde_json::to_string(&header()).unwrap() + "\n";
     let endless = BufReader::new(head.as_bytes().chain(io::repeat(b' ')));
     let mut reader = Reader::new(endless, "endless").unwrap();
@@ -186,7 +186,7 @@ fn a_line_that_does_not_end_is_not_read_to_its_end() {
 }
 
 #[test]
-fn an_empty_file_and_a_torn_header_are_told_from_a_foreign_file() {
+fn distinguishes_empty_file_from_foreign_file() {
     let (_folder, path) = folder();
     for (text, empty) in
         [("", true), ("{\"trace\":\"ten", true), ("time,process\n", false), ("{}\n", false)]
@@ -201,7 +201,7 @@ fn an_empty_file_and_a_torn_header_are_told_from_a_foreign_file() {
 }
 
 #[test]
-fn a_newer_version_is_refused_with_a_sentence() {
+fn rejects_newer_version_with_message() {
     let (_folder, path) = folder();
     fs::write(&path, "{\"trace\":\"tenure\",\"version\":2,\"moons\":3}\n").unwrap();
     let error = Reader::open(&path).unwrap_err().to_string();
@@ -211,7 +211,7 @@ fn a_newer_version_is_refused_with_a_sentence() {
 }
 
 #[test]
-fn appending_cuts_off_a_torn_line_and_goes_on_counting() {
+fn appending_removes_torn_line_and_continues_numbering() {
     let (_folder, path) = folder();
     trace(&path, 3, "{\"time\":4,\"proc");
     let mut writer = Writer::append(&path, &header()).unwrap();
@@ -221,7 +221,7 @@ fn appending_cuts_off_a_torn_line_and_goes_on_counting() {
 }
 
 #[test]
-fn appending_to_what_has_no_record_begins_at_one() {
+fn appending_to_empty_trace_numbers_from_one() {
     let (_folder, path) = folder();
     for text in [None, Some(""), Some("{\"trace\":\"ten")] {
         let _ = fs::remove_file(&path);
@@ -236,7 +236,7 @@ fn appending_to_what_has_no_record_begins_at_one() {
 }
 
 #[test]
-fn appending_finds_the_last_record_behind_a_long_one() {
+fn appending_finds_last_record_after_long_line() {
     let (_folder, path) = folder();
     trace(&path, 3, "");
     let mut writer = Writer::append(&path, &header()).unwrap();
@@ -247,7 +247,7 @@ fn appending_finds_the_last_record_behind_a_long_one() {
 }
 
 #[test]
-fn appending_leaves_a_foreign_file_alone() {
+fn appending_keeps_foreign_file_unchanged() {
     let (_folder, path) = folder();
     for text in ["my diary", "my diary\n", "{\"version\":1}\n{}\n", "{\"trace\":\"tenure\"}\nx\n"] {
         fs::write(&path, text).unwrap();
@@ -257,7 +257,7 @@ fn appending_leaves_a_foreign_file_alone() {
     }
 }
 
-/// Takes as many bytes as there is room for, then refuses.
+/// Disk that accepts a limited number of bytes.
 #[derive(Clone, Default)]
 struct Disk(Rc<RefCell<(usize, Vec<u8>)>>);
 
@@ -279,7 +279,7 @@ impl std::io::Write for Disk {
 }
 
 #[test]
-fn after_a_full_disk_flushing_goes_on_where_it_stopped() {
+fn flush_resumes_after_full_disk() {
     let disk = Disk::default();
     disk.0.borrow_mut().0 = 200;
     let mut writer = Writer::new(disk.clone(), &header()).unwrap();
@@ -296,7 +296,7 @@ fn after_a_full_disk_flushing_goes_on_where_it_stopped() {
 }
 
 #[test]
-fn the_example_in_the_documentation_is_a_trace() {
+fn documented_example_is_a_valid_trace() {
     let text = include_str!("../../../../docs/trace.md");
     let example = text.split("```").nth(1).unwrap().strip_prefix("json\n").unwrap();
     let read: Vec<_> =

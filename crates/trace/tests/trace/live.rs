@@ -1,4 +1,4 @@
-//! A run while it runs: what a view knows, and how a tail reads what is still being written.
+//! Live views, and tails of files that are being written.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -7,7 +7,8 @@ use tenure_core::service::{election, mutex};
 use tenure_core::{Fence, Layer, ProcessId, Term, Verdict};
 use tenure_trace::live::{Tail, View};
 use tenure_trace::{
-    Access, ClockUnit, Header, Kind, Operation, Passage, Record, Service, Source, Who, Writer,
+    Access, ClockUnit, Header, Kind, MessageRecord, Operation, Record, Service, Source, Subject,
+    Writer,
 };
 
 const SECOND: u64 = 1_000_000_000;
@@ -25,7 +26,7 @@ fn entered(fence: u64) -> Kind {
     Kind::Event(mutex::Event::Entered { fence: Fence(fence, 0) }.into())
 }
 
-fn asks() -> Kind {
+fn request() -> Kind {
     Kind::Command(mutex::Command::Enter.into())
 }
 
@@ -33,9 +34,9 @@ fn exited() -> Kind {
     Kind::Event(mutex::Event::Exited.into())
 }
 
-fn message(peer: u32, number: u64) -> Passage {
+fn message(peer: u32, number: u64) -> MessageRecord {
     let (peer, layer) = (ProcessId(peer), Layer::Mutex);
-    Passage { peer, layer, message: "request".into(), number, session: 1, content: None }
+    MessageRecord { peer, layer, message: "request".into(), number, session: 1, content: None }
 }
 
 fn at(ms: u64) -> u64 {
@@ -43,13 +44,14 @@ fn at(ms: u64) -> u64 {
 }
 
 #[test]
-fn a_view_knows_who_leads_who_is_inside_who_waits_and_for_how_long() {
+fn view_shows_leader_holder_and_waiters_with_durations() {
     let mut view = View::new(3);
     for process in 0..3 {
         view.read(&record(0, process, 1, Kind::Boot));
         view.read(&record(1, process, 1, elected(2, 1)));
     }
-    for record in [record(10, 0, 1, asks()), record(12, 0, 1, entered(5)), record(14, 1, 1, asks())]
+    for record in
+        [record(10, 0, 1, request()), record(12, 0, 1, entered(5)), record(14, 1, 1, request())]
     {
         view.read(&record);
     }
@@ -63,7 +65,7 @@ fn a_view_knows_who_leads_who_is_inside_who_waits_and_for_how_long() {
 }
 
 #[test]
-fn a_crash_takes_a_leader_its_entry_and_its_opinions_and_a_later_term_brings_another() {
+fn crash_clears_state_and_later_term_replaces_leader() {
     let mut view = View::new(2);
     let suspects = Kind::Suspicion { peer: ProcessId(1), verdict: Verdict::Suspect };
     view.read(&record(0, 0, 1, elected(1, 1)));
@@ -79,13 +81,13 @@ fn a_crash_takes_a_leader_its_entry_and_its_opinions_and_a_later_term_brings_ano
     assert_eq!(seen.leader, Some((1, 2)));
     assert_eq!(seen.processes[0].suspects, [2]);
     let news: Vec<_> = seen.news.iter().map(|news| news.says.as_str()).collect();
-    let told = ["P2 leads in term 1", "P2 crashes", "P1 suspects P2", "P1 leads in term 2"];
-    assert_eq!(news, told);
+    let expected = ["P2 leads in term 1", "P2 crashes", "P1 suspects P2", "P1 leads in term 2"];
+    assert_eq!(news, expected);
 }
 
-/// As on the page of a node, which has the word of that node alone.
+/// The page of a node only has the records of that node.
 #[test]
-fn a_leader_of_whom_nothing_is_heard_leads_by_the_word_of_another() {
+fn shows_leader_reported_only_by_other_node() {
     let mut view = View::new(2);
     view.read(&record(0, 0, 1, elected(1, 1)));
     let held = view.snapshot(at(6)).strip.held;
@@ -97,7 +99,7 @@ fn a_leader_of_whom_nothing_is_heard_leads_by_the_word_of_another() {
 }
 
 #[test]
-fn a_crash_that_is_written_down_after_the_recovery_is_told_and_undoes_nothing() {
+fn late_crash_record_does_not_undo_recovery() {
     let mut view = View::new(1);
     view.read(&record(0, 0, 1, Kind::Boot));
     view.read(&record(9, 0, 2, Kind::Recover));
@@ -109,7 +111,7 @@ fn a_crash_that_is_written_down_after_the_recovery_is_told_and_undoes_nothing() 
 }
 
 #[test]
-fn a_stopped_process_is_shown_as_one_until_it_continues() {
+fn process_is_shown_as_stopped_until_it_continues() {
     let mut view = View::new(1);
     view.read(&record(0, 0, 1, Kind::Boot));
     view.read(&record(5, 0, 1, Kind::Stop));
@@ -122,7 +124,7 @@ fn a_stopped_process_is_shown_as_one_until_it_continues() {
 }
 
 #[test]
-fn the_strip_has_the_messages_of_the_last_seconds_and_no_older_ones() {
+fn strip_keeps_only_recent_messages() {
     let mut view = View::new(2);
     view.read(&record(0, 0, 1, Kind::Send(message(1, 1))));
     view.read(&record(2, 1, 1, Kind::Receive(message(0, 1))));
@@ -134,7 +136,7 @@ fn the_strip_has_the_messages_of_the_last_seconds_and_no_older_ones() {
 }
 
 #[test]
-fn suspicions_after_the_end_of_a_run_are_not_shown() {
+fn hides_suspicions_after_end_of_run() {
     let suspects = |ms, peer| {
         let (peer, verdict) = (ProcessId(peer), Verdict::Suspect);
         record(ms, 0, 1, Kind::Suspicion { peer, verdict })
@@ -142,9 +144,9 @@ fn suspicions_after_the_end_of_a_run_are_not_shown() {
     let mut view = View::new(4);
     view.read(&record(0, 0, 1, Kind::Boot));
     view.read(&suspects(5, 1));
-    // Files are not merged: this one is read before the end, and the next one after it.
+    // Files are not merged: this one is read before the end, the next one after it.
     view.read(&suspects(11, 2));
-    view.read(&Record::new(at(10), Who::Parent, Kind::End));
+    view.read(&Record::new(at(10), Subject::Parent, Kind::End));
     view.read(&suspects(12, 3));
     let seen = view.snapshot(at(20));
     assert!(seen.over);
@@ -152,7 +154,7 @@ fn suspicions_after_the_end_of_a_run_are_not_shown() {
 }
 
 #[test]
-fn a_refused_access_is_counted_for_its_process_and_told() {
+fn counts_and_reports_rejected_access() {
     let mut view = View::new(1);
     let access = Access {
         by: ProcessId(0),
@@ -162,14 +164,14 @@ fn a_refused_access_is_counted_for_its_process_and_told() {
         accepted: false,
         highest: Some(Fence(2, 0)),
     };
-    view.read(&Record::new(at(0), Who::Resource, Kind::Access(access)));
+    view.read(&Record::new(at(0), Subject::Resource, Kind::Access(access)));
     let seen = view.snapshot(at(1));
     assert_eq!((seen.refused, seen.processes[0].refused), (1, 1));
     assert!(seen.last_refused.unwrap().0.contains("refuses"));
 }
 
 #[test]
-fn rates_are_those_of_late() {
+fn rates_are_recent_averages() {
     let mut view = View::new(1);
     let mut number = 0;
     let mut enter = |view: &mut View, ms| {
@@ -191,7 +193,7 @@ fn rates_are_those_of_late() {
 }
 
 #[test]
-fn a_tail_reads_what_is_added_and_waits_for_the_end_of_a_line() {
+fn tail_reads_appended_complete_lines() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("p1.ndjson");
     let mut tail = Tail::new(&path);
@@ -212,7 +214,7 @@ fn a_tail_reads_what_is_added_and_waits_for_the_end_of_a_line() {
 }
 
 #[test]
-fn a_tail_counts_everything_though_it_looks_into_little() {
+fn tail_counts_lines_it_does_not_parse() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("p1.ndjson");
     let header = Header {
@@ -223,7 +225,7 @@ fn a_tail_counts_everything_though_it_looks_into_little() {
     let (mut tail, mut view) = (Tail::new(&path), View::new(2));
     for round in 0..5_000_u64 {
         for kind in [
-            asks(),
+            request(),
             Kind::Send(message(1, round)),
             entered(round),
             Kind::Command(mutex::Command::Exit.into()),

@@ -1,16 +1,16 @@
-//! Pictures of logs: what is drawn, in how many letters.
+//! Pictures of logs.
 
 use tenure_core::ProcessId;
 use tenure_core::service::log::{Content, Entry, Event, Payload};
 use tenure_trace::diagram::{LogPicture, Moment, Page, Window};
-use tenure_trace::{Header, Kind, Record, Service, Source, Told};
+use tenure_trace::{EventData, Header, Kind, Record, Service, Source};
 
 fn header() -> Header {
     Header::new("raft-log", Service::Log, 3, Source::Simulator)
 }
 
-fn told(time: u64, at: u32, event: Event) -> Record {
-    let kind = Kind::Event(Told::Agreement(event.into()));
+fn event(time: u64, at: u32, event: Event) -> Record {
+    let kind = Kind::Event(EventData::Agreement(event.into()));
     Record::new(time * 1_000_000, ProcessId(at), kind)
 }
 
@@ -19,18 +19,18 @@ fn entry(term: u64) -> Entry {
 }
 
 fn stored(time: u64, at: u32, index: u64, term: u64) -> Record {
-    told(time, at, Event::Stored { index, entry: entry(term) })
+    event(time, at, Event::Stored { index, entry: entry(term) })
 }
 
-/// P1 leads, and has so many entries, the last one of term 12; all but that are committed. P2 has
-/// two, and P3 is down.
+/// P1 leads and has `entries` entries, the last one of term 12; all others are committed. P2 has
+/// two entries, and P3 is down.
 fn story(entries: u64) -> Vec<Record> {
-    let mut records = vec![told(0, 0, Event::Leading { term: 1 })];
+    let mut records = vec![event(0, 0, Event::Leading { term: 1 })];
     for index in 1..=entries {
         records.push(stored(index, 0, index, if index == entries { 12 } else { 1 }));
     }
     for index in 1..entries {
-        records.push(told(entries, 0, Event::Committed { index, entry: entry(1) }));
+        records.push(event(entries, 0, Event::Committed { index, entry: entry(1) }));
     }
     records.extend([stored(entries, 1, 1, 1), stored(entries, 1, 2, 2)]);
     records.push(Record::new(entries * 1_000_000, ProcessId(2), Kind::Crash));
@@ -42,7 +42,7 @@ fn text(entries: u64, columns: usize) -> String {
 }
 
 #[test]
-fn a_row_of_boxes_says_the_terms_and_what_is_committed() {
+fn boxes_show_terms_and_commit_index() {
     assert_eq!(
         text(3, 80),
         "           1    2    3\n\
@@ -54,7 +54,7 @@ fn a_row_of_boxes_says_the_terms_and_what_is_committed() {
 }
 
 #[test]
-fn of_long_logs_the_ends_are_drawn_in_as_many_letters_as_there_are() {
+fn long_logs_show_their_ends() {
     for columns in [60, 80] {
         let text = text(40, columns);
         assert!(text.lines().all(|line| line.chars().count() <= columns), "{text}");
@@ -67,7 +67,7 @@ fn of_long_logs_the_ends_are_drawn_in_as_many_letters_as_there_are() {
 }
 
 #[test]
-fn colours_change_no_letter() {
+fn colors_change_no_letter() {
     let picture = LogPicture::of(&header(), &story(3), &[]);
     let coloured = picture.to_text(80, true);
     assert!(coloured.contains("\u{1b}["));
@@ -79,7 +79,7 @@ fn colours_change_no_letter() {
 }
 
 #[test]
-fn moments_are_drawn_in_the_order_of_the_run() {
+fn moments_are_drawn_in_run_order() {
     let moments = [Moment::At(2_000_000), Moment::At(1_000_000)];
     let text = LogPicture::of(&header(), &story(3), &moments).to_text(80, false);
     let captions: Vec<&str> = text.lines().filter(|line| line.starts_with("at ")).collect();
@@ -90,7 +90,7 @@ fn moments_are_drawn_in_the_order_of_the_run() {
 }
 
 #[test]
-fn a_picture_is_the_same_bytes_again_and_says_itself_in_words() {
+fn picture_is_deterministic_and_has_description() {
     let svg = LogPicture::of(&header(), &story(3), &[]).to_svg(24);
     assert_eq!(svg, LogPicture::of(&header(), &story(3), &[]).to_svg(24));
     assert!(svg.contains("P1 leads and has 1 1 12, committed 2;"), "{svg}");
@@ -102,7 +102,7 @@ fn a_picture_is_the_same_bytes_again_and_says_itself_in_words() {
 }
 
 #[test]
-fn a_term_of_many_digits_stays_in_its_box() {
+fn long_term_stays_in_its_box() {
     let drawn = |term| {
         let records = [stored(1, 0, 1, term)];
         LogPicture::of(&header(), &records, &[]).to_svg(24)
@@ -117,7 +117,7 @@ fn a_term_of_many_digits_stays_in_its_box() {
 }
 
 #[test]
-fn a_page_has_what_changes_and_what_was_there_before_its_window() {
+fn page_has_log_changes_and_initial_logs() {
     let page = |window| {
         let mut page = Page::new(&header(), window);
         story(3).iter().for_each(|record| page.read(record));
@@ -125,9 +125,9 @@ fn a_page_has_what_changes_and_what_was_there_before_its_window() {
         page.write(None, &mut bytes).unwrap();
         let text = String::from_utf8(bytes).unwrap();
         let (_, rest) = text.split_once("id=\"trace\">").unwrap();
-        let told: serde_json::Value =
+        let data: serde_json::Value =
             serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap();
-        told["logs"].clone()
+        data["logs"].clone()
     };
     let whole = page(Window::default());
     assert_eq!(whole["row"][0], 0);

@@ -1,6 +1,5 @@
-//! Traces and stories: written, read, merged, judged, drawn and followed while they grow.
+//! Traces and scripts: writing, reading, merging, verification, diagrams and live views.
 
-mod course;
 mod diagram;
 mod drawn;
 mod export;
@@ -11,5 +10,6 @@ mod live;
 mod logs;
 mod merge;
 mod page;
+mod schedule;
 mod tiny;
 mod verify;

@@ -1,10 +1,10 @@
-//! Many files become one story that no process could prove wrong.
+//! Merging of files into one causally consistent order.
 
 use tenure_core::service::mutex::Command;
 use tenure_core::{Layer, ProcessId};
 use tenure_trace::{
-    ClockUnit, Header, Kind, MergeError, Passage, Record, Service, Source, Trace, Who, Writer,
-    merge, merge_files,
+    ClockUnit, Header, Kind, MergeError, MessageRecord, Record, Service, Source, Subject, Trace,
+    Writer, merge, merge_files,
 };
 
 const P1: ProcessId = ProcessId(0);
@@ -28,17 +28,17 @@ fn at(time: u64, process: ProcessId) -> Record {
     Record::new(time, process, Kind::Command(Command::Enter.into())).in_session(1)
 }
 
-fn passage(peer: ProcessId, number: u64) -> Passage {
+fn message_record(peer: ProcessId, number: u64) -> MessageRecord {
     let message = "request".into();
-    Passage { peer, layer: Layer::Mutex, message, number, session: 1, content: None }
+    MessageRecord { peer, layer: Layer::Mutex, message, number, session: 1, content: None }
 }
 
 fn send(time: u64, from: ProcessId, to: ProcessId, number: u64) -> Record {
-    Record::new(time, from, Kind::Send(passage(to, number))).in_session(1)
+    Record::new(time, from, Kind::Send(message_record(to, number))).in_session(1)
 }
 
 fn receive(time: u64, to: ProcessId, from: ProcessId, number: u64) -> Record {
-    Record::new(time, to, Kind::Receive(passage(from, number))).in_session(1)
+    Record::new(time, to, Kind::Receive(message_record(from, number))).in_session(1)
 }
 
 fn times(merged: &[Record]) -> Vec<u64> {
@@ -46,25 +46,25 @@ fn times(merged: &[Record]) -> Vec<u64> {
 }
 
 #[test]
-fn without_messages_time_decides_and_then_the_process() {
+fn merges_by_time_then_process_without_messages() {
     let traces = vec![
         node(vec![at(1, P2), at(5, P2)]),
         node(vec![at(2, P1), at(5, P1)]),
-        trace(Source::Parent, vec![Record::new(3, Who::Parent, Kind::End)]),
+        trace(Source::Parent, vec![Record::new(3, Subject::Parent, Kind::End)]),
     ];
     let merged = merge(traces).unwrap();
     assert_eq!(times(&merged.records), [1, 2, 3, 5, 5]);
-    assert_eq!(merged.records[3].process, Who::Process(P1));
+    assert_eq!(merged.records[3].process, Subject::Process(P1));
 }
 
 #[test]
-fn the_order_of_a_file_is_kept_even_against_its_clock() {
+fn keeps_file_order_against_its_clock() {
     let merged = merge(vec![node(vec![at(9, P1), at(4, P1)]), node(vec![at(5, P2)])]).unwrap();
     assert_eq!(times(&merged.records), [5, 9, 4]);
 }
 
 #[test]
-fn nothing_is_received_before_it_was_sent() {
+fn message_is_sent_before_it_is_received() {
     let traces = vec![
         node(vec![receive(1, P1, P2, 1), send(2, P1, P3, 1)]),
         node(vec![send(10, P2, P1, 1)]),
@@ -76,7 +76,7 @@ fn nothing_is_received_before_it_was_sent() {
 }
 
 #[test]
-fn a_message_of_another_session_or_to_another_receiver_is_another_message() {
+fn distinguishes_messages_by_session_and_receiver() {
     let other = Record { session: 2, ..send(10, P2, P1, 1) };
     let traces = vec![node(vec![receive(1, P1, P2, 1)]), node(vec![other, send(11, P2, P3, 1)])];
     let merged = merge(traces).unwrap();
@@ -85,7 +85,7 @@ fn a_message_of_another_session_or_to_another_receiver_is_another_message() {
 }
 
 #[test]
-fn a_receipt_whose_sending_was_never_written_is_counted_and_holds_up_nobody() {
+fn unmatched_receipt_is_counted_without_blocking() {
     let traces = vec![
         node(vec![at(1, P1)]),
         node(vec![receive(2, P2, P1, 7), send(3, P2, P3, 1)]),
@@ -97,7 +97,7 @@ fn a_receipt_whose_sending_was_never_written_is_counted_and_holds_up_nobody() {
 }
 
 #[test]
-fn a_duplicate_is_received_twice() {
+fn merges_duplicate_receipts() {
     let twice = vec![receive(1, P1, P2, 1), receive(2, P1, P2, 1)];
     let merged = merge(vec![node(twice), node(vec![send(5, P2, P1, 1)])]).unwrap();
     assert_eq!(times(&merged.records), [5, 1, 2]);
@@ -105,7 +105,7 @@ fn a_duplicate_is_received_twice() {
 }
 
 #[test]
-fn traces_that_contradict_themselves_are_merged_by_time_and_counted() {
+fn contradictory_traces_are_merged_by_time() {
     let traces = vec![
         node(vec![receive(1, P1, P2, 1), send(2, P1, P2, 1)]),
         node(vec![receive(3, P2, P1, 1), send(4, P2, P1, 1)]),
@@ -116,7 +116,7 @@ fn traces_that_contradict_themselves_are_merged_by_time_and_counted() {
 }
 
 #[test]
-fn a_crash_comes_between_what_the_process_wrote_in_that_session_and_its_next_boot() {
+fn crash_comes_between_sessions() {
     let crash = Record::new(5, P1, Kind::Crash).in_session(1);
     let boot = Record::new(6, P1, Kind::Boot).in_session(2);
     let traces = vec![node(vec![at(4, P1), at(7, P1)]), trace(Source::Parent, vec![crash])];
@@ -127,7 +127,7 @@ fn a_crash_comes_between_what_the_process_wrote_in_that_session_and_its_next_boo
 }
 
 #[test]
-fn traces_of_different_runs_are_refused_with_what_differs() {
+fn rejects_traces_of_different_runs() {
     let other = |change: fn(&mut Header)| {
         let mut other = node(vec![]);
         change(&mut other.header);
@@ -140,7 +140,7 @@ fn traces_of_different_runs_are_refused_with_what_differs() {
 }
 
 #[test]
-fn runs_that_were_made_differently_are_no_one_run_and_the_seed_of_a_node_is_its_own() {
+fn rejects_different_options_but_not_node_seeds() {
     let made = |source: Source, seed: u64, replay: &str| {
         let mut made = trace(source, vec![]);
         (made.header.seed, made.header.replay) = (Some(seed), Some(replay.into()));
@@ -158,7 +158,7 @@ fn runs_that_were_made_differently_are_no_one_run_and_the_seed_of_a_node_is_its_
 }
 
 #[test]
-fn a_trace_that_is_given_twice_is_refused() {
+fn rejects_duplicate_trace() {
     let one = node(vec![at(1, P1), at(2, P1)]);
     let copy = node(vec![at(1, P1)]);
     let twice = merge(vec![one.clone(), node(vec![at(1, P2)]), copy]).unwrap_err();
@@ -168,15 +168,15 @@ fn a_trace_that_is_given_twice_is_refused() {
 }
 
 #[test]
-fn a_process_boots_once_in_a_session_of_a_run() {
+fn rejects_second_boot_of_same_session() {
     let boot = |time, session| node(vec![Record::new(time, P1, Kind::Boot).in_session(session)]);
     let says = merge(vec![boot(1, 1), boot(9, 1)]).unwrap_err().to_string();
-    assert!(says.ends_with("not of one run: P1 boots in session 1 of two"), "{says}");
+    assert!(says.ends_with("belong to different runs: P1 boots in session 1 of two"), "{says}");
     assert!(merge(vec![boot(1, 1), boot(9, 2)]).is_ok());
 }
 
 #[test]
-fn a_file_that_is_given_twice_is_refused_and_one_that_is_given_once_is_read_from_its_start() {
+fn rejects_duplicate_file_and_reads_single_one_fully() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("p1.ndjson");
     let Trace { header, records, .. } = node(vec![at(1, P1), at(2, P1)]);
@@ -190,7 +190,7 @@ fn a_file_that_is_given_twice_is_refused_and_one_that_is_given_once_is_read_from
 }
 
 #[test]
-fn the_resource_need_not_know_the_algorithm_and_one_unfenced_trace_is_enough() {
+fn resource_trace_may_differ_in_algorithm() {
     let mut resource = trace(Source::Resource, vec![]);
     resource.header.algorithm = String::new();
     resource.header.fenced = false;

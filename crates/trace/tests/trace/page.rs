@@ -1,10 +1,10 @@
-//! The page of a run: what it carries, to the byte.
+//! The page of a run, and the data that it embeds.
 
 use serde_json::Value;
 use tenure_core::service::mutex;
 use tenure_core::{Fence, Layer, ProcessId};
 use tenure_trace::diagram::{Page, Window};
-use tenure_trace::{Header, Kind, Passage, Record, Service, Source};
+use tenure_trace::{Header, Kind, MessageRecord, Record, Service, Source};
 
 const P1: ProcessId = ProcessId(0);
 const P2: ProcessId = ProcessId(1);
@@ -13,22 +13,29 @@ fn header(algorithm: &str) -> Header {
     Header::new(algorithm, Service::Mutex, 2, Source::Simulator)
 }
 
-fn passage(peer: ProcessId, message: &'static str) -> Passage {
+fn message_record(peer: ProcessId, message: &'static str) -> MessageRecord {
     let content = Some(Box::new(Value::from(message)));
-    Passage { peer, layer: Layer::Mutex, message: message.into(), number: 1, session: 0, content }
+    MessageRecord {
+        peer,
+        layer: Layer::Mutex,
+        message: message.into(),
+        number: 1,
+        session: 0,
+        content,
+    }
 }
 
-/// P2 asks P1 and enters.
+/// P2 sends a request to P1 and enters.
 fn story() -> Vec<Record> {
     let entered = mutex::Event::Entered { fence: Fence(1, 0) };
     let story = [
         (0, P1, Kind::Boot),
         (0, P2, Kind::Boot),
         (1, P2, Kind::Command(mutex::Command::Enter.into())),
-        (1, P2, Kind::Send(passage(P1, "request"))),
-        (2, P1, Kind::Receive(passage(P2, "request"))),
-        (2, P1, Kind::Send(passage(P2, "grant"))),
-        (3, P2, Kind::Receive(passage(P1, "grant"))),
+        (1, P2, Kind::Send(message_record(P1, "request"))),
+        (2, P1, Kind::Receive(message_record(P2, "request"))),
+        (2, P1, Kind::Send(message_record(P2, "grant"))),
+        (3, P2, Kind::Receive(message_record(P1, "grant"))),
         (3, P2, Kind::Event(entered.into())),
     ];
     story.map(|(time, at, kind)| Record::new(time * 1_000_000, at, kind)).into()
@@ -42,22 +49,22 @@ fn page(header: &Header, records: &[Record], window: Window) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-/// What the page carries, as it stands in a script.
+/// Returns the data embedded in the script of the page.
 fn script(page: &str) -> &str {
     let (_, rest) = page.split_once("id=\"trace\">").unwrap();
     rest.split_once("</script>").unwrap().0
 }
 
-fn told(page: &str) -> Value {
+fn page_data(page: &str) -> Value {
     serde_json::from_str(script(page)).unwrap()
 }
 
-fn steps(told: &Value) -> usize {
-    told["steps"]["at"].as_array().unwrap().len()
+fn steps(data: &Value) -> usize {
+    data["steps"]["at"].as_array().unwrap().len()
 }
 
 #[test]
-fn the_same_records_make_the_same_bytes_and_others_make_others() {
+fn page_is_deterministic() {
     let (header, records) = (header("tiny"), story());
     let once = page(&header, &records, Window::default());
     assert_eq!(once, page(&header, &records, Window::default()));
@@ -65,17 +72,17 @@ fn the_same_records_make_the_same_bytes_and_others_make_others() {
 }
 
 #[test]
-fn every_record_finds_the_step_that_it_belongs_to() {
-    let told = told(&page(&header("tiny"), &story(), Window::default()));
-    assert_eq!(steps(&told), 3);
-    assert_eq!(told["told"]["step"], serde_json::json!([-1, -1, 0, 0, 1, 1, 2, 2]));
-    assert_eq!(told["crossings"]["sent"], serde_json::json!([0, 1]));
-    assert_eq!(told["crossings"]["ended"], serde_json::json!([1, 2]));
-    assert_eq!(told["steps"]["clock"], serde_json::json!([1, 2, 3]));
+fn every_record_belongs_to_its_step() {
+    let data = page_data(&page(&header("tiny"), &story(), Window::default()));
+    assert_eq!(steps(&data), 3);
+    assert_eq!(data["details"]["step"], serde_json::json!([-1, -1, 0, 0, 1, 1, 2, 2]));
+    assert_eq!(data["crossings"]["sent"], serde_json::json!([0, 1]));
+    assert_eq!(data["crossings"]["ended"], serde_json::json!([1, 2]));
+    assert_eq!(data["steps"]["clock"], serde_json::json!([1, 2, 3]));
 }
 
 #[test]
-fn nothing_that_a_trace_says_ends_the_script_it_stands_in() {
+fn trace_text_cannot_end_the_page_script() {
     let hostile = "</script><script>alert(1)</script><!--\u{2028}\u{2029}";
     let mut records = story();
     records.push(Record::new(4_000_000, P1, Kind::Note(hostile.into())));
@@ -88,15 +95,15 @@ fn nothing_that_a_trace_says_ends_the_script_it_stands_in() {
     for separator in ["\u{2028}", "\u{2029}"] {
         assert!(!script(&hostile_page).contains(separator), "{separator:?}");
     }
-    let told = told(&hostile_page);
+    let data = page_data(&hostile_page);
     let seen = tenure_trace::plain(hostile);
-    assert_eq!(told["header"]["algorithm"], *seen);
-    let texts = told["names"]["texts"].as_array().unwrap();
+    assert_eq!(data["header"]["algorithm"], *seen);
+    let texts = data["names"]["texts"].as_array().unwrap();
     assert!(texts.iter().any(|text| text == &format!("P1 notes: {seen}")), "{texts:?}");
 }
 
 #[test]
-fn a_page_needs_nothing_from_anywhere() {
+fn page_has_no_external_resources() {
     let page = page(&header("tiny"), &story(), Window::default());
     for part in ["http:", "https:", "src=", "@import", "url(", "fetch(", "XMLHttpRequest"] {
         assert!(!page.contains(part), "{part}");
@@ -106,27 +113,27 @@ fn a_page_needs_nothing_from_anywhere() {
 }
 
 #[test]
-fn a_window_is_shown_and_the_whole_run_is_judged_and_counted() {
+fn page_shows_window_and_verifies_whole_run() {
     let window = Window { events: Some(5..=6), ..Window::default() };
-    let cut = told(&page(&header("tiny"), &story(), window));
+    let cut = page_data(&page(&header("tiny"), &story(), window));
     assert_eq!(cut["shown"], serde_json::json!([5, 6]));
     assert_eq!(cut["goes_on"], true);
     assert_eq!((steps(&cut), &cut["records"]), (1, &Value::from(8)));
     assert_eq!(cut["verification"]["entries"], 1);
     assert_eq!(cut["verification"]["messages"]["sent"]["mutex"]["grant"], 1);
-    let whole = told(&page(&header("tiny"), &story(), Window::default()));
+    let whole = page_data(&page(&header("tiny"), &story(), Window::default()));
     assert_eq!((&whole["shown"], &whole["goes_on"]), (&serde_json::json!([1, 8]), &false.into()));
 }
 
 #[test]
-fn a_long_run_is_cut_to_the_records_that_a_browser_shows_well() {
+fn long_run_is_limited_on_page() {
     let mut page = Page::new(&header("tiny"), Window::default());
     for time in 0..100_001 {
         page.read(&Record::new(time, P1, Kind::Timer("Tick".into())));
     }
     let mut bytes = Vec::new();
     page.write(None, &mut bytes).unwrap();
-    let told = told(&String::from_utf8(bytes).unwrap());
-    assert_eq!((&told["shown"], steps(&told)), (&serde_json::json!([1, 100_000]), 100_000));
-    assert_eq!(told["records"], 100_001);
+    let data = page_data(&String::from_utf8(bytes).unwrap());
+    assert_eq!((&data["shown"], steps(&data)), (&serde_json::json!([1, 100_000]), 100_000));
+    assert_eq!(data["records"], 100_001);
 }

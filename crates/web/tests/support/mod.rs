@@ -1,43 +1,43 @@
-//! A client that says exactly what it is told to, over a real socket.
-#![allow(dead_code, reason = "each test binary uses some of it")]
+//! An HTTP client that sends exact requests over a real socket.
+#![allow(dead_code, reason = "each test binary uses a part of it")]
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// What a server answered.
+/// A response, split into its parts.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) head: String,
     pub(crate) body: String,
 }
 
-impl Answer {
-    /// The value of a header, if it is there.
+impl Response {
+    /// Returns the value of a header, if it is there.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let mut lines = self.head.lines().filter_map(|line| line.split_once(": "));
-        lines.find(|(said, _)| said.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+        lines.find(|(text, _)| text.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
 }
 
-/// Asks with these lines of a head, and no others but the length of the body.
-pub(crate) fn ask_raw(to: SocketAddr, line: &str, headers: &[String], body: &str) -> Answer {
+/// Sends a request with these headers and its content length, and returns the response.
+pub(crate) fn send_raw(to: SocketAddr, line: &str, headers: &[String], body: &str) -> Response {
     let mut stream = TcpStream::connect(to).expect("the server listens");
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
     let (headers, length) = (headers + "Connection: close", body.len());
     write!(stream, "{line} HTTP/1.1\r\n{headers}\r\nContent-Length: {length}\r\n\r\n{body}")
         .unwrap();
-    let mut said = Vec::new();
-    stream.read_to_end(&mut said).expect("an answer");
-    let said = String::from_utf8(said).expect("an answer in words");
-    let (head, body) = said.split_once("\r\n\r\n").expect("an answer has a head");
+    let mut text = Vec::new();
+    stream.read_to_end(&mut text).expect("a response");
+    let text = String::from_utf8(text).expect("a response in UTF-8");
+    let (head, body) = text.split_once("\r\n\r\n").expect("a response has a head");
     let status = head.split(' ').nth(1).and_then(|it| it.parse().ok()).expect("a status");
-    Answer { status, head: head.to_owned(), body: body.to_owned() }
+    Response { status, head: head.to_owned(), body: body.to_owned() }
 }
 
-/// Asks as a browser on this machine does.
-pub(crate) fn ask(to: SocketAddr, line: &str, body: &str) -> Answer {
-    ask_raw(to, line, &[format!("Host: {to}")], body)
+/// Sends a request as a browser on this machine does.
+pub(crate) fn send(to: SocketAddr, line: &str, body: &str) -> Response {
+    send_raw(to, line, &[format!("Host: {to}")], body)
 }

@@ -1,4 +1,4 @@
-//! What `etcd-client` of Rust says of a service: the same of etcd and of `tenure serve`.
+//! Output of `etcd-client` of Rust, which is equal for etcd and `tenure serve`.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use etcd_client::{
 };
 use tokio::time::timeout;
 
-const SOON: Duration = Duration::from_secs(10);
+const TIME_LIMIT: Duration = Duration::from_secs(10);
 
 #[tokio::main]
 async fn main() -> Result<(), Error> {
@@ -18,7 +18,7 @@ async fn main() -> Result<(), Error> {
     leases(&mut client).await?;
     watches(&mut client).await?;
     locks(&mut client).await?;
-    offices(&mut client).await?;
+    elections(&mut client).await?;
     println!("{} members", client.member_list().await?.members().len());
     println!("version {}", client.status().await?.version());
     Ok(())
@@ -34,8 +34,8 @@ async fn keys(client: &mut Client) -> Result<(), Error> {
     let got = client.get("r/", Some(GetOptions::new().with_prefix())).await?;
     for kv in got.kvs() {
         let (key, value) = (kv.key_str()?, kv.value_str()?);
-        let (made, changed) = (kv.create_revision(), kv.mod_revision());
-        println!("{key}={value} made {made} changed {changed} version {}", kv.version());
+        let (created, changed) = (kv.create_revision(), kv.mod_revision());
+        println!("{key}={value} created {created} changed {changed} version {}", kv.version());
     }
     let is_two = [Compare::value("r/a", CompareOp::Equal, "2")];
     let txn = || {
@@ -49,7 +49,7 @@ async fn keys(client: &mut Client) -> Result<(), Error> {
         again.succeeded()
     });
     match client.get("r/a", Some(GetOptions::new().with_revision(99))).await {
-        Ok(_) => println!("the future is known"),
+        Ok(_) => println!("future revision accepted"),
         Err(error) => println!("{error}"),
     }
     let gone = client.delete("r/", Some(DeleteOptions::new().with_prefix())).await?;
@@ -77,17 +77,17 @@ async fn watches(client: &mut Client) -> Result<(), Error> {
     let (_watcher, mut stream) = client.watch("r/w", None).await?;
     client.put("r/w", "1", None).await?;
     client.delete("r/w", None).await?;
-    let mut seen = Vec::new();
-    while seen.len() < 2 {
-        let message = timeout(SOON, stream.message()).await.expect("soon")?;
+    let mut kinds = Vec::new();
+    while kinds.len() < 2 {
+        let message = timeout(TIME_LIMIT, stream.message()).await.expect("soon")?;
         for event in message.expect("a message").events() {
-            seen.push(match event.event_type() {
+            kinds.push(match event.event_type() {
                 EventType::Put => "put",
                 EventType::Delete => "delete",
             });
         }
     }
-    println!("seen: {seen:?}");
+    println!("kinds: {kinds:?}");
     Ok(())
 }
 
@@ -95,29 +95,29 @@ async fn locks(client: &mut Client) -> Result<(), Error> {
     let lease = client.lease_grant(60, None).await?.id();
     let with = || Some(LockOptions::new().with_lease(lease));
     let held = client.lock("r/lock", with()).await?;
-    println!("is inside: {}", held.key().starts_with(b"r/lock/"));
+    println!("acquired: {}", held.key().starts_with(b"r/lock/"));
     let mut other = client.clone();
     let waits = tokio::spawn(async move { other.lock("r/lock", None).await });
     tokio::time::sleep(Duration::from_millis(100)).await;
-    println!("the next waits: {}", !waits.is_finished());
+    println!("next client waits: {}", !waits.is_finished());
     client.unlock(held.key().to_vec()).await?;
-    let next = timeout(SOON, waits).await.expect("soon").expect("a task")?;
-    println!("and is next: {}", next.key() != held.key());
+    let next = timeout(TIME_LIMIT, waits).await.expect("soon").expect("a task")?;
+    println!("next client acquired: {}", next.key() != held.key());
     client.unlock(next.key().to_vec()).await?;
     client.lease_revoke(lease).await?;
     Ok(())
 }
 
-async fn offices(client: &mut Client) -> Result<(), Error> {
+async fn elections(client: &mut Client) -> Result<(), Error> {
     let lease = client.lease_grant(60, None).await?.id();
     let campaigned = client.campaign("r/office", "me", lease).await?;
-    let key: LeaderKey = campaigned.leader().expect("who leads").clone();
-    println!("leads: {:?}", key.name_str()?);
+    let key: LeaderKey = campaigned.leader().expect("a leader").clone();
+    println!("leader: {:?}", key.name_str()?);
     let leader = client.leader("r/office").await?;
-    println!("says: {:?}", leader.kv().expect("a key").value_str()?);
+    println!("value: {:?}", leader.kv().expect("a key").value_str()?);
     client.resign(Some(ResignOptions::new().with_leader(key))).await?;
     match client.leader("r/office").await {
-        Ok(_) => println!("leads on"),
+        Ok(_) => println!("still leader"),
         Err(error) => println!("{error}"),
     }
     client.lease_revoke(lease).await?;

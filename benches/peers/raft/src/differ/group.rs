@@ -1,9 +1,9 @@
-//! A group of either kind, led through a schedule, and what its users are told.
+//! A group of either implementation, driven through a schedule, and the events of its users.
 
 use std::collections::VecDeque;
 
 use tenure_core::service::log::{Command, Content, Event, Payload};
-use tenure_core::{Batch, Group as Members, Input, ProcessId, Protocol, Still};
+use tenure_core::{Batch, ConstantEnvironment, Group as Members, Input, ProcessId, Protocol};
 
 use super::schedule::{Act, Network};
 
@@ -14,28 +14,28 @@ pub trait Forced: Protocol<Command = Command, Event = Event> {
     /// The heartbeat of a leader.
     const HEARTBEAT: Self::Timer;
 
-    /// Its term.
+    /// Returns the current term.
     fn term(&self) -> u64;
 
-    /// So much time has passed that no leader is spared for having been heard of.
-    fn let_time_pass(&mut self) {}
+    /// Lets enough time pass that recent messages of a leader do not suppress an election.
+    fn age_leader_contact(&mut self) {}
 
-    /// What makes whoever asks for itself leave that, where two who ask do not both go on.
-    fn better_asks(&self) -> Option<Self::Message> {
+    /// Returns a message that makes a candidate withdraw, if two candidates cannot both continue.
+    fn withdrawal_message(&self) -> Option<Self::Message> {
         None
     }
 }
 
-/// What the user of one process was told.
+/// Events of the user of one process.
 #[derive(Clone, Debug, Default)]
-pub struct Told {
-    /// Whether it leads.
-    pub leads: bool,
-    /// Whether it knows of a leader, and follows it.
-    pub hears: bool,
-    /// What is in its log.
+pub struct UserView {
+    /// True if the process is the leader.
+    pub is_leader: bool,
+    /// True if the process follows a leader.
+    pub is_following: bool,
+    /// Entries of its log.
     pub log: Vec<Content>,
-    /// How much of it is committed.
+    /// Number of committed entries.
     pub committed: usize,
 }
 
@@ -45,11 +45,11 @@ pub struct Group<P: Forced> {
     pre_vote: bool,
     processes: Vec<Option<P>>,
     saved: Vec<Option<P::Stable>>,
-    pub told: Vec<Told>,
-    /// What is committed, as anybody was told.
+    pub views: Vec<UserView>,
+    /// Committed entries, as first reported by any process.
     pub history: Vec<Content>,
     under_way: VecDeque<(usize, usize, P::Message)>,
-    batch: Batch<P, Still>,
+    batch: Batch<P, ConstantEnvironment>,
     tickets: u64,
 }
 
@@ -60,7 +60,7 @@ impl<P: Forced> Group<P> {
             pre_vote,
             processes: (0..size).map(|_| None).collect(),
             saved: vec![None; size],
-            told: vec![Told::default(); size],
+            views: vec![UserView::default(); size],
             history: Vec::new(),
             under_way: VecDeque::new(),
             batch: Batch::default(),
@@ -72,11 +72,11 @@ impl<P: Forced> Group<P> {
         group
     }
 
-    /// Does one thing, and carries messages until there are none.
+    /// Performs one action and delivers messages until there are none.
     ///
     /// # Errors
     ///
-    /// A sentence, where the group contradicts itself.
+    /// A description, if the group contradicts itself.
     pub fn act(&mut self, act: &Act, network: &Network) -> Result<(), String> {
         match *act {
             Act::Elect { at } => self.elect(at, network)?,
@@ -84,15 +84,15 @@ impl<P: Forced> Group<P> {
                 self.tickets += 1;
                 let (ticket, payload) = (self.tickets, Payload::from(self.tickets));
                 self.input(at, Input::Command(Command::Append { ticket, payload }))?;
-                self.let_later_hear(at, network);
+                self.isolate_deposed_leader(at, network);
             }
-            Act::Beat { at } => self.beat(at, network)?,
+            Act::Beat { at } => self.heartbeat(at, network)?,
             Act::CheckQuorum { at } => {
-                // What was heard before the first check counts for none of the two kinds.
+                // Neither implementation counts messages before the first check.
                 for _ in 0..2 {
-                    self.beat(at, network)?;
-                    self.carry(network)?;
-                    if self.told[at].leads {
+                    self.heartbeat(at, network)?;
+                    self.deliver_all(network)?;
+                    if self.views[at].is_leader {
                         self.input(at, Input::Timer(P::ELECTION))?;
                     }
                 }
@@ -100,47 +100,49 @@ impl<P: Forced> Group<P> {
             Act::Transfer { at, to } => {
                 self.tickets += 1;
                 let command = Command::Transfer { ticket: self.tickets, to: ProcessId::at(to) };
-                if self.told[at].leads {
+                if self.views[at].is_leader {
                     self.input(at, Input::Command(command))?;
                 }
             }
             Act::Crash { at } => {
                 self.saved[at] = self.processes[at].take().map(|process| process.stable());
-                self.told[at] = Told::default();
+                self.views[at] = UserView::default();
             }
             Act::Recover { at } => self.boot(at)?,
         }
-        self.carry(network)
+        self.deliver_all(network)
     }
 
-    /// First so that nobody hears, until it is not behind in terms; then so that those can hear
-    /// who are on its side, as often as it takes.
+    /// Lets a process stand for election: first in isolation, until its term is current, then with
+    /// its side of the network, as often as necessary.
     fn elect(&mut self, at: usize, network: &Network) -> Result<(), String> {
         for one in (0..self.processes.len()).filter(|it| *it == at || network.joins(*it, at)) {
-            if self.pre_vote && self.told[one].hears {
-                self.time_out_unheard(one)?;
+            if self.pre_vote && self.views[one].is_following {
+                self.expire_without_delivery(one)?;
             }
             if self.pre_vote {
-                self.leave_asking(one, at)?;
+                self.withdraw_candidate(one, at)?;
             }
         }
         let highest = self.processes.iter().flatten().map(P::term).max().unwrap_or(0);
         for _ in self.term(at)..if self.pre_vote { 0 } else { highest } {
-            if !self.told[at].leads {
-                self.time_out_unheard(at)?;
+            if !self.views[at].is_leader {
+                self.expire_without_delivery(at)?;
             }
         }
         for _ in self.term(at)..highest + 2 {
-            if self.told[at].leads {
+            if self.views[at].is_leader {
                 return Ok(());
             }
-            for (process, told) in self.processes.iter_mut().zip(&self.told) {
-                if let Some(process) = process.as_mut().filter(|_| !self.pre_vote || !told.leads) {
-                    process.let_time_pass();
+            for (process, view) in self.processes.iter_mut().zip(&self.views) {
+                if let Some(process) =
+                    process.as_mut().filter(|_| !self.pre_vote || !view.is_leader)
+                {
+                    process.age_leader_contact();
                 }
             }
             self.input(at, Input::Timer(P::ELECTION))?;
-            self.carry(network)?;
+            self.deliver_all(network)?;
         }
         Ok(())
     }
@@ -149,9 +151,10 @@ impl<P: Forced> Group<P> {
         self.processes[at].as_ref().map_or(u64::MAX, P::term)
     }
 
-    /// One that asks for itself does not any more; nobody hears what it says.
-    fn leave_asking(&mut self, one: usize, at: usize) -> Result<(), String> {
-        let asks = self.processes[one].as_ref().filter(|_| one != at).and_then(P::better_asks);
+    /// Makes a candidate withdraw; its messages are lost.
+    fn withdraw_candidate(&mut self, one: usize, at: usize) -> Result<(), String> {
+        let asks =
+            self.processes[one].as_ref().filter(|_| one != at).and_then(P::withdrawal_message);
         if let Some(message) = asks {
             self.input(one, Input::Message { from: ProcessId::at(at), message })?;
             self.under_way.clear();
@@ -159,22 +162,22 @@ impl<P: Forced> Group<P> {
         Ok(())
     }
 
-    fn time_out_unheard(&mut self, at: usize) -> Result<(), String> {
+    fn expire_without_delivery(&mut self, at: usize) -> Result<(), String> {
         self.input(at, Input::Timer(P::ELECTION))?;
         self.under_way.clear();
         Ok(())
     }
 
-    fn beat(&mut self, at: usize, network: &Network) -> Result<(), String> {
-        if self.told[at].leads {
+    fn heartbeat(&mut self, at: usize, network: &Network) -> Result<(), String> {
+        if self.views[at].is_leader {
             self.input(at, Input::Timer(P::HEARTBEAT))?;
-            self.let_later_hear(at, network);
+            self.isolate_deposed_leader(at, network);
         }
         Ok(())
     }
 
-    /// Where somebody knows of a later term, nobody else hears what a leader says now.
-    fn let_later_hear(&mut self, at: usize, network: &Network) {
+    /// If a process knows a later term, only that process receives the leader's messages.
+    fn isolate_deposed_leader(&mut self, at: usize, network: &Network) {
         let own = self.term(at);
         let is_later = |to: &usize| {
             let process = self.processes[*to].as_ref().filter(|_| network.joins(at, *to));
@@ -186,7 +189,7 @@ impl<P: Forced> Group<P> {
         }
     }
 
-    fn carry(&mut self, network: &Network) -> Result<(), String> {
+    fn deliver_all(&mut self, network: &Network) -> Result<(), String> {
         while let Some((from, to, message)) = self.under_way.pop_front() {
             let times = if network.twice { 2 } else { 1 };
             for _ in 0..times {
@@ -203,41 +206,41 @@ impl<P: Forced> Group<P> {
         let members = Members::new(ProcessId::at(at), self.processes.len() as u32);
         let saved = self.saved[at].take();
         self.processes[at] = Some(P::boot(members, &self.config, saved, &mut self.batch));
-        self.let_out(at)
+        self.release_effects(at)
     }
 
     fn input(&mut self, at: usize, input: Input<P>) -> Result<(), String> {
         let Some(process) = &mut self.processes[at] else { return Ok(()) };
         process.step(input, &mut self.batch);
-        self.let_out(at)
+        self.release_effects(at)
     }
 
-    fn let_out(&mut self, at: usize) -> Result<(), String> {
+    fn release_effects(&mut self, at: usize) -> Result<(), String> {
         let messages = self.batch.messages.drain(..);
         self.under_way.extend(messages.map(|(to, message)| (at, to.index(), message)));
         self.batch.timers.clear();
         for event in std::mem::take(&mut self.batch.events) {
-            self.tell(at, event)?;
+            self.on_event(at, event)?;
         }
         Ok(())
     }
 
-    fn tell(&mut self, at: usize, event: Event) -> Result<(), String> {
-        let told = &mut self.told[at];
+    fn on_event(&mut self, at: usize, event: Event) -> Result<(), String> {
+        let view = &mut self.views[at];
         match event {
-            Event::Leading { .. } => (told.leads, told.hears) = (true, false),
+            Event::Leading { .. } => (view.is_leader, view.is_following) = (true, false),
             Event::Following { leader, .. } => {
-                (told.leads, told.hears) = (false, leader.is_some());
+                (view.is_leader, view.is_following) = (false, leader.is_some());
             }
-            Event::Dropped { from } => told.log.truncate(from as usize - 1),
+            Event::Dropped { from } => view.log.truncate(from as usize - 1),
             Event::Stored { index, entry } => {
-                if told.log.len() as u64 + 1 != index {
-                    return Err(format!("p{} stores {index} behind {}", at + 1, told.log.len()));
+                if view.log.len() as u64 + 1 != index {
+                    return Err(format!("p{} stores {index} behind {}", at + 1, view.log.len()));
                 }
-                told.log.push(entry.content);
+                view.log.push(entry.content);
             }
             Event::Committed { index, entry } => {
-                told.committed = index as usize;
+                view.committed = index as usize;
                 match self.history.get(index as usize - 1) {
                     None => self.history.push(entry.content),
                     Some(known) if *known == entry.content => {}

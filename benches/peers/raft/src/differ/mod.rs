@@ -1,31 +1,31 @@
-//! The same schedules of proposals, losses, crashes and elections through both, and whether they
-//! commit the same.
+//! Runs both implementations through the same schedules of proposals, losses, crashes and
+//! elections, and compares what they commit.
 //!
-//! A schedule is drawn from a seed and knows neither of the two. After each thing that happens,
-//! messages are carried until there are none; then the same processes must lead, all logs have the
-//! same entries, and the same is committed. That asks for more than safety does: both might be
-//! right and differ. Where they do, the schedule leaves it out, and here is why:
+//! A schedule is drawn from a seed, independently of the implementations. After each action,
+//! messages are delivered until there are none. Then both groups must have the same leaders, logs
+//! and committed entries. This is stronger than safety: both might be correct and differ. Schedules
+//! avoid such differences:
 //!
-//! - **Terms** are not compared. Whoever asks for a vote in a term that is over is answered by
-//!   `raft-log` and ignored by `raft`, whose candidate may be elected by the others in an old term,
-//!   and again when it has heard of a later one. So who stands has come to the latest term first,
-//!   and does so as often as it may take.
-//! - **When a follower learns** what is committed: `raft` tells it at once, `raft-log` with the
-//!   next message. So each process's own part is compared at the end, behind heartbeats.
-//! - **Who is heard first.** A leader that is about to be deposed by one answer may have sent
-//!   entries to the others before, and counted theirs, or not: a heartbeat of `raft-log` carries
-//!   what is missing, that of `raft` nothing, and they send in another order. So where somebody
-//!   knows of a later term, nobody else hears the leader.
-//! - **Who spares a leader.** Before it says that it would vote, a process of `raft-log` wants to
-//!   know of no leader, one of `raft` to have heard of none for a while, and that for votes as
-//!   well. So time passes for those of `raft`, and the timeouts of the others fire as well where
-//!   candidates ask first.
-//! - **Who goes on of two who ask** whether they would be elected: of `raft-log` the one with the
-//!   better log, or else with the lower number, though another's timeout fired last; of `raft` each
-//!   would vote for the other, and the schedule says who stands. Whoever asks goes on asking until
-//!   its next timeout, which the schedule may never fire. So before somebody stands the others on
-//!   its side leave it, as if one with a better log had asked them, and was not heard of again.
-//! - **The first check of a quorum** counts for `raft-log` who voted, and for `raft` nobody. So a
+//! - **Terms** are not compared. `raft-log` responds to a vote request of an old term and `raft`
+//!   ignores it. In `raft` the candidate may be elected in an old term, and again after it has
+//!   learned of a later one. So a candidate first reaches the latest term, and stands as often as
+//!   necessary.
+//! - **When a follower learns of a commit.** `raft` sends it immediately, `raft-log` with the next
+//!   message. So the processes' own views are compared at the end, after heartbeats.
+//! - **Order of messages.** A leader that is about to be deposed by one response may or may not
+//!   have sent entries to the others before and counted them. A heartbeat of `raft-log` carries
+//!   missing entries, that of `raft` does not, and the order differs. So if a process knows a later
+//!   term, no other process receives the leader's messages.
+//! - **Suppression of elections.** Before a pre-vote, a process of `raft-log` must know no leader.
+//!   A process of `raft` must have received nothing from one for a while, and that applies to votes
+//!   as well. So time passes for processes of `raft`, and the other timeouts fire, too, if there
+//!   are pre-votes.
+//! - **Two candidates in the pre-vote.** In `raft-log` the one with the better log continues, or
+//!   else the one with the lower number, even if the other's timeout fired later. In `raft` each
+//!   would vote for the other, and the schedule decides. A candidate continues until its next
+//!   timeout, which may never fire. So before a process stands, the other candidates on its side
+//!   withdraw, as if one with a better log had asked them.
+//! - **The first quorum check** counts voters in `raft-log`, and no process in `raft`. So a
 //!   heartbeat comes before it, and a second check after it.
 
 mod group;
@@ -36,7 +36,7 @@ use std::process::exit;
 use fastrand::Rng;
 use tenure_algorithms::Variants;
 use tenure_algorithms::agreement::RaftLog;
-use tenure_algorithms::agreement::raft_log::{self, Place, Switch};
+use tenure_algorithms::agreement::raft_log::{self, EntryId, Switch};
 use tenure_core::Algorithm;
 
 use crate::peer::{self, Peer};
@@ -44,7 +44,7 @@ use group::Group;
 
 pub use group::Forced;
 
-/// How many schedules there are where nobody says.
+/// Default number of schedules.
 const SCHEDULES: u64 = 2000;
 
 impl Forced for RaftLog {
@@ -55,8 +55,8 @@ impl Forced for RaftLog {
         self.highest_term()
     }
 
-    fn better_asks(&self) -> Option<raft_log::Message> {
-        let last = Place { index: u64::MAX, term: u64::MAX };
+    fn withdrawal_message(&self) -> Option<raft_log::Message> {
+        let last = EntryId { index: u64::MAX, term: u64::MAX };
         Some(raft_log::Message::RequestPreVote { term: self.highest_term() + 1, last })
     }
 }
@@ -69,19 +69,19 @@ impl Forced for Peer {
         self.node.raft.term
     }
 
-    fn let_time_pass(&mut self) {
+    fn age_leader_contact(&mut self) {
         self.node.raft.election_elapsed = self.node.raft.election_timeout();
     }
 }
 
-/// What came of a schedule.
+/// Counts of a schedule.
 #[derive(Clone, Copy, Debug, Default)]
 struct Figures {
     acts: usize,
     committed: usize,
 }
 
-/// Prints what came of schedules, and ends with 1 where the two disagree.
+/// Runs schedules and prints the counts; exits with 1 at a difference.
 pub fn main(words: &[String]) {
     let number = |name: &str| {
         let place = words.iter().position(|word| word == name)?;
@@ -95,14 +95,14 @@ pub fn main(words: &[String]) {
         })
     });
     let variants = mistake.unwrap_or_default();
-    let told = number("--seed").is_some();
+    let is_verbose = number("--seed").is_some();
     let seeds = match number("--seed") {
         Some(seed) => seed..seed + 1,
         None => 0..number("--schedules").unwrap_or(SCHEDULES),
     };
     let (schedules, mut all) = (seeds.end - seeds.start, Figures::default());
     for seed in seeds {
-        match differ(seed, variants, told) {
+        match differ(seed, variants, is_verbose) {
             Ok(figures) => {
                 all.acts += figures.acts;
                 all.committed += figures.committed;
@@ -118,8 +118,8 @@ pub fn main(words: &[String]) {
     println!("{schedules} schedules, {acts} things that happened: the same {committed} committed");
 }
 
-/// Leads both through the schedule of a seed.
-fn differ(seed: u64, variants: Variants<Switch>, is_told: bool) -> Result<Figures, String> {
+/// Runs both implementations through the schedule of a seed.
+fn differ(seed: u64, variants: Variants<Switch>, is_verbose: bool) -> Result<Figures, String> {
     let mut random = Rng::with_seed(seed);
     let (size, pre_vote) = (if random.bool() { 3 } else { 5 }, random.bool());
     let schedule = schedule::schedule(size, pre_vote, &mut random);
@@ -131,25 +131,26 @@ fn differ(seed: u64, variants: Variants<Switch>, is_told: bool) -> Result<Figure
         let happened = |why: String| format!("after {number}, {act} in {network}: {why}");
         ours.act(act, network).map_err(|why| happened(format!("raft-log: {why}")))?;
         theirs.act(act, network).map_err(|why| happened(format!("raft 0.7: {why}")))?;
-        if is_told {
+        if is_verbose {
             println!("{number:>3} {act} in {network}");
             println!("      raft-log {}\n      raft 0.7 {}", state(&ours), state(&theirs));
         }
         compare(&ours, &theirs).map_err(happened)?;
     }
     let committed = ours.history.len();
-    let behind = |told: &[group::Told]| told.iter().position(|told| told.committed != committed);
-    if let Some(place) = behind(&ours.told).or(behind(&theirs.told)) {
+    let behind =
+        |views: &[group::UserView]| views.iter().position(|view| view.committed != committed);
+    if let Some(place) = behind(&ours.views).or(behind(&theirs.views)) {
         return Err(format!("at the end p{} does not know all that is committed", place + 1));
     }
     Ok(Figures { acts: schedule.len(), committed })
 }
 
 fn compare(ours: &Group<RaftLog>, theirs: &Group<Peer>) -> Result<(), String> {
-    for (place, (our, their)) in ours.told.iter().zip(&theirs.told).enumerate() {
+    for (place, (our, their)) in ours.views.iter().zip(&theirs.views).enumerate() {
         let at = place + 1;
-        if our.leads != their.leads {
-            let who = if our.leads { "raft-log" } else { "raft 0.7" };
+        if our.is_leader != their.is_leader {
+            let who = if our.is_leader { "raft-log" } else { "raft 0.7" };
             return Err(format!("p{at} leads in {who} alone"));
         }
         if our.log != their.log {
@@ -165,11 +166,11 @@ fn compare(ours: &Group<RaftLog>, theirs: &Group<Peer>) -> Result<(), String> {
 }
 
 fn state<P: Forced>(group: &Group<P>) -> String {
-    let told = group.told.iter().enumerate().map(|(place, told)| {
-        let leads = if told.leads { "*" } else { "" };
-        format!("p{}{leads} {}/{}", place + 1, told.committed, told.log.len())
+    let lines = group.views.iter().enumerate().map(|(place, view)| {
+        let leads = if view.is_leader { "*" } else { "" };
+        format!("p{}{leads} {}/{}", place + 1, view.committed, view.log.len())
     });
-    told.collect::<Vec<_>>().join("  ")
+    lines.collect::<Vec<_>>().join("  ")
 }
 
 #[cfg(test)]
@@ -190,9 +191,9 @@ mod tests {
 
     #[test]
     fn with_a_mistake_on_they_disagree() {
-        // Others need messages that overtake each other, or a vote that is asked for twice.
+        // Other mistakes need reordered messages or repeated vote requests.
         for mistake in ["shorter-log", "unsaved-entry"] {
-            let variants = Variants::named([mistake]).expect("a mistake that is declared");
+            let variants = Variants::named([mistake]).expect("a declared mistake");
             let found = (0..100).find(|seed| differ(*seed, variants, false).is_err());
             assert!(found.is_some(), "{mistake} shows in a schedule");
         }

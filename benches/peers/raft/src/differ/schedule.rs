@@ -1,17 +1,17 @@
-//! What happens to a group, drawn from a seed alone: both groups get the same.
+//! Schedules of actions, drawn from a seed alone.
 
 use std::fmt;
 
 use fastrand::Rng;
 
-/// Who can hear whom while something happens: those of the same side.
+/// State of the network during an action: processes of the same side can communicate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Network {
-    /// By process: on which side it is.
+    /// Side of each process.
     sides: Vec<u8>,
-    /// By process: whether what it says is lost.
+    /// For each process, true if its messages are lost.
     pub mute: Vec<bool>,
-    /// Whether each message arrives twice.
+    /// True if each message arrives twice.
     pub twice: bool,
 }
 
@@ -20,7 +20,7 @@ impl Network {
         Network { sides: vec![0; size], mute: vec![false; size], twice: false }
     }
 
-    /// Parted in half of the cases, then mostly so that `at` is not alone.
+    /// Draws a network. It is partitioned in half of the cases, mostly so that `at` is not alone.
     fn drawn(size: usize, at: usize, random: &mut Rng) -> Self {
         let mut network = Network::whole(size);
         if random.bool() {
@@ -31,12 +31,12 @@ impl Network {
         network
     }
 
-    /// Whether what one says reaches the other.
+    /// True if messages from one process reach another.
     pub fn carries(&self, from: usize, to: usize) -> bool {
         self.sides[from] == self.sides[to] && !self.mute[from]
     }
 
-    /// Whether they are on one side.
+    /// True if two processes are on the same side.
     pub fn joins(&self, one: usize, other: usize) -> bool {
         self.sides[one] == self.sides[other]
     }
@@ -60,22 +60,22 @@ impl fmt::Display for Network {
     }
 }
 
-/// One thing that happens; then messages are carried until there are none.
+/// An action, after which messages are delivered until there are none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Act {
-    /// The election timeout of one fires until it leads or cannot.
+    /// The election timeout of a process fires until it is the leader or cannot be.
     Elect { at: usize },
-    /// The user of one proposes the next entry.
+    /// The user of a process proposes the next entry.
     Propose { at: usize },
-    /// One says that it leads, if it does.
+    /// A leader sends a heartbeat.
     Beat { at: usize },
-    /// One asks itself whether it still leads.
+    /// A leader checks whether it has a quorum.
     CheckQuorum { at: usize },
-    /// One gives the lead to another, if it leads.
+    /// A leader transfers the leadership.
     Transfer { at: usize, to: usize },
-    /// One crashes.
+    /// A process crashes.
     Crash { at: usize },
-    /// One comes back.
+    /// A process restarts.
     Recover { at: usize },
 }
 
@@ -93,11 +93,11 @@ impl fmt::Display for Act {
     }
 }
 
-/// What happens, one thing after the other.
+/// Draws a schedule.
 pub fn schedule(size: usize, pre_vote: bool, random: &mut Rng) -> Vec<(Act, Network)> {
     let mut up = vec![true; size];
     let mut steps = Vec::new();
-    // Whoever stood last leads, for all that a schedule knows.
+    // Presumably the last candidate is the leader.
     let mut last = random.usize(..size);
     steps.push((Act::Elect { at: last }, Network::whole(size)));
     for _ in 0..random.usize(10..40) {
@@ -122,7 +122,7 @@ pub fn schedule(size: usize, pre_vote: bool, random: &mut Rng) -> Vec<(Act, Netw
             15 | 16 => {
                 let to = (at + random.usize(1..size)) % size;
                 network = Network::whole(size);
-                // Who takes over knows who leads.
+                // The new leader announces itself.
                 steps.push((Act::Beat { at }, network.clone()));
                 last = to;
                 Act::Transfer { at, to }
@@ -145,7 +145,7 @@ pub fn schedule(size: usize, pre_vote: bool, random: &mut Rng) -> Vec<(Act, Netw
     let down = (0..size).filter(|place| !up[*place]);
     steps.extend(down.map(|at| (Act::Recover { at }, whole())));
     let at = random.usize(..size);
-    // The first to stand may lack what was committed: then all do, in turn.
+    // The first candidate may lack committed entries, so all stand in turn.
     let stand = (0..size).map(|place| Act::Elect { at: (at + place) % size });
     let rest = stand.chain((0..size).map(|at| Act::Propose { at }));
     let rest = rest.chain((0..2 * size).map(|place| Act::Beat { at: place % size }));

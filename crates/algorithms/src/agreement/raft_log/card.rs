@@ -1,4 +1,4 @@
-//! What a log kept by Raft assumes, survives, costs and promises.
+//! Card of Raft with a log: assumptions, faults, costs and promises.
 
 use alloc::vec;
 
@@ -21,24 +21,24 @@ impl Algorithm for RaftLog {
                 loss: true,
                 crashes: Crashes::Recovery,
                 ..Faults::duplication(
-                    "takes entries while a majority is up and connected; what is acknowledged is \
-                     never lost",
+                    "accepts entries while a majority is up and connected; acknowledged entries \
+                     are never lost",
                 )
-                .of_majority()
+                .with_majority()
             },
             messages: Cost::per_agreement("2(N−1), and heartbeats", 2 * (n - 1), None)
                 .in_part()
-                .none_alone(size),
+                .zero_if_alone(size),
             theory: Some(Theory::agreement("2 at the leader", 2)),
             timeouts: vec![
-                Timeout::new(raft::ELECTION, raft::SAYS_ELECTION, config.election),
-                Timeout::new(raft::HEARTBEAT, raft::SAYS_HEARTBEAT, config.heartbeat),
+                Timeout::new(raft::ELECTION, raft::ELECTION_DESCRIPTION, config.election),
+                Timeout::new(raft::HEARTBEAT, raft::HEARTBEAT_DESCRIPTION, config.heartbeat),
             ],
             variants: Variants::<Switch>::declared(),
             ..Card::agreement(
                 Service::Log,
                 "raft-log",
-                "a leader elected by a majority has each entry stored by a majority, in one order",
+                "an elected leader has each entry stored by a majority, in one order",
                 "Ongaro, Stanford, 2014",
             )
         }
@@ -54,7 +54,7 @@ impl Algorithm for RaftLog {
         ])
     }
 
-    /// The latest term that this process has heard of.
+    /// Returns the latest term this process has seen.
     fn highest_term(&self) -> u64 {
         self.term
     }

@@ -1,88 +1,92 @@
-//! When an entry is committed (3.6.2), and how the others hear of it.
+//! Commitment of entries (3.6.2) and its propagation to followers.
 //!
-//! **Why copies of an older term do not count.** A majority may have an entry of term 2 while a log
-//! that ends with one of term 3 exists elsewhere, made by a leader that reached nobody: it would be
-//! elected, and cut the entry (Figure 3.7). Once a majority has an entry of the leader's *own* term
-//! behind it, such a log is no longer as up to date as theirs.
+//! **Why copies of an entry from an older term do not count.** A majority may store an entry of
+//! term 2 while another process has a log that ends in term 3, created by a leader that reached no
+//! follower. That process could be elected and overwrite the entry (Figure 3.7). Once a majority
+//! also stores a later entry of the leader's *own* term, such a log is no longer as up to date as
+//! theirs.
 //!
-//! The others hear what is committed with the next message that has entries or a heartbeat.
-//! **Announced**, they hear it at once, by a message that says nothing else: nobody answers it, and
-//! nothing rests on it, for the next one says the same.
+//! Followers learn the commit index from the next message with entries or the next heartbeat. With
+//! the variant `announcing`, the leader sends it at once in a separate message. That message needs
+//! no response and safety does not depend on it, since the next append repeats the commit index.
 
 use tenure_core::service::log::Event;
 use tenure_core::{Delay, Effects, ProcessId};
 
 use super::config::Switch;
-use super::log::Place;
+use super::log::EntryId;
 use super::message::Message;
-use super::replication::Flow;
+use super::replication::ReplicationState;
 use super::{Leadership, RaftLog, Role, Timer};
 
 impl RaftLog {
-    /// Commits what a majority has.
-    pub(super) fn commit_by_majority(&mut self, fx: &mut impl Effects<Self>) {
+    /// Advances the commit index to the highest entry that a majority stores, and reports
+    /// acknowledged proposals.
+    pub(super) fn maybe_commit(&mut self, fx: &mut impl Effects<Self>) {
         let Role::Leader(Leadership { peers, .. }) = &self.role else { return };
-        let matched = |peer: ProcessId| peers[peer.index()].matched;
-        let own = self.counts_own();
-        let index = self.reached_by_majority(own, matched).min(own);
+        let match_index = |peer: ProcessId| peers[peer.index()].match_index;
+        let own = self.own_match_index();
+        let index = self.reached_by_quorum(own, match_index).min(own);
         let before = self.commit;
-        if self.commits_by_counting(index) {
+        if self.can_commit(index) {
             self.commit_to(index, fx);
-            self.tell_removed(before, fx);
+            self.notify_removed(before, fx);
         }
         if self.commit > before && self.has(Switch::Announcing) {
-            self.announce(fx);
+            self.announce_commit(fx);
         }
         let Role::Leader(Leadership { proposed, .. }) = &mut self.role else { return };
         while let Some((index, ticket)) = proposed.pop_front_if(|(index, _)| *index <= self.commit)
         {
             fx.emit(Event::Acknowledged { ticket, index });
         }
-        self.answer_change(fx);
-        self.go_on_changing(fx);
+        self.report_change(fx);
+        self.advance_change(fx);
     }
 
-    /// Has the others know what is committed without waiting for the next message that they have to
-    /// answer; where it is sent together, in the step after, which may have such a message.
-    fn announce(&mut self, fx: &mut impl Effects<Self>) {
+    /// Sends followers the new commit index without waiting for the next append. With `together` it
+    /// is sent in the next step, which may carry entries as well.
+    fn announce_commit(&mut self, fx: &mut impl Effects<Self>) {
         let followers = self.followers();
         if self.has(Switch::Together) && !followers.is_empty() {
-            let Role::Leader(Leadership { untold, .. }) = &mut self.role else { return };
-            *untold = true;
+            let Role::Leader(Leadership { has_unannounced_commit, .. }) = &mut self.role else {
+                return;
+            };
+            *has_unannounced_commit = true;
             return fx.set_timer(Timer::Send, Delay::NONE);
         }
         for follower in &followers {
-            self.announce_to(follower, fx);
+            self.announce_commit_to(follower, fx);
         }
     }
 
-    /// Tells a process that was sent what is committed that it is.
-    pub(super) fn announce_to(&self, to: ProcessId, fx: &mut impl Effects<Self>) {
+    /// Sends the commit index to a follower that has been sent every committed entry.
+    pub(super) fn announce_commit_to(&self, to: ProcessId, fx: &mut impl Effects<Self>) {
         let Role::Leader(Leadership { peers, .. }) = &self.role else { return };
-        let (progress, last) = (&peers[to.index()], self.log.place(self.commit));
-        if let Some(last) = last.filter(|last| progress.next > last.index)
-            && progress.flow == Flow::Streaming
+        let (progress, last) = (&peers[to.index()], self.log.entry_id(self.commit));
+        if let Some(last) = last.filter(|last| progress.next_index > last.index)
+            && progress.state == ReplicationState::Replicate
         {
             fx.send(to, Message::Committed { term: self.term, last });
         }
     }
 
-    /// The leader of our term says that all up to this entry is committed. Where our log has it,
-    /// all before it is as in the leader's; where it has not, the leader will send it.
-    pub(super) fn hear_of_commit(&mut self, last: Place, fx: &mut impl Effects<Self>) {
+    /// Handles a commit announcement from the leader. If the log contains the entry `last`,
+    /// everything before it matches the leader's log. If not, the leader will send it.
+    pub(super) fn on_committed(&mut self, last: EntryId, fx: &mut impl Effects<Self>) {
         if self.log.has(last) {
             self.commit_to(last.index, fx);
         }
     }
 
-    /// Tells our user what is committed.
+    /// Advances the commit index and emits each newly committed entry.
     pub(super) fn commit_to(&mut self, index: u64, fx: &mut impl Effects<Self>) {
         while self.commit < index
             && let Some(entry) = self.log.entry(self.commit + 1).cloned()
         {
             self.commit += 1;
             fx.emit(Event::Committed { index: self.commit, entry });
-            self.want_snapshot(fx);
+            self.maybe_request_snapshot(fx);
         }
     }
 }

@@ -1,129 +1,134 @@
-//! Processes that must take no further part: removed ones, and ones that lost acknowledged entries.
+//! Processes that take no further part: removed ones, and ones that lost acknowledged entries.
 //!
-//! **Removal.** A leader sends its log to the members of its newest configuration (4.1), so a
-//! process that is removed does not receive the entry that removes it. It would wait for a leader
-//! for ever, and keep its clients waiting. With `noticing`, the leader tells it when that entry is
-//! committed; and a process that was down or cut off by then is told when it asks for a vote, or,
-//! if it has none, when it asks whether it is a member. It is told only if its log is less up to
-//! date than the entry that removes it: otherwise a later entry may have added it again.
+//! **Removal.** A leader replicates its log to the members of its latest membership (4.1), so a
+//! removed process does not receive the entry that removes it. It would wait for a leader for ever
+//! and keep its clients waiting. With `noticing`, the leader notifies it when that entry is
+//! committed. A process that was down or partitioned then is notified when it requests a vote or,
+//! without a vote, when it asks whether it is a member. It is notified only if its log is less up
+//! to date than the entry that removes it: otherwise a later entry may have added it again.
 //!
-//! **Lost entries.** A process may lose entries that it has acknowledged: its disk did not keep a
-//! flush, or its directory was replaced by an older copy. A leader of the same term would wait for
-//! ever for what it takes to be there: it does not send those entries again, since a rejection
-//! that arrives late looks the same, and it counts the answers for its quorum. With `noticing`,
-//! the leader reports to each process, in each message, what that has acknowledged.
-//! Such a report is caused by the acknowledgement, and within a term a process never drops an entry
-//! that it has acknowledged to its leader. So a process whose log ends before has forgotten
-//! entries, whatever was delayed, repeated or lost. It takes no further part: it may have forgotten
-//! its vote, and its copies were counted. As it answers nothing more, no leader counts it.
-//! Nothing is noticed if the leader has changed in the meantime, as a new leader begins without
-//! knowledge of the others.
+//! **Lost entries.** A process may lose entries that it has acknowledged: its disk dropped a flush,
+//! or its directory was replaced by an older copy. A leader of the same term would wait for it for
+//! ever. The leader does not send those entries again, since a late rejection looks the same, and
+//! it counts the responses for its quorum. With `noticing`, each message of the leader to a process
+//! contains the index which that process has acknowledged. The report follows the acknowledgement,
+//! and within a term a process never removes entries that it has acknowledged to its leader. So a
+//! process whose log ends earlier has lost entries, regardless of delayed, repeated or lost
+//! messages. It takes no further part: it may have lost its vote, and its copies were counted. As
+//! it no longer responds, no leader counts it. A loss is not detected if the leader has changed
+//! since, as a new leader knows nothing of the others.
 
 use tenure_core::service::log::Event;
 use tenure_core::{Effects, ProcessId};
 
 use super::config::Switch;
-use super::log::Place;
-use super::members::Roster;
+use super::log::EntryId;
+use super::members::Membership;
 use super::message::Message;
 use super::replication::Progress;
 use super::{RaftLog, Role, Timer};
 
 impl RaftLog {
     /// Returns true if this process takes no further part.
-    pub(super) fn is_out(&self) -> bool {
-        matches!(self.role, Role::Out)
+    pub(super) fn is_disabled(&self) -> bool {
+        matches!(self.role, Role::Disabled)
     }
 
-    /// Returns the index up to which a leader reports that a process has acknowledged entries.
+    /// Returns the index that the leader reports to a process as acknowledged, or 0 without
+    /// `noticing`.
     pub(super) fn reported(&self, progress: &Progress) -> u64 {
-        if self.has(Switch::Noticing) { progress.matched } else { 0 }
+        if self.has(Switch::Noticing) { progress.match_index } else { 0 }
     }
 
-    /// Leaves if the log ends before an index that this process has acknowledged in this term.
-    /// Returns true if so.
-    pub(super) fn leaves_for_lack_of(&mut self, known: u64, fx: &mut impl Effects<Self>) -> bool {
+    /// Stops taking part if the log ends before an index that this process has acknowledged in this
+    /// term. Returns true if so.
+    pub(super) fn disable_if_entries_lost(
+        &mut self,
+        acked: u64,
+        fx: &mut impl Effects<Self>,
+    ) -> bool {
         let last = self.log.last().index;
-        if known <= last {
+        if acked <= last {
             return false;
         }
-        self.step_down(fx);
+        self.become_follower(fx);
         fx.cancel_timer(Timer::Election);
-        self.role = Role::Out;
-        fx.emit(Event::Forgotten { last, acknowledged: known });
+        self.role = Role::Disabled;
+        fx.emit(Event::Forgotten { last, acknowledged: acked });
         true
     }
 
-    /// Tells the processes that left by an entry which has been committed since `before`.
-    pub(super) fn tell_removed(&self, before: u64, fx: &mut impl Effects<Self>) {
-        let Roster { at, members } = &self.roster;
-        let is_news = (before + 1..=self.commit).contains(at) && !members.are_joint();
-        if !is_news || !self.has(Switch::Noticing) {
+    /// Notifies the processes removed by an entry that was committed since `before`.
+    pub(super) fn notify_removed(&self, before: u64, fx: &mut impl Effects<Self>) {
+        let Membership { at, members } = &self.membership;
+        let is_new = (before + 1..=self.commit).contains(at) && !members.is_joint();
+        if !is_new || !self.has(Switch::Noticing) {
             return;
         }
-        let stay = members.everybody();
-        for process in &self.roster_at(at - 1).members.everybody() {
+        let stay = members.all();
+        for process in &self.membership_at(at - 1).members.all() {
             if !stay.contains(process) && process != self.group.me() {
                 fx.send(process, Message::Removed { at: *at });
             }
         }
     }
 
-    /// Tells a process whose log ends at `last` if it is known to be no member. Returns true if so.
-    pub(super) fn tell_if_removed(
+    /// Notifies a process whose log ends at `last` if it is known to be removed. Returns true if
+    /// so.
+    pub(super) fn notify_if_removed(
         &self,
         from: ProcessId,
-        last: Place,
+        last: EntryId,
         fx: &mut impl Effects<Self>,
     ) -> bool {
-        let is_removed = self.settled_without(from).is_some_and(|it| !last.is_as_up_to_date_as(it));
+        let is_removed =
+            self.committed_removal_of(from).is_some_and(|it| !last.is_as_up_to_date_as(it));
         if is_removed {
-            fx.send(from, Message::Removed { at: self.roster.at });
+            fx.send(from, Message::Removed { at: self.membership.at });
         }
         is_removed
     }
 
-    /// Returns the place of the entry that says who the members are, if it is committed and
-    /// `process` is none of them.
-    fn settled_without(&self, process: ProcessId) -> Option<Place> {
-        let Roster { at, members } = &self.roster;
-        let is_settled = *at <= self.commit && !members.are_joint();
-        if !self.has(Switch::Noticing) || !is_settled || members.everybody().contains(process) {
+    /// Returns the id of the latest membership entry if it is committed and excludes `process`.
+    fn committed_removal_of(&self, process: ProcessId) -> Option<EntryId> {
+        let Membership { at, members } = &self.membership;
+        let is_settled = *at <= self.commit && !members.is_joint();
+        if !self.has(Switch::Noticing) || !is_settled || members.all().contains(process) {
             return None;
         }
-        // The entry may be part of the snapshot. No later entry changes the members, so a log that
-        // ends before the snapshot lacks no addition of the process.
-        Some(self.log.place(*at).unwrap_or(self.log.base()))
+        // The entry may be part of the snapshot. No later entry changes the membership, so a log
+        // that ends before the snapshot lacks no entry that adds the process.
+        Some(self.log.entry_id(*at).unwrap_or(self.log.base()))
     }
 
-    /// Asks the voters whether this process, which has no vote, is still a member. One that has
-    /// never been a member does not ask.
+    /// Asks the voters whether this process, which has no vote, is still a member. A process that
+    /// was never a member does not ask.
     pub(super) fn ask_membership(&self, fx: &mut impl Effects<Self>) {
-        let was_member = self.roster.at > 0 || self.members().everybody().contains(self.group.me());
+        let was_member = self.membership.at > 0 || self.members().all().contains(self.group.me());
         if self.has(Switch::Noticing) && was_member {
-            fx.broadcast(&self.electors(), Message::AskMembership { last: self.log.last() });
+            fx.broadcast(&self.other_voters(), Message::AskMembership { last: self.log.last() });
         }
     }
 
-    /// Answers that question. A process that has the entry which removes it, as its last leader,
-    /// learns that it is committed.
+    /// Responds to a membership question. If the sender's last entry is the one that removes it,
+    /// the leader announces that it is committed.
     pub(super) fn on_ask_membership(
         &self,
         from: ProcessId,
-        last: Place,
+        last: EntryId,
         fx: &mut impl Effects<Self>,
     ) {
-        if self.tell_if_removed(from, last, fx) || !matches!(self.role, Role::Leader(_)) {
+        if self.notify_if_removed(from, last, fx) || !matches!(self.role, Role::Leader(_)) {
             return;
         }
-        if let Some(last) = self.settled_without(from) {
+        if let Some(last) = self.committed_removal_of(from) {
             fx.send(from, Message::Committed { term: self.term, last });
         }
     }
 
-    /// Another process reports that this one was removed. A later entry may say otherwise.
+    /// Handles a notice of removal. It is ignored if this log has a later membership entry.
     pub(super) fn on_removed(&self, at: u64, fx: &mut impl Effects<Self>) {
-        if at > self.roster.at && self.members().everybody().contains(self.group.me()) {
+        if at > self.membership.at && self.members().all().contains(self.group.me()) {
             fx.emit(Event::Removed { at });
         }
     }

@@ -1,12 +1,12 @@
-//! Giving the lead away (3.10).
+//! Leadership transfer (3.10).
 //!
-//! The leader takes no more entries, waits until the other has all of its log, and tells it to
-//! stand at once. That is an election like any other, only that its candidate asks nobody first
-//! whether it would win: so all that holds of elections holds of it. When nothing has come of it
-//! after an election timeout, the leader goes on.
+//! The leader stops accepting entries, waits until the target has its whole log, and tells it to
+//! start an election at once. This is an ordinary election, except that the candidate skips the
+//! pre-vote, so all safety arguments apply. If no new leader emerges within an election timeout,
+//! the leader resumes.
 //!
-//! Where it does not matter who leads next, the leader asks everybody, and takes the first who
-//! answers and has all of its log: who is down or behind would have everybody wait.
+//! If the target does not matter, the leader probes all voters and picks the first one that
+//! responds and has its whole log. A fixed target that is down or behind would delay the transfer.
 
 use tenure_core::service::log::{Event, Reason};
 use tenure_core::{Effects, ProcessId};
@@ -14,27 +14,27 @@ use tenure_core::{Effects, ProcessId};
 use super::message::Message;
 use super::{Leadership, RaftLog, Role, Timer};
 
-/// The lead is about to be another's.
+/// A leadership transfer in progress.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Handover {
-    /// To whom; else whoever is the first to say that it has all of our log.
+    /// The target, or `None` for the first voter known to have the whole log.
     to: Option<ProcessId>,
-    /// Under which our user waits for that.
+    /// Ticket of the user's request.
     pub(super) ticket: u64,
-    /// Whether the other was told to stand.
-    told: bool,
+    /// True if the target was sent `TimeoutNow`.
+    is_notified: bool,
 }
 
 impl RaftLog {
-    /// Our user gives the lead away, to somebody or to whoever can take it first.
+    /// Starts a leadership transfer to `to`, or to the first voter that can take over.
     pub(super) fn hand_over(
         &mut self,
         ticket: u64,
         to: Option<ProcessId>,
         fx: &mut impl Effects<Self>,
     ) {
-        let electors = self.electors();
-        let takes = to.map_or(!electors.is_empty(), |to| electors.contains(to));
+        let other_voters = self.other_voters();
+        let takes = to.map_or(!other_voters.is_empty(), |to| other_voters.contains(to));
         let Role::Leader(Leadership { handover, .. }) = &mut self.role else {
             return self.decline(ticket, Reason::NotLeading, fx);
         };
@@ -44,53 +44,53 @@ impl RaftLog {
         if !takes {
             return self.decline(ticket, Reason::NotTaken, fx);
         }
-        *handover = Some(Handover { to, ticket, told: false });
+        *handover = Some(Handover { to, ticket, is_notified: false });
         fx.set_timer(Timer::Election, self.config.election);
         match to {
-            Some(to) => self.go_on_handing_over(to, fx),
-            None => self.beat(fx),
+            Some(to) => self.maybe_send_timeout_now(to, fx),
+            None => self.broadcast_heartbeat(fx),
         }
     }
 
-    /// Tells another to stand, once it has all that we have, if it is to have the lead.
-    pub(super) fn go_on_handing_over(&mut self, other: ProcessId, fx: &mut impl Effects<Self>) {
-        let (last, counts) = (self.log.last().index, self.members().count(other));
+    /// Sends `TimeoutNow` to `other` if it is an eligible target and has the whole log.
+    pub(super) fn maybe_send_timeout_now(&mut self, other: ProcessId, fx: &mut impl Effects<Self>) {
+        let (last, is_voter) = (self.log.last().index, self.members().count(other));
         let Role::Leader(Leadership { peers, handover, .. }) = &mut self.role else { return };
-        if let Some(Handover { to, told, .. }) = handover
-            && !*told
-            && counts
+        if let Some(Handover { to, is_notified, .. }) = handover
+            && !*is_notified
+            && is_voter
             && to.is_none_or(|to| to == other)
             && peers[other.index()].has(last)
         {
-            *told = true;
+            *is_notified = true;
             fx.send(other, Message::TimeoutNow { term: self.term });
         }
     }
 
-    /// It has taken too long: we lead on.
-    pub(super) fn keep_the_lead(&mut self, fx: &mut impl Effects<Self>) {
+    /// Aborts the transfer after an election timeout; this process keeps leading.
+    pub(super) fn abort_handover(&mut self, fx: &mut impl Effects<Self>) {
         let Role::Leader(Leadership { handover, .. }) = &mut self.role else { return };
         if let Some(Handover { ticket, .. }) = handover.take() {
             self.decline(ticket, Reason::NotTaken, fx);
         }
     }
 
-    /// Whether the lead is about to be another's.
-    pub(super) fn hands_over(&self) -> bool {
+    /// Returns true if a leadership transfer is in progress.
+    pub(super) fn is_handing_over(&self) -> bool {
         matches!(&self.role, Role::Leader(Leadership { handover: Some(_), .. }))
     }
 
-    /// The leader wants us to stand.
+    /// Starts an election on behalf of the leader.
     pub(super) fn on_timeout_now(
         &mut self,
         from: ProcessId,
         term: u64,
         fx: &mut impl Effects<Self>,
     ) {
-        if term == self.term && self.leader() == Some(from) && self.counts() {
+        if term == self.term && self.leader() == Some(from) && self.is_voter() {
             fx.emit(Event::Following { term, leader: None });
             fx.set_timer(Timer::Election, self.config.election);
-            self.stand(fx);
+            self.become_candidate(fx);
         }
     }
 }

@@ -1,22 +1,21 @@
-//! Who keeps the log, and how that changes (chapter 4).
+//! Membership changes (chapter 4).
 //!
-//! A process goes by the last entry of its log that says who does, committed or not: a vote or a
-//! copy is counted by it from the moment at which the entry is there, and the one before holds
-//! again when it is cut.
+//! Each process uses the latest membership entry in its log, committed or not. Votes and copies are
+//! counted by it as soon as the entry is in the log. If the entry is truncated, the previous
+//! membership applies again.
 //!
-//! **Why no term has two leaders, and nothing is committed twice, while members change** (4.3).
-//! From those of before to those of after leads a time in which both are needed: a majority of
-//! each. Whoever goes by the old ones alone and whoever goes by both share an old one; whoever goes
-//! by both and by the new ones alone share a new one. And nobody goes by the new ones alone before
-//! the entry that needs both is committed, so that from then on no majority of the old ones elects
-//! anybody who lacks it.
+//! **Why a change preserves one leader per term and committed entries** (4.3). Between the old and
+//! the new membership lies a joint phase that needs a majority of each. A process that uses the old
+//! membership and one in the joint phase share an old voter. A process in the joint phase and one
+//! that uses the new membership share a new voter. The new membership takes effect only after the
+//! joint entry is committed. From then on no old majority elects a process that lacks it.
 //!
-//! Who is to vote catches up first (4.2.1): it is sent the log and does not count. Each round of
-//! that ends when it has all that there was when the round began; after a round that was shorter
-//! than an election timeout it lacks so little that it holds up nobody. A leader that is no member
-//! any more leads until that is committed, does not count itself, and then has somebody else stand
-//! (4.2.2). Whoever was left out and does not know asks before it stands, and nobody who hears a
-//! leader says yes (4.2.3).
+//! New voters catch up first (4.2.1): they receive the log without being counted. A round of
+//! catching up ends when they have every entry that existed when it began. After a round shorter
+//! than an election timeout they lack little enough not to delay commitment. A leader that is no
+//! longer a member keeps leading, without counting itself, until the change is committed, and then
+//! asks another voter to start an election (4.2.2). A removed process that does not know of its
+//! removal asks for pre-votes, and a process that hears from a leader denies them (4.2.3).
 
 use alloc::boxed::Box;
 
@@ -27,111 +26,112 @@ use super::message::Message;
 use super::replication::Progress;
 use super::{Leadership, RaftLog, Role};
 
-/// How many election timeouts who is to vote may take to catch up.
-const PATIENCE: u32 = 10;
+/// Election timeouts after which a membership change is abandoned because a new voter has not
+/// caught up.
+const MAX_CHANGE_TIMEOUTS: u32 = 10;
 
-/// Who keeps the log, and which entry says so.
+/// A membership and the entry that established it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Roster {
-    /// The index of the entry; 0 if it is none, but those who begin.
+pub(super) struct Membership {
+    /// Index of the membership entry; 0 for the initial membership.
     pub(super) at: u64,
     pub(super) members: Members,
 }
 
-/// What our user asked for, until the entry that ends it is in the log.
+/// A requested membership change, until its final entry is in the log.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Change {
-    /// Under which our user waits for that; nobody does if the change is one that was wanted from
-    /// the beginning.
+    /// Ticket of the user's request; `None` for a change required by the configuration.
     pub(super) ticket: Option<u64>,
     stage: Stage,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Stage {
-    /// Those who are to vote get the log.
+    /// New voters are receiving the log.
     CatchingUp {
         to: Members,
-        /// The round ends when they have it up to here.
-        goal: u64,
-        /// Whether the election timeout has fired in this round.
+        /// The round ends when they have every entry up to this index.
+        round_end: u64,
+        /// True if the election timeout fired during this round.
         is_slow: bool,
-        /// How often it may fire yet.
-        patience: u32,
+        /// Remaining election timeouts before the change is abandoned.
+        timeouts_left: u32,
     },
     /// The entry that needs both majorities is in the log.
     Joint,
 }
 
 impl Change {
-    /// Whether nothing of it is in the log.
-    pub(super) fn is_without_trace(&self) -> bool {
+    /// Returns true if no entry of the change is in the log.
+    pub(super) fn is_unlogged(&self) -> bool {
         self.stage != Stage::Joint
     }
 }
 
 impl RaftLog {
-    /// Who keeps the log, as far as it says.
+    /// Returns the latest membership in the log.
     pub fn members(&self) -> &Members {
-        &self.roster.members
+        &self.membership.members
     }
 
-    /// Who begins.
+    /// Returns the membership of an empty log.
     pub(super) fn first_members(&self) -> Members {
-        let everybody = || Members::of(ProcessSet::first(self.group.size()));
-        self.config.members.clone().unwrap_or_else(everybody)
+        let all = || Members::of(ProcessSet::first(self.group.size()));
+        self.config.initial_members.clone().unwrap_or_else(all)
     }
 
-    /// Looks for the last entry that says who keeps the log.
-    pub(super) fn find_members(&mut self) {
-        self.roster = self.roster_at(self.log.last().index);
+    /// Finds the latest membership entry in the log again.
+    pub(super) fn refresh_membership(&mut self) {
+        self.membership = self.membership_at(self.log.last().index);
     }
 
-    /// Who kept the log at an index.
-    pub(super) fn roster_at(&self, index: u64) -> Roster {
-        let says = |at: u64| match &self.log.entry(at)?.content {
-            Content::Members(members) => Some(Roster { at, members: Members::clone(members) }),
+    /// Returns the membership in effect at an index.
+    pub(super) fn membership_at(&self, index: u64) -> Membership {
+        let membership_in = |at: u64| match &self.log.entry(at)?.content {
+            Content::Members(members) => Some(Membership { at, members: Members::clone(members) }),
             _ => None,
         };
-        let found = (self.log.base().index + 1..=index).rev().find_map(says);
+        let found = (self.log.base().index + 1..=index).rev().find_map(membership_in);
         let snapshot = || {
             let snapshot = self.snapshot.as_ref()?;
-            Some(Roster { at: snapshot.last.index, members: snapshot.members.clone() })
+            Some(Membership { at: snapshot.last.index, members: snapshot.members.clone() })
         };
-        let first = || Roster { at: 0, members: self.first_members() };
+        let first = || Membership { at: 0, members: self.first_members() };
         found.or_else(snapshot).unwrap_or_else(first)
     }
 
-    /// Who kept the log where a snapshot ends, without a walk where nothing changed since.
+    /// Returns the membership at the end of a snapshot. Searches the log only if the membership
+    /// changed since.
     pub(super) fn members_at(&self, index: u64) -> Members {
-        if self.roster.at <= index {
-            return self.roster.members.clone();
+        if self.membership.at <= index {
+            return self.membership.members.clone();
         }
-        self.roster_at(index).members
+        self.membership_at(index).members
     }
 
-    /// To whom a leader sends its log, itself left out.
+    /// Returns the processes to which the leader replicates its log, without itself.
     pub(super) fn followers(&self) -> ProcessSet {
-        let mut followers = self.roster.members.everybody();
+        let mut followers = self.membership.members.all();
         if let Role::Leader(Leadership { change: Some(change), .. }) = &self.role
             && let Stage::CatchingUp { to, .. } = &change.stage
         {
-            followers.extend(&to.everybody());
+            followers.extend(&to.all());
         }
         followers.remove(self.group.me());
         followers
     }
 
-    /// Whose votes a candidate asks for.
-    pub(super) fn electors(&self) -> ProcessSet {
-        let mut electors = self.roster.members.who_count();
-        electors.remove(self.group.me());
-        electors
+    /// Returns the processes whose votes a candidate needs, without itself.
+    pub(super) fn other_voters(&self) -> ProcessSet {
+        let mut other_voters = self.membership.members.all_voters();
+        other_voters.remove(self.group.me());
+        other_voters
     }
 
-    /// Our user has the log kept by others.
+    /// Handles a membership change requested by the user.
     pub(super) fn change_members(&mut self, ticket: u64, to: Members, fx: &mut impl Effects<Self>) {
-        if self.hands_over() {
+        if self.is_handing_over() {
             return self.decline(ticket, Reason::HandingOver, fx);
         }
         let Role::Leader(_) = &self.role else {
@@ -140,154 +140,155 @@ impl RaftLog {
         if self.is_changing() {
             return self.decline(ticket, Reason::Changing, fx);
         }
-        let known = to.everybody().iter().all(|member| self.group.contains(member));
-        if to.voters.is_empty() || to.voters.intersects(&to.learners) || !known {
+        let is_known = to.all().iter().all(|member| self.group.contains(member));
+        if to.voters.is_empty() || to.voters.intersects(&to.learners) || !is_known {
             return self.decline(ticket, Reason::NoGroup, fx);
         }
-        self.begin_to_change(Some(ticket), to, fx);
+        self.start_change(Some(ticket), to, fx);
     }
 
-    /// Whether a change is under way, or wanted, or not known to be committed.
+    /// Returns true if a change is requested, in progress, or not known to be committed.
     fn is_changing(&self) -> bool {
         let Role::Leader(Leadership { change, .. }) = &self.role else { return false };
-        change.is_some() || self.roster.at > self.commit || self.members().are_joint()
+        change.is_some() || self.membership.at > self.commit || self.members().is_joint()
     }
 
-    fn begin_to_change(&mut self, ticket: Option<u64>, to: Members, fx: &mut impl Effects<Self>) {
-        let goal = self.log.last().index;
-        self.forget_strangers(&to);
-        let stage = Stage::CatchingUp { to, goal, is_slow: false, patience: PATIENCE };
+    fn start_change(&mut self, ticket: Option<u64>, to: Members, fx: &mut impl Effects<Self>) {
+        let round_end = self.log.last().index;
+        self.reset_new_followers(&to);
+        let stage =
+            Stage::CatchingUp { to, round_end, is_slow: false, timeouts_left: MAX_CHANGE_TIMEOUTS };
         let Role::Leader(Leadership { change, .. }) = &mut self.role else { return };
         *change = Some(Box::new(Change { ticket, stage }));
-        self.send_news_to_all(fx);
-        self.go_on_changing(fx);
+        self.broadcast_append(fx);
+        self.advance_change(fx);
     }
 
-    /// Begins the change when those who are to vote have caught up, and ends it when both
-    /// majorities have it.
-    pub(super) fn go_on_changing(&mut self, fx: &mut impl Effects<Self>) {
-        self.change_as_wanted(fx);
-        self.see_who_caught_up(fx);
-        let is_known = self.roster.at <= self.commit;
+    /// Starts the joint phase when the new voters have caught up, and ends it when the joint entry
+    /// is committed.
+    pub(super) fn advance_change(&mut self, fx: &mut impl Effects<Self>) {
+        self.maybe_start_target_change(fx);
+        self.check_caught_up(fx);
+        let is_known = self.membership.at <= self.commit;
         if !is_known || !matches!(self.role, Role::Leader(_)) {
             return;
         }
-        if self.members().are_joint() {
+        if self.members().is_joint() {
             let outgoing = ProcessSet::new();
-            self.store_members(Members { outgoing, ..self.members().clone() }, fx);
+            self.append_members(Members { outgoing, ..self.members().clone() }, fx);
         } else if !self.members().voters.contains(self.group.me()) {
-            self.leave_the_lead(fx);
+            self.resign_after_removal(fx);
         }
     }
 
-    /// Whoever comes in is asked what it has, even if it was a member before: it may have lost that
-    /// since, as nobody counted on it.
-    fn forget_strangers(&mut self, to: &Members) {
+    /// Resets the progress of processes that join. A former member may have lost its log since, as
+    /// no majority relied on it.
+    fn reset_new_followers(&mut self, to: &Members) {
         let last = self.log.last().index;
-        let there = self.roster.members.everybody();
+        let present = self.membership.members.all();
         let Role::Leader(Leadership { peers, .. }) = &mut self.role else { return };
-        for stranger in to.everybody().iter().filter(|it| !there.contains(*it)) {
-            let progress = &mut peers[stranger.index()];
+        for added in to.all().iter().filter(|it| !present.contains(*it)) {
+            let progress = &mut peers[added.index()];
             if progress.has(1) {
-                *progress = Progress::behind(last);
+                *progress = Progress::new(last);
             }
         }
     }
 
-    /// Begins with the change that was wanted from the beginning, once we know what is committed.
-    fn change_as_wanted(&mut self, fx: &mut impl Effects<Self>) {
-        let wanted = self.config.wanted.as_ref().filter(|wanted| *wanted != self.members());
+    /// Starts the change that the configuration requires, once this leader knows the commit index.
+    fn maybe_start_target_change(&mut self, fx: &mut impl Effects<Self>) {
+        let wanted = self.config.target_members.as_ref().filter(|wanted| *wanted != self.members());
         let Some(wanted) = wanted.cloned() else { return };
-        let leads = matches!(self.role, Role::Leader(_));
-        let knows = self.log.place(self.commit).is_some_and(|place| place.term == self.term);
-        if leads && knows && !self.is_changing() {
-            self.begin_to_change(None, wanted, fx);
+        let is_leader = matches!(self.role, Role::Leader(_));
+        let knows = self.log.entry_id(self.commit).is_some_and(|place| place.term == self.term);
+        if is_leader && knows && !self.is_changing() {
+            self.start_change(None, wanted, fx);
         }
     }
 
-    fn see_who_caught_up(&mut self, fx: &mut impl Effects<Self>) {
+    fn check_caught_up(&mut self, fx: &mut impl Effects<Self>) {
         let last = self.log.last().index;
-        let waits_for_log = self.waits_to_catch_up();
+        let waits_for_log = self.requires_catch_up();
         let Role::Leader(Leadership { peers, change: Some(change), .. }) = &mut self.role else {
             return;
         };
-        let Stage::CatchingUp { to, goal, is_slow, .. } = &mut change.stage else { return };
-        let outgoing = self.roster.members.voters.clone();
+        let Stage::CatchingUp { to, round_end, is_slow, .. } = &mut change.stage else { return };
+        let outgoing = self.membership.members.voters.clone();
         let mut newcomers = to.voters.iter().filter(|voter| !outgoing.contains(*voter));
         if waits_for_log {
-            if !newcomers.all(|newcomer| peers[newcomer.index()].has(*goal)) {
+            if !newcomers.all(|newcomer| peers[newcomer.index()].has(*round_end)) {
                 return;
             }
             if core::mem::take(is_slow) {
-                *goal = last;
+                *round_end = last;
                 return;
             }
         }
         let to = to.clone();
         change.stage = Stage::Joint;
-        let to = self.begins_with(Members { outgoing, ..to });
-        self.store_members(to, fx);
+        let to = self.first_change_members(Members { outgoing, ..to });
+        self.append_members(to, fx);
     }
 
-    /// An election timeout has passed.
-    pub(super) fn lose_patience(&mut self, fx: &mut impl Effects<Self>) {
-        let Role::Leader(Leadership { change: going_on, .. }) = &mut self.role else { return };
-        let Some(change) = going_on else { return };
-        let Stage::CatchingUp { is_slow, patience, .. } = &mut change.stage else { return };
+    /// Counts an election timeout towards abandoning a change that is catching up.
+    pub(super) fn on_change_timeout(&mut self, fx: &mut impl Effects<Self>) {
+        let Role::Leader(Leadership { change: in_progress, .. }) = &mut self.role else { return };
+        let Some(change) = in_progress else { return };
+        let Stage::CatchingUp { is_slow, timeouts_left, .. } = &mut change.stage else { return };
         *is_slow = true;
-        *patience -= 1;
-        if *patience == 0 {
+        *timeouts_left -= 1;
+        if *timeouts_left == 0 {
             let ticket = change.ticket;
-            *going_on = None;
+            *in_progress = None;
             ticket.into_iter().for_each(|it| self.decline(it, Reason::NotCaughtUp, fx));
         }
     }
 
-    /// Goes by these from now on.
-    fn store_members(&mut self, members: Members, fx: &mut impl Effects<Self>) {
-        let is_last = !members.are_joint();
+    /// Appends a membership entry; the membership applies at once.
+    fn append_members(&mut self, members: Members, fx: &mut impl Effects<Self>) {
+        let is_last = !members.is_joint();
         let content = Content::Members(Box::new(members));
-        self.store(Entry { term: self.term, content }, fx);
+        self.append_entry(Entry { term: self.term, content }, fx);
         let index = self.log.last().index;
-        if let Role::Leader(Leadership { change, changed, .. }) = &mut self.role
+        if let Role::Leader(Leadership { change, final_change, .. }) = &mut self.role
             && is_last
         {
-            *changed = change.take().and_then(|change| Some((index, change.ticket?)));
+            *final_change = change.take().and_then(|change| Some((index, change.ticket?)));
         }
-        self.commit_by_majority(fx);
-        self.send_news_to_all(fx);
+        self.maybe_commit(fx);
+        self.broadcast_append(fx);
     }
 
-    /// We are no member any more, and that is committed: somebody else stands.
-    fn leave_the_lead(&mut self, fx: &mut impl Effects<Self>) {
-        self.beat(fx);
+    /// Steps down after its removal is committed, and asks a voter to start an election.
+    fn resign_after_removal(&mut self, fx: &mut impl Effects<Self>) {
+        self.broadcast_heartbeat(fx);
         let last = self.log.last().index;
         if let Role::Leader(Leadership { peers, .. }) = &self.role {
-            let mut voters = self.roster.members.voters.iter();
+            let mut voters = self.membership.members.voters.iter();
             let heir = voters.find(|voter| peers[voter.index()].has(last));
             let term = self.term;
             heir.into_iter().for_each(|heir| fx.send(heir, Message::TimeoutNow { term }));
         }
-        self.step_down(fx);
+        self.become_follower(fx);
     }
 
-    /// Tells our user that the change is committed.
-    pub(super) fn answer_change(&mut self, fx: &mut impl Effects<Self>) {
-        let Role::Leader(Leadership { changed, .. }) = &mut self.role else { return };
-        if let Some((index, ticket)) = changed.take_if(|(index, _)| *index <= self.commit) {
+    /// Reports to the user that the change is committed.
+    pub(super) fn report_change(&mut self, fx: &mut impl Effects<Self>) {
+        let Role::Leader(Leadership { final_change, .. }) = &mut self.role else { return };
+        if let Some((index, ticket)) = final_change.take_if(|(index, _)| *index <= self.commit) {
             fx.emit(Event::MembersChanged { ticket, index });
         }
     }
 
-    /// Whether we vote and are counted, as far as our log says.
-    pub(super) fn counts(&self) -> bool {
-        self.roster.members.count(self.group.me())
+    /// Returns true if this process votes and is counted, by the latest membership.
+    pub(super) fn is_voter(&self) -> bool {
+        self.membership.members.count(self.group.me())
     }
 
-    /// The highest number that a majority has reached, of ours and one of each other process; while
-    /// members change, a majority of both sides.
-    pub(super) fn reached_by_majority(&self, own: u64, of: impl Fn(ProcessId) -> u64) -> u64 {
-        let besides = self.counted_besides();
+    /// Returns the highest value that a majority has reached, given one value per process. During a
+    /// joint phase it needs a majority of both sides.
+    pub(super) fn reached_by_quorum(&self, own: u64, of: impl Fn(ProcessId) -> u64) -> u64 {
+        let besides = self.counted_non_voters();
         let number = |process| if process == self.group.me() { own } else { of(process) };
         let reached = |side: &ProcessSet| {
             let numbers = || side.iter().chain(&besides).map(number);

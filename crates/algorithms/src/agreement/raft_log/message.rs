@@ -1,4 +1,4 @@
-//! What processes that keep a log say to each other.
+//! Messages between the members of a Raft group.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -6,175 +6,173 @@ use alloc::vec::Vec;
 use tenure_core::labelled;
 use tenure_core::service::log::{Entry, Members, Payload};
 
-use super::log::Place;
+use super::log::EntryId;
 
-/// Messages between processes. Each has the term of its sender, except for the first two and the
-/// last two.
+/// Messages between processes. All but the first two and the last two carry the term of their
+/// sender.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "Would you vote for me in this term?"
+    /// Asks whether the receiver would grant a vote in this term.
     RequestPreVote {
-        /// The term that the sender would begin.
+        /// The term that the sender would start.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
-        /// Its last entry.
-        last: Place,
+        /// Last entry of the sender's log.
+        last: EntryId,
     },
-    /// The answer to that, which binds nobody.
+    /// Response to a pre-vote request; not binding.
     PreVote {
-        /// The term that was asked about if granted, else the sender's.
+        /// The requested term if granted, otherwise the sender's term.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
-        /// Whether the sender would.
+        /// True if the sender would grant its vote.
         granted: bool,
     },
-    /// "Vote for me." `RequestVote`.
+    /// `RequestVote`: requests a vote.
     RequestVote {
-        /// The term in which the sender stands.
+        /// Term of the candidate.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
-        /// Its last entry: `lastLogIndex`, `lastLogTerm`.
-        last: Place,
+        /// Last entry of the candidate's log: `lastLogIndex`, `lastLogTerm`.
+        last: EntryId,
     },
-    /// The answer to that.
+    /// Response to a vote request.
     Vote {
-        /// The term.
+        /// The sender's current term.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
-        /// Whether this is a vote.
+        /// True if the vote is granted.
         granted: bool,
     },
-    /// "I lead, and this comes behind that in your log." `AppendEntries`; without entries it is a
-    /// heartbeat.
+    /// `AppendEntries`: entries that follow `prev`. Without entries it serves as a heartbeat.
     Append {
-        /// The leader's term.
+        /// Term of the leader.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
-        /// Behind which entry: `prevLogIndex`, `prevLogTerm`.
-        behind: Place,
-        /// What comes there.
+        /// The entry before the new ones: `prevLogIndex`, `prevLogTerm`.
+        prev: EntryId,
+        /// Entries to store.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::of_any_length"))]
         entries: Vec<Entry>,
-        /// `leaderCommit`: how far the leader knows its log to be committed.
+        /// `leaderCommit`: commit index of the leader.
         commit: u64,
-        /// The last round of questions whether it still leads.
+        /// Latest round of leadership confirmation.
         round: u64,
-        /// Up to which index the receiver has acknowledged this leader's entries; 0 if nothing is
-        /// reported.
-        known: u64,
+        /// Highest index that the receiver acknowledged to this leader, or 0 if not reported.
+        acked: u64,
     },
-    /// "My log is as yours up to there."
+    /// Successful response to an append.
     Appended {
-        /// The term.
+        /// The sender's current term.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
-        /// Up to where.
-        matched: u64,
-        /// The round that is answered.
+        /// The sender's log matches the leader's up to this index.
+        match_index: u64,
+        /// Round of the message it responds to.
         round: u64,
     },
-    /// "What you sent comes behind an entry that I do not have."
+    /// Rejection of an append: the receiver's log lacks the entry `prev`.
     Rejected {
-        /// The term.
+        /// The sender's current term.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
-        /// The index of that entry.
-        behind: u64,
-        /// Where the sender's log may begin to differ: the first of the term that it has there; or
-        /// behind its last entry, with term 0.
-        conflict: Place,
-        /// The round that is answered.
+        /// Index of the missing entry.
+        prev: u64,
+        /// Earliest entry at which the logs may differ: the first entry of the sender's term at
+        /// that index, or the position after its last entry, with term 0.
+        conflict: EntryId,
+        /// Round of the message it responds to.
         round: u64,
     },
-    /// "I lead, and my log does not go back as far as yours; this is a part of what stands for its
-    /// head." `InstallSnapshot`; without bytes it asks how much of that is there.
+    /// `InstallSnapshot`: part of the snapshot that replaces entries missing in the leader's log.
+    /// Without bytes it asks how much the receiver has.
     Piece {
-        /// The leader's term.
+        /// Term of the leader.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
-        /// The last round of questions whether it still leads.
+        /// Latest round of leadership confirmation.
         round: u64,
-        /// Up to which index the receiver has acknowledged this leader's entries; 0 if nothing is
-        /// reported.
-        known: u64,
-        /// What it sends.
+        /// Highest index that the receiver acknowledged to this leader, or 0 if not reported.
+        acked: u64,
+        /// The part that is sent.
         piece: Box<Piece>,
     },
-    /// "I have so much of that."
+    /// Response to a piece: the number of bytes received so far.
     HasPieces {
-        /// The term.
+        /// The sender's current term.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
-        /// Of which snapshot.
-        last: Place,
-        /// How many bytes from its beginning.
+        /// Last entry that the snapshot covers; identifies the snapshot.
+        last: EntryId,
+        /// Number of bytes received, counted from the start.
         has: u64,
-        /// The round that is answered.
+        /// Round of the message it responds to.
         round: u64,
     },
-    /// "Stand at once: I want you to lead."
+    /// `TimeoutNow`: the receiver shall start an election at once, to become the leader.
     TimeoutNow {
-        /// The term.
+        /// Term of the leader.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
     },
-    /// "Your term is over."
+    /// Response to a message of an old term.
     Overtaken {
-        /// The sender's.
+        /// The sender's current term.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
     },
-    /// "I lead, and all up to this entry is committed." Nobody answers it, and nothing rests on it:
-    /// the next `Append` says the same.
+    /// Announces that every entry up to `last` is committed. It needs no response, and the next
+    /// `Append` repeats the commit index.
     Committed {
-        /// The leader's term.
+        /// Term of the leader.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
-        /// The entry.
-        last: Place,
+        /// Last committed entry.
+        last: EntryId,
     },
-    /// "I lead." It is answered at once, and waits for no disk.
+    /// A heartbeat outside the log stream, answered at once without waiting for a disk.
     Heartbeat {
-        /// The leader's term.
+        /// Term of the leader.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
-        /// The last round of questions whether it still leads.
+        /// Latest round of leadership confirmation.
         round: u64,
     },
-    /// "I follow you." It says nothing of the sender's log.
+    /// Response to a heartbeat. It does not acknowledge entries.
     HeartbeatResponse {
-        /// The term.
+        /// The sender's current term.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
-        /// The round that is answered.
+        /// Round of the heartbeat it responds to.
         round: u64,
     },
-    /// "Am I still a member?" Sent by a process without a vote that receives nothing of a leader.
+    /// Asks whether the sender is still a member. Sent by a process without a vote that receives no
+    /// message from a leader.
     AskMembership {
-        /// Its last entry.
-        last: Place,
+        /// Last entry of the sender's log.
+        last: EntryId,
     },
-    /// "You are no member any more."
+    /// The receiver was removed from the group.
     Removed {
-        /// The index of the committed entry that says so.
+        /// Index of the committed membership entry that removed it.
         at: u64,
     },
 }
 
-/// A piece of a snapshot.
+/// Part of a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Piece {
-    /// The last entry for which the snapshot stands: `lastIndex`, `lastTerm`.
-    pub last: Place,
-    /// Who kept the log there: `lastConfig`.
+    /// Last entry that the snapshot covers: `lastIndex`, `lastTerm`.
+    pub last: EntryId,
+    /// Membership at that entry: `lastConfig`.
     pub members: Members,
-    /// How many bytes come before these.
+    /// Offset of these bytes in the snapshot.
     pub offset: u64,
-    /// Some of it: `data[]`.
+    /// Bytes of the piece: `data[]`.
     pub bytes: Payload,
-    /// How many bytes there are in all.
+    /// Total size of the snapshot, in bytes.
     pub size: u64,
 }
 

@@ -1,13 +1,14 @@
-//! Reads that cost no entry (6.4).
+//! Linearizable reads without a log entry (6.4).
 //!
-//! **Why an answer is not stale.** A read is answered when a majority has answered a question that
-//! was sent after it was asked, and an entry of our term is committed. Whatever anybody had been
-//! acknowledged by then was committed by us or by a leader of an earlier term: in a later one
-//! nobody was elected before, as one of that majority, which was still with us, would have had to
-//! vote. So it is in our log (leader completeness); and as it stands before an entry of our own
-//! term that is committed, we know it to be committed, and have told our user.
+//! **Why a read is not stale.** A read is answered once a majority responded to a round that
+//! started after the read, and an entry of the leader's own term is committed. Every entry
+//! acknowledged before the read was committed by this leader or by a leader of an earlier term. No
+//! leader of a later term existed yet: one process of that majority, which still followed this
+//! leader, would have had to vote for it. So the entry is in this log (leader completeness). As it
+//! precedes a committed entry of the own term, it is known to be committed and was reported to the
+//! user.
 //!
-//! Reads share questions: while one is under way, those that come wait for the next.
+//! Reads share rounds: reads that arrive during a round wait for the next one.
 
 use alloc::collections::VecDeque;
 
@@ -16,12 +17,12 @@ use tenure_core::{Effects, ProcessId};
 
 use super::{Leadership, RaftLog, Role};
 
-/// The reads that a leader has not answered yet.
+/// Reads that a leader has not answered yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Reads {
-    /// The last question whether we still lead: they are numbered from 1.
+    /// Number of the latest leadership confirmation round, counted from 1.
     round: u64,
-    /// The oldest first: the ticket, and the question that has to be answered.
+    /// Pending reads, oldest first, as (ticket, round that must be confirmed).
     waiting: VecDeque<(u64, u64)>,
 }
 
@@ -36,9 +37,9 @@ impl Reads {
 }
 
 impl RaftLog {
-    /// Our user reads.
-    pub(super) fn read(&mut self, ticket: u64, fx: &mut impl Effects<Self>) {
-        if self.reads_alone() && self.knows_commit() && self.leads() {
+    /// Handles a read of the user: answers at once, queues it for a round, or declines it.
+    pub(super) fn on_read(&mut self, ticket: u64, fx: &mut impl Effects<Self>) {
+        if self.can_read_without_quorum() && self.has_committed_in_term() && self.is_leader() {
             return fx.emit(Event::Answered { ticket, index: self.commit });
         }
         let Role::Leader(Leadership { reads, .. }) = &mut self.role else {
@@ -48,37 +49,37 @@ impl RaftLog {
         let asks = reads.waiting.is_empty();
         reads.waiting.push_back((ticket, round));
         if asks {
-            self.ask_whether_we_lead(fx);
+            self.start_read_round(fx);
         }
     }
 
-    fn leads(&self) -> bool {
+    fn is_leader(&self) -> bool {
         matches!(self.role, Role::Leader(_))
     }
 
-    /// Begins a question, with the next message to everybody.
-    fn ask_whether_we_lead(&mut self, fx: &mut impl Effects<Self>) {
+    /// Starts a confirmation round with the next message to each follower.
+    fn start_read_round(&mut self, fx: &mut impl Effects<Self>) {
         let Role::Leader(Leadership { reads, .. }) = &mut self.role else { return };
         reads.round += 1;
-        self.beat(fx);
-        self.answer_reads(fx);
+        self.broadcast_heartbeat(fx);
+        self.answer_confirmed_reads(fx);
     }
 
-    /// Answers those whose question was answered.
-    pub(super) fn answer_reads(&mut self, fx: &mut impl Effects<Self>) {
-        let knows = self.knows_commit();
+    /// Answers the reads whose round a majority has confirmed.
+    pub(super) fn answer_confirmed_reads(&mut self, fx: &mut impl Effects<Self>) {
+        let knows = self.has_committed_in_term();
         let Role::Leader(Leadership { peers, reads, .. }) = &self.role else { return };
         if !knows || reads.waiting.is_empty() {
             return;
         }
         let answered = |peer: ProcessId| peers[peer.index()].round;
-        let confirmed = self.reached_by_majority(reads.round, answered);
+        let confirmed = self.reached_by_quorum(reads.round, answered);
         let Role::Leader(Leadership { reads, .. }) = &mut self.role else { return };
         while let Some((ticket, _)) = reads.waiting.pop_front_if(|(_, round)| *round <= confirmed) {
             fx.emit(Event::Answered { ticket, index: self.commit });
         }
         if reads.waiting.front().is_some_and(|(_, round)| *round > reads.round) {
-            self.ask_whether_we_lead(fx);
+            self.start_read_round(fx);
         }
     }
 }

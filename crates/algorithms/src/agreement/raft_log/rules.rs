@@ -1,101 +1,104 @@
-//! The rules that the proof rests on, each with the mistakes that are made about it.
+//! Rules that the proof relies on, each with the variants that break it.
 
 use tenure_core::ProcessSet;
 use tenure_core::service::log::Members;
 
 use super::RaftLog;
 use super::config::Switch;
-use super::log::Place;
+use super::log::EntryId;
 use super::saved::Stable;
 
 impl RaftLog {
-    /// Whether a candidate whose log ends there may have our vote (3.6.1).
-    pub(super) fn heeds_log(&self, last: Place) -> bool {
+    /// Returns true if a candidate whose log ends at `last` may receive this process's vote
+    /// (3.6.1).
+    pub(super) fn is_log_up_to_date(&self, last: EntryId) -> bool {
         if self.has(Switch::ShorterLog) {
             return true;
         }
         last.is_as_up_to_date_as(self.log.last())
     }
 
-    /// Whether what a majority has up to here is committed: only if its last entry is of the
-    /// leader's own term (3.6.2).
-    pub(super) fn commits_by_counting(&self, index: u64) -> bool {
+    /// Returns true if a majority's copies commit entries up to `index`: the entry at `index` must
+    /// be of the leader's own term (3.6.2).
+    pub(super) fn can_commit(&self, index: u64) -> bool {
         if self.has(Switch::OldTermCommit) {
             return true;
         }
-        self.log.place(index).is_some_and(|place| place.term == self.term)
+        self.log.entry_id(index).is_some_and(|place| place.term == self.term)
     }
 
-    /// Where a log is cut when a message had entries up to `end`, of which those before `conflict`
-    /// were there: only where they differ.
-    pub(super) fn cut(&self, conflict: Option<u64>, end: u64) -> Option<u64> {
+    /// Returns the index from which to truncate the log, given the first conflicting entry of an
+    /// append that ends at `end`. Only a conflict truncates.
+    pub(super) fn truncation_index(&self, conflict: Option<u64>, end: u64) -> Option<u64> {
         if self.has(Switch::EagerTruncation) {
             return conflict.or(Some(end + 1));
         }
         conflict
     }
 
-    /// Up to where a leader counts its own copy: what it has sent ahead is not there yet.
-    pub(super) fn counts_own(&self) -> u64 {
+    /// Returns the highest index of which the leader counts its own copy; unpersisted entries do
+    /// not count.
+    pub(super) fn own_match_index(&self) -> u64 {
         if self.has(Switch::CountedAhead) {
             return self.log.last().index;
         }
-        self.durable()
+        self.persisted_index()
     }
 
-    /// Whether a read may be answered without a majority that says who leads.
-    pub(super) fn reads_alone(&self) -> bool {
+    /// Returns true if a read may be answered without confirming leadership with a majority.
+    pub(super) fn can_read_without_quorum(&self) -> bool {
         self.has(Switch::LonelyRead)
     }
 
-    /// Whether a leader knows all that was committed before it: once an entry of its own is.
-    pub(super) fn knows_commit(&self) -> bool {
+    /// Returns true if a leader knows all entries committed before its term: once an entry of its
+    /// own term is committed.
+    pub(super) fn has_committed_in_term(&self) -> bool {
         if self.has(Switch::EarlyRead) {
             return true;
         }
-        self.log.place(self.commit).is_some_and(|place| place.term == self.term)
+        self.log.entry_id(self.commit).is_some_and(|place| place.term == self.term)
     }
 
-    /// Whether a log needs no snapshot that ends there: it has that entry, or everything of it is
-    /// committed here.
-    pub(super) fn needs_no_snapshot(&self, last: Place) -> bool {
+    /// Returns true if this log needs no snapshot that ends at `last`: it contains that entry, or
+    /// its own commit index is as high.
+    pub(super) fn can_skip_snapshot(&self, last: EntryId) -> bool {
         if self.has(Switch::SnapshotCutsTail) {
             return false;
         }
         self.log.has(last) || last.index <= self.commit
     }
 
-    /// Who kept the log where a snapshot ends.
-    pub(super) fn members_of_snapshot(&self, index: u64) -> Members {
+    /// Returns the membership to record in a snapshot.
+    pub(super) fn snapshot_members(&self, index: u64) -> Members {
         if self.has(Switch::ForgottenMembers) {
             return self.first_members();
         }
         self.members_at(index)
     }
 
-    /// With which entry a change of members begins: with one that needs both majorities.
-    pub(super) fn begins_with(&self, joint: Members) -> Members {
+    /// Returns the first membership entry of a change: the joint one, which needs both majorities.
+    pub(super) fn first_change_members(&self, joint: Members) -> Members {
         if self.has(Switch::OneStepMembership) {
             return Members { outgoing: ProcessSet::new(), ..joint };
         }
         joint
     }
 
-    /// Whether who is to vote gets the log first.
-    pub(super) fn waits_to_catch_up(&self) -> bool {
+    /// Returns true if new voters must catch up before they count.
+    pub(super) fn requires_catch_up(&self) -> bool {
         !self.has(Switch::NoCatchUp)
     }
 
-    /// Whose copies count for a majority of the voters, besides their own.
-    pub(super) fn counted_besides(&self) -> ProcessSet {
+    /// Returns non-voters whose copies count towards a majority.
+    pub(super) fn counted_non_voters(&self) -> ProcessSet {
         if self.has(Switch::CountedLearner) {
             return self.members().learners.clone();
         }
         ProcessSet::new()
     }
 
-    /// Whether not all is saved that should be.
-    pub(super) fn forgets(&self) -> bool {
+    /// Returns true if a variant saves less than the algorithm requires.
+    pub(super) fn has_save_mistake(&self) -> bool {
         let mistakes = [
             Switch::ForgottenVote,
             Switch::ForgottenTerm,
@@ -105,8 +108,8 @@ impl RaftLog {
         mistakes.into_iter().any(|mistake| self.has(mistake))
     }
 
-    /// What is saved: the term, the vote, the snapshot and every entry that was answered for.
-    pub(super) fn saved(&self) -> Stable {
+    /// Returns the state to save: the term, the vote, the snapshot and every acknowledged entry.
+    pub(super) fn stable_state(&self) -> Stable {
         let (term, voted_for) = self.saved_vote();
         let mut saved = Stable {
             term,
@@ -115,7 +118,7 @@ impl RaftLog {
             head: self.log.base(),
             log: self.log.clone(),
         };
-        saved.log.drop_from(self.durable() + 1);
+        saved.log.truncate_from(self.persisted_index() + 1);
         if self.has(Switch::ForgottenVote) {
             saved.voted_for = None;
         }
@@ -123,10 +126,10 @@ impl RaftLog {
             saved = Stable { term: saved.log.last().term, voted_for: None, ..saved };
         }
         if self.has(Switch::UnsavedEntry) {
-            saved.log.drop_from(saved.log.last().index);
+            saved.log.truncate_from(saved.log.last().index);
         }
         if self.has(Switch::ForgottenLog) {
-            saved.log.drop_from(saved.log.base().index + 1);
+            saved.log.truncate_from(saved.log.base().index + 1);
         }
         saved
     }

@@ -1,48 +1,48 @@
-//! What survives a crash: the term, the vote, the snapshot and the log, which are saved before
-//! anything is said that rests on them (Figure 3.1).
+//! Persisted state: the term, the vote, the snapshot and the log, saved before any message that
+//! depends on them (Figure 3.1).
 //!
-//! A log changes at its end, where entries are added and cut, and at its head, for which a snapshot
-//! stands from some moment on. A change says both; what it does not say stays as it was saved.
+//! A log changes at its end, where entries are appended and truncated, and at its start, which a
+//! snapshot replaces. A saved change contains both; anything it omits stays as it was saved.
 
 use alloc::sync::Arc;
 
 use tenure_core::ProcessId;
 
-use super::log::{Log, Place};
+use super::log::{EntryId, Log};
 use super::snapshot::Snapshot;
 use super::{RaftLog, Role};
 
-/// What survives a crash, or a change to it.
+/// The persisted state, or a change to it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stable {
     #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
     pub(super) term: u64,
     pub(super) voted_for: Option<ProcessId>,
-    /// The last snapshot. Of a change: if it is another than the one that is saved.
+    /// The latest snapshot. In a change: `None` if unchanged.
     pub(super) snapshot: Option<Arc<Snapshot>>,
-    /// Up to where entries are dropped at the head.
-    pub(super) head: Place,
-    /// All entries behind the head. Of a change: what comes behind those that stay as they are.
+    /// Position up to which entries at the start are dropped.
+    pub(super) head: EntryId,
+    /// All entries after the head. In a change: the entries after the unchanged ones.
     pub(super) log: Log,
 }
 
 impl RaftLog {
-    /// By what change this becomes what is saved; nothing where it is.
-    pub(super) fn change(&self, saved: &Stable) -> Option<Stable> {
-        if self.forgets() {
-            let now = self.saved();
+    /// Returns the difference between the current and the saved state, or `None`.
+    pub(super) fn unsaved_change(&self, saved: &Stable) -> Option<Stable> {
+        if self.has_save_mistake() {
+            let now = self.stable_state();
             return (now != *saved).then_some(now);
         }
-        let keeps = self.log.alike(&saved.log);
-        let is_all = keeps == self.durable() && keeps == saved.log.last().index;
+        let keeps = self.log.common_prefix_end(&saved.log);
+        let is_all = keeps == self.persisted_index() && keeps == saved.log.last().index;
         let heads = (self.log.base(), &self.snapshot) == (saved.head, &saved.snapshot);
         let (term, voted_for) = self.saved_vote();
         if is_all && heads && (term, voted_for) == (saved.term, saved.voted_for) {
             return None;
         }
-        let mut log = self.log.part(keeps);
-        log.drop_from(self.durable() + 1);
+        let mut log = self.log.suffix_after(keeps);
+        log.truncate_from(self.persisted_index() + 1);
         Some(Stable {
             term,
             voted_for,
@@ -52,12 +52,15 @@ impl RaftLog {
         })
     }
 
-    /// The same but for a snapshot of what is saved already: who crashes before it is saved has
-    /// those entries, and owes nobody to be without them.
+    /// Returns the change without a snapshot of entries that are already saved: after a crash those
+    /// entries are still there, and no message depends on their removal.
     pub(super) fn urgent_change(&self, saved: &Stable) -> Option<Stable> {
-        let change = self.change(saved)?;
+        let change = self.unsaved_change(saved)?;
         let is_there = |snapshot: &Arc<Snapshot>| saved.log.has(snapshot.last);
-        if self.forgets() || !saved.log.has(change.head) || !change.snapshot.iter().all(is_there) {
+        if self.has_save_mistake()
+            || !saved.log.has(change.head)
+            || !change.snapshot.iter().all(is_there)
+        {
             return Some(change);
         }
         let is_short = change.log.is_empty() && change.log.base() == saved.log.last();
@@ -66,7 +69,7 @@ impl RaftLog {
         (!is_short || has_voted).then_some(urgent)
     }
 
-    /// The term and the vote that are saved at the end of a step.
+    /// Returns the term and vote that are saved at the end of a step.
     pub(super) fn saved_vote(&self) -> (u64, Option<ProcessId>) {
         match &self.role {
             Role::Candidate { saved: Some(saved), .. } => *saved,
@@ -76,25 +79,26 @@ impl RaftLog {
 }
 
 impl Stable {
-    /// What each process of a new group begins with that goes on from what another had come to.
-    pub fn of_snapshot(snapshot: Snapshot) -> Self {
+    /// Returns the initial state of each process of a new group that starts from a snapshot of
+    /// another group.
+    pub fn from_snapshot(snapshot: Snapshot) -> Self {
         let (term, head) = (snapshot.last.term, snapshot.last);
         let snapshot = Some(Arc::new(snapshot));
-        Stable { term, voted_for: None, snapshot, head, log: Log::behind(head) }
+        Stable { term, voted_for: None, snapshot, head, log: Log::starting_after(head) }
     }
 
-    /// Becomes what it is after a change.
-    pub(super) fn amend(&mut self, change: Stable) {
+    /// Applies a change.
+    pub(super) fn apply_change(&mut self, change: Stable) {
         let Stable { term, voted_for, snapshot, head, log } = change;
         (self.term, self.voted_for) = (term, voted_for);
         self.snapshot = snapshot.or(self.snapshot.take());
-        // A change that was made before the head was dropped says where that was then. Nothing is
-        // dropped that no snapshot stands for, whatever a disk says.
+        // The head only moves forwards: a change made earlier may contain an older head. Entries
+        // are dropped only if a snapshot covers them, whatever the disk contains.
         let stands = self.snapshot.as_ref().map_or(0, |snapshot| snapshot.last.index);
         if head.index > self.head.index && head.index <= stands {
             self.head = head;
-            self.log.drop_to(head);
+            self.log.compact_to(head);
         }
-        self.log.amend(&log);
+        self.log.replace_suffix(&log);
     }
 }

@@ -1,4 +1,4 @@
-//! What a log that is asked anywhere assumes, survives, costs and promises.
+//! Card of the relayed log: assumptions, faults, costs and promises.
 
 use alloc::string::ToString;
 
@@ -15,21 +15,25 @@ impl Algorithm for RelayedLog {
         let sound = log.variants.iter().filter(|variant| variant.sound).cloned();
         Card {
             name: "relayed-log".to_string(),
-            title: "whoever is asked has the leader of a log do it, and says what became of it"
+            title: "any process forwards requests to the leader of the log and reports their \
+                    outcome"
                 .to_string(),
             faults: Faults {
                 crashes: Crashes::Recovery,
                 ..Faults::none(
-                    "takes entries anywhere while a majority is up and connected; what is passed \
-                     on and lost on the way is unknown when the leader changes, and waits till \
-                     then",
+                    "accepts entries at any process while a majority is up and connected; a \
+                     forwarded request that is lost waits until the leader changes, and is then \
+                     reported as unknown",
                 )
-                .of_majority()
+                .with_majority()
             },
             messages: Cost::per_agreement("2(N−1), 2 more elsewhere, and heartbeats", least, None)
                 .in_part()
-                .none_alone(size),
-            theory: Some(Theory::agreement("2 at the leader; elsewhere till it hears of that", 2)),
+                .zero_if_alone(size),
+            theory: Some(Theory::agreement(
+                "2 at the leader; elsewhere until the commit is known",
+                2,
+            )),
             variants: sound.chain(Variants::<Switch>::declared()).collect(),
             ..log
         }

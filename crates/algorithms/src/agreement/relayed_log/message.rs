@@ -1,4 +1,4 @@
-//! What processes of a log that is asked anywhere say to each other.
+//! Messages of the relayed log.
 
 use tenure_core::service::log::{Payload, Reason};
 use tenure_core::service::relayed_log::Ticket;
@@ -6,46 +6,46 @@ use tenure_core::{Label, Labelled, Layer};
 
 use super::raft_log;
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// Something of the log.
+    /// A message of the log.
     Log(raft_log::Message),
-    /// "You lead: my user wants this."
+    /// Forwards a user's request to the leader.
     Ask {
-        /// By which the sender knows it.
+        /// Ticket by which the sender identifies the request.
         ticket: Ticket,
-        /// What.
-        wanted: Wanted,
+        /// The forwarded request.
+        request: Request,
     },
-    /// "This became of it."
+    /// Outcome of a forwarded request.
     Answer {
-        /// Of what.
+        /// Ticket of the request.
         ticket: Ticket,
-        /// What.
-        said: Said,
+        /// Outcome of the request.
+        outcome: Outcome,
     },
-    /// "Your user may want to know this."
-    Tell {
-        /// What.
-        what: Payload,
+    /// A notice for the receiver's user.
+    Notify {
+        /// Content of the notice.
+        payload: Payload,
     },
 }
 
-/// What a user wants of whoever leads.
+/// A user's request to the leader.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Wanted {
-    /// To have this appended to the log.
+pub enum Request {
+    /// Append this to the log.
     Append(Payload),
-    /// To know how far one must have come to see all that anybody was told of before.
+    /// Return an index such that all entries acknowledged before the request are at or below it.
     Read,
-    /// To have the leader's user asked this.
+    /// Ask the leader's user this question.
     Question(Payload),
 }
 
-/// What was wanted.
+/// Kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Kind {
     Append,
@@ -53,29 +53,29 @@ pub(super) enum Kind {
     Question,
 }
 
-/// What became of it.
+/// Outcome of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Said {
-    /// It is committed at this index, or read as of that.
+pub enum Outcome {
+    /// Committed at this index, or read as of this index.
     Done {
-        /// The index.
+        /// Index of the entry.
         index: u64,
     },
-    /// Nothing was done, nor will be.
+    /// The request has no effect and never will.
     Declined(Reason),
-    /// Nobody can tell.
+    /// The outcome is unknown.
     Unknown,
-    /// The leader's user says this.
+    /// Reply of the leader's user to a question.
     Reply(Payload),
 }
 
-impl Wanted {
+impl Request {
     pub(super) fn kind(&self) -> Kind {
         match self {
-            Wanted::Append(_) => Kind::Append,
-            Wanted::Read => Kind::Read,
-            Wanted::Question(_) => Kind::Question,
+            Request::Append(_) => Kind::Append,
+            Request::Read => Kind::Read,
+            Request::Question(_) => Kind::Question,
         }
     }
 }
@@ -86,7 +86,7 @@ impl Labelled for Message {
             Message::Log(message) => return message.label(),
             Message::Ask { .. } => "ask",
             Message::Answer { .. } => "answer",
-            Message::Tell { .. } => "tell",
+            Message::Notify { .. } => "notify",
         };
         Label { layer: Layer::Application, kind }
     }

@@ -1,41 +1,49 @@
-//! The rules that the proof rests on, each with the mistake that is made about it.
+//! Rules that the proof relies on, each with the mistake that breaks it.
 
 use tenure_core::Effects;
 use tenure_core::service::log::{self, Reason};
 
 use super::config::Switch;
-use super::message::{Said, Wanted};
-use super::{Passed, RelayedLog};
+use super::message::{Outcome, Request};
+use super::{Forwarded, RelayedLog};
 
 impl RelayedLog {
-    /// Up to which index our user is told of what was done: as far as it was told of the log.
-    pub(super) fn answers_up_to(&self) -> u64 {
+    /// Returns the index up to which completed requests are reported: as far as the local log was
+    /// reported.
+    pub(super) fn reportable_index(&self) -> u64 {
         if self.has(Switch::EarlyAnswer) {
             return u64::MAX;
         }
-        self.log.committed()
+        self.log.commit_index()
     }
 
-    /// Ends the wait for a request. Its outcome is unknown, and no other leader is asked for it.
-    pub(super) fn lose(&mut self, ticket: u64, passed: Passed, fx: &mut impl Effects<Self>) {
+    /// Ends the wait for a request with an unknown outcome. It is not sent to another leader.
+    pub(super) fn end_wait(
+        &mut self,
+        ticket: u64,
+        forwarded: Forwarded,
+        fx: &mut impl Effects<Self>,
+    ) {
         if self.has(Switch::AskedAgain) {
-            return self.ask_again(ticket, passed, fx);
+            return self.resend(ticket, forwarded, fx);
         }
-        let said = match self.has(Switch::DeclinedInDoubt) {
-            true => Said::Declined(Reason::Deposed),
-            false => Said::Unknown,
+        let outcome = match self.has(Switch::DeclinedInDoubt) {
+            true => Outcome::Declined(Reason::Deposed),
+            false => Outcome::Unknown,
         };
-        self.learn(ticket, passed.wanted.kind(), said, fx);
+        self.report_outcome(ticket, forwarded.request.kind(), outcome, fx);
     }
 
-    fn ask_again(&mut self, ticket: u64, passed: Passed, fx: &mut impl Effects<Self>) {
-        match (self.leader, passed) {
-            // Whoever is next is asked.
-            (None, passed) => drop(self.passed.insert(ticket, passed)),
-            (Some(leader), Passed { wanted: Wanted::Append(payload), .. }) if leader == self.me => {
-                self.ask_log(log::Command::Append { ticket, payload }, fx);
+    fn resend(&mut self, ticket: u64, forwarded: Forwarded, fx: &mut impl Effects<Self>) {
+        match (self.leader, forwarded) {
+            // Wait for the next leader.
+            (None, forwarded) => drop(self.forwarded.insert(ticket, forwarded)),
+            (Some(leader), Forwarded { request: Request::Append(payload), .. })
+                if leader == self.me =>
+            {
+                self.step_command(log::Command::Append { ticket, payload }, fx);
             }
-            (Some(_), Passed { wanted, .. }) => drop(self.passes_on(ticket, wanted, fx)),
+            (Some(_), Forwarded { request, .. }) => drop(self.forward(ticket, request, fx)),
         }
     }
 

@@ -1,68 +1,67 @@
-//! What processes say to each other about the next view.
+//! Messages about the next view.
 
 use tenure_core::service::membership::View;
 use tenure_core::{ProcessSet, labelled};
 
-/// Who shall belong to the next view.
+/// A proposal for the next view.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Proposal {
-    /// Whose turn it is: the n-th member's if n is what is left when it is divided by how many
-    /// there are.
+    /// Ballot; its remainder modulo the number of members is the index of the proposing member.
     pub ballot: u64,
-    /// Who shall belong.
+    /// Members of the next view.
     pub members: ProcessSet,
 }
 
-/// What processes say to each other. All but wishes carry the view for whose successor they are.
+/// Messages between processes. All but wishes carry the view whose successor they concern.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "I want to belong", or "no longer".
+    /// The sender wants to belong to the group or to leave it.
     Wish {
-        /// Whether to belong.
+        /// True if the sender wants to belong.
         belongs: bool,
     },
-    /// "What have you accepted? Promise to accept nothing of a smaller ballot."
+    /// Asks for accepted proposals and for a promise to reject smaller ballots.
     Interrogate {
         /// The sender's view.
         view: View,
         /// The sender's ballot.
         ballot: u64,
     },
-    /// "I promise, and this is what I accepted last."
+    /// Promises to reject smaller ballots.
     Promise {
         /// The sender's view.
         view: View,
-        /// The ballot of whom it is promised.
+        /// Ballot of the interrogation.
         ballot: u64,
-        /// What was accepted.
+        /// The proposal accepted last, if any.
         accepted: Option<Proposal>,
     },
-    /// "These shall belong."
+    /// Proposes the members of the next view.
     Propose {
         /// The sender's view.
         view: View,
-        /// Who, under which ballot.
+        /// Members and ballot.
         proposal: Proposal,
     },
-    /// "So be it."
+    /// Accepts a proposal.
     Accept {
         /// The sender's view.
         view: View,
-        /// The ballot of what is accepted.
+        /// Ballot of the proposal.
         ballot: u64,
     },
-    /// "I have promised another."
+    /// The sender promised a larger ballot.
     Refuse {
         /// The sender's view.
         view: View,
-        /// What was promised.
+        /// The promised ballot.
         ballot: u64,
     },
-    /// "This is the newest view that I know of."
+    /// The newest view that the sender knows.
     Install {
-        /// Which.
+        /// The view to install.
         view: View,
     },
 }
@@ -74,12 +73,12 @@ labelled!(
 );
 
 impl Message {
-    /// Whether this answers what the receiver has asked.
-    pub(super) const fn is_answer(&self) -> bool {
+    /// Returns true if this responds to a request of the receiver.
+    pub(super) const fn is_response(&self) -> bool {
         matches!(self, Message::Promise { .. } | Message::Accept { .. } | Message::Refuse { .. })
     }
 
-    /// The view for whose successor this is, or the one that it tells.
+    /// Returns the view whose successor this message concerns, or the view to install.
     pub(super) const fn view(&self) -> Option<&View> {
         match self {
             Message::Wish { .. } => None,

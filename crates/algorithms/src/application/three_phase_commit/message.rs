@@ -1,67 +1,67 @@
-//! What processes of three-phase commit say to each other.
+//! Messages of three-phase commit.
 
 use tenure_core::service::commit::Transaction;
 use tenure_core::{Term, labelled};
 
 use super::Log;
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "Can you?"
+    /// Asks whether the receiver can commit.
     Prepare {
-        /// What is to be done.
+        /// The transaction concerned.
         transaction: Transaction,
     },
-    /// "Yes, and I will if you say so", or "no".
+    /// The sender's vote.
     Vote {
-        /// In which transaction.
+        /// The transaction concerned.
         transaction: Transaction,
-        /// Whether it is a yes.
+        /// True if the vote is yes.
         yes: bool,
     },
-    /// "All can."
+    /// All have voted yes.
     Ready {
-        /// The term in which the sender leads.
+        /// Term in which the sender leads.
         term: Term,
-        /// What all can do.
+        /// The transaction concerned.
         transaction: Transaction,
     },
-    /// "I know that all can."
+    /// The sender knows that all have voted yes.
     Told {
-        /// The term in which it was said.
+        /// Term of the message it responds to.
         term: Term,
-        /// What all can do.
+        /// The transaction concerned.
         transaction: Transaction,
     },
-    /// "This is decided."
+    /// Announces the decision.
     Decision {
-        /// What.
+        /// The transaction concerned.
         transaction: Transaction,
-        /// Whether it commits.
+        /// True if the transaction commits.
         commits: bool,
     },
-    /// "I know."
+    /// Acknowledges the decision.
     Acknowledgement {
-        /// What was decided.
+        /// The transaction concerned.
         transaction: Transaction,
     },
-    /// "I lead now: what do you know of transactions?"
+    /// The new leader asks what the receiver knows of transactions.
     Inquire {
-        /// The term that begins.
+        /// Term of the new leader.
         term: Term,
     },
-    /// "This, and I listen to no older term."
+    /// Reports the known transactions; the sender follows no older term from then on.
     Report {
-        /// The term in which it was asked.
+        /// Term of the inquiry.
         term: Term,
-        /// What the sender knows.
+        /// Transactions known to the sender.
         log: Log,
     },
-    /// "There is a newer term than yours."
+    /// Informs the receiver of a newer term.
     Newer {
-        /// The newest that the sender knows.
+        /// Newest term known to the sender.
         term: Term,
     },
 }

@@ -1,4 +1,4 @@
-//! What a new leader can find out about transactions of older terms, and what follows from it.
+//! Inquiry of a new leader about transactions of older terms, and the resulting decisions.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
@@ -7,43 +7,43 @@ use tenure_core::{Effects, ProcessId, ProcessSet, Term};
 
 use super::{Message, Progress, Switch, ThreePhaseCommit};
 
-/// What is known of a transaction, and survives a crash.
+/// Persisted state of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Entry {
-    /// Its coordinator has begun it.
+    /// Its coordinator has started it.
     Begun,
     /// A participant has voted yes.
     Prepared,
-    /// Somebody knows that all have voted yes.
+    /// A process knows that all have voted yes.
     Ready,
-    /// A participant had voted yes before it crashed.
+    /// A participant had voted yes before a restart.
     Returned,
-    /// It commits.
+    /// The transaction committed.
     Committed,
-    /// It aborts.
+    /// The transaction aborted.
     Aborted,
 }
 
-/// Transactions, and what is known of them.
+/// Known transactions and their states.
 pub type Log = BTreeMap<Transaction, Entry>;
 
-/// What has been asked, and answered.
+/// An inquiry and its responses.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Survey {
-    /// Who has not answered.
+    /// Processes that have not responded.
     pub(super) awaited: ProcessSet,
     reports: BTreeMap<ProcessId, Log>,
 }
 
-/// What follows from all that was reported of a transaction.
+/// Conclusion from all reports about a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
-    /// It is decided, or nobody can have decided otherwise.
+    /// Decided, or no process can have decided otherwise.
     Decided { commits: bool },
-    /// All have voted yes, and not everybody knows.
+    /// All have voted yes, but not all know it.
     Ready,
-    /// Whoever was up when it was decided is down.
+    /// The processes that were up at the decision are down.
     Unknown,
 }
 
@@ -57,7 +57,7 @@ impl Survey {
         self.reports.insert(from, log);
     }
 
-    /// What somebody has not decided, of the terms before this one.
+    /// Returns the transactions of terms before this one that some process has not decided.
     fn undecided(&self, before: Term) -> BTreeSet<Transaction> {
         let all = self.reports.values().flatten();
         let undecided = all.filter(|(transaction, entry)| {
@@ -70,7 +70,7 @@ impl Survey {
     fn outcome(&self, transaction: Transaction) -> Outcome {
         let entries = || self.reports.values().map(|log| log.get(&transaction));
         let any = |wanted: Entry| entries().any(|entry| entry == Some(&wanted));
-        // Whoever has not voted by now does not.
+        // A process that has not voted by now never will.
         if any(Entry::Committed) {
             Outcome::Decided { commits: true }
         } else if any(Entry::Aborted) || entries().any(|entry| entry.is_none()) {
@@ -85,9 +85,9 @@ impl Survey {
     }
 }
 
-/// The new leader, and what it is told.
+/// The new leader and the reports it receives.
 impl ThreePhaseCommit {
-    /// What is known here.
+    /// Returns the local state of all transactions.
     pub(super) fn log(&self) -> Log {
         let entry = |progress: &Progress| match progress {
             Progress::Collecting { .. } => Entry::Begun,
@@ -100,28 +100,28 @@ impl ThreePhaseCommit {
         self.transactions.iter().map(|(transaction, it)| (*transaction, entry(it))).collect()
     }
 
-    /// Asks everybody what became of older transactions.
+    /// Asks all processes about older transactions.
     pub(super) fn inquire(&mut self, fx: &mut impl Effects<Self>) {
-        let Some(term) = self.allegiance.reign() else { return };
+        let Some(term) = self.leadership.leading_term() else { return };
         let awaited = self.trusted();
         fx.broadcast(&awaited, Message::Inquire { term });
         self.survey = Some(Survey::of(awaited));
-        self.conclude(fx);
+        self.finish_survey(fx);
     }
 
     pub(super) fn record(&mut self, from: ProcessId, log: Log, fx: &mut impl Effects<Self>) {
         if let Some(survey) = &mut self.survey {
             survey.record(from, log);
-            self.conclude(fx);
+            self.finish_survey(fx);
         }
     }
 
-    /// Brings to an end what follows from all that was reported.
-    pub(super) fn conclude(&mut self, fx: &mut impl Effects<Self>) {
+    /// Decides transactions, as far as the reports allow.
+    pub(super) fn finish_survey(&mut self, fx: &mut impl Effects<Self>) {
         let Some(mut survey) = self.survey.take_if(|survey| survey.awaited.is_empty()) else {
             return;
         };
-        let Some(term) = self.allegiance.reign() else { return };
+        let Some(term) = self.leadership.leading_term() else { return };
         survey.record(self.group.me(), self.log());
         for transaction in survey.undecided(term) {
             match survey.outcome(transaction) {
@@ -129,7 +129,7 @@ impl ThreePhaseCommit {
                 Outcome::Ready if self.has(Switch::CommitDirectly) => {
                     self.decide(transaction, true, fx);
                 }
-                Outcome::Ready => self.make_ready(transaction, fx),
+                Outcome::Ready => self.spread_ready(transaction, fx),
                 Outcome::Unknown => {}
             }
         }

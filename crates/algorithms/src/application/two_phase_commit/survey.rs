@@ -1,4 +1,4 @@
-//! What a new leader can find out about transactions of older terms.
+//! Inquiry of a new leader about transactions of older terms.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -8,27 +8,27 @@ use tenure_core::{Effects, ProcessId, ProcessSet, Term};
 
 use super::{Message, Progress, Switch, TwoPhaseCommit};
 
-/// What is known of a transaction, and survives a crash.
+/// Persisted state of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Entry {
-    /// Its coordinator has begun it.
+    /// Its coordinator has started it.
     Begun,
     /// A participant has voted yes.
     Prepared,
-    /// It commits.
+    /// The transaction committed.
     Committed,
-    /// It aborts.
+    /// The transaction aborted.
     Aborted,
 }
 
-/// Transactions, and what is known of them.
+/// Known transactions and their states.
 pub type Log = BTreeMap<Transaction, Entry>;
 
-/// What has been asked, and answered.
+/// An inquiry and its responses.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Survey {
-    /// Who has not answered.
+    /// Processes that have not responded.
     pub(super) awaited: ProcessSet,
     reports: BTreeMap<ProcessId, Log>,
 }
@@ -43,8 +43,8 @@ impl Survey {
         self.reports.insert(from, log);
     }
 
-    /// Who is uncertain about what, of the terms before this one, and whether it commits, if that
-    /// is known or follows.
+    /// Returns the uncertain processes and transactions of terms before this one, with the decision
+    /// if it is known or follows.
     pub(super) fn uncertain(&self, before: Term) -> Vec<(ProcessId, Transaction, Option<bool>)> {
         let mut uncertain = Vec::new();
         for (process, log) in &self.reports {
@@ -62,15 +62,15 @@ impl Survey {
         if entries.clone().any(|entry| entry == Some(&Entry::Committed)) {
             return Some(true);
         }
-        // Whoever has not voted by now does not.
+        // A process that has not voted by now never will.
         let is_no = |entry: Option<&Entry>| matches!(entry, None | Some(Entry::Aborted));
         entries.any(is_no).then_some(false)
     }
 }
 
-/// The new leader, and what it is told.
+/// The new leader and the reports it receives.
 impl TwoPhaseCommit {
-    /// What is known here.
+    /// Returns the local state of all transactions.
     pub(super) fn log(&self) -> Log {
         let entry = |progress: &Progress| match progress {
             Progress::Collecting { .. } => Entry::Begun,
@@ -81,35 +81,35 @@ impl TwoPhaseCommit {
         self.transactions.iter().map(|(transaction, it)| (*transaction, entry(it))).collect()
     }
 
-    /// Asks everybody what became of older transactions.
+    /// Asks all processes about older transactions.
     pub(super) fn inquire(&mut self, fx: &mut impl Effects<Self>) {
-        let Some(term) = self.allegiance.reign() else { return };
+        let Some(term) = self.leadership.leading_term() else { return };
         let awaited: ProcessSet =
             self.group.peers().iter().filter(|peer| !self.suspected.contains(*peer)).collect();
         fx.broadcast(&awaited, Message::Inquire { term });
         self.survey = Some(Survey::of(awaited));
-        self.conclude(fx);
+        self.finish_survey(fx);
     }
 
     pub(super) fn record(&mut self, from: ProcessId, log: Log, fx: &mut impl Effects<Self>) {
         if let Some(survey) = &mut self.survey {
             survey.record(from, log);
-            self.conclude(fx);
+            self.finish_survey(fx);
         }
     }
 
-    /// Tells those who are uncertain what follows from all that was reported, if anything does.
-    pub(super) fn conclude(&mut self, fx: &mut impl Effects<Self>) {
+    /// Sends the decisions that follow from the reports to uncertain processes.
+    pub(super) fn finish_survey(&mut self, fx: &mut impl Effects<Self>) {
         let Some(mut survey) = self.survey.take_if(|survey| survey.awaited.is_empty()) else {
             return;
         };
-        let Some(term) = self.allegiance.reign() else { return };
+        let Some(term) = self.leadership.leading_term() else { return };
         survey.record(self.group.me(), self.log());
         for (process, transaction, outcome) in survey.uncertain(term) {
             let guess = self.variants.has(Switch::Guess).then_some(false);
             let Some(commits) = outcome.or(guess) else { continue };
             if process == self.group.me() {
-                self.learn(transaction, commits, ProcessSet::new(), fx);
+                self.record_decision(transaction, commits, ProcessSet::new(), fx);
             } else {
                 fx.send(process, Message::Decision { transaction, commits });
             }

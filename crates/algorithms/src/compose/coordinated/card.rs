@@ -1,4 +1,4 @@
-//! What the lock at a leader assumes, survives, costs and promises.
+//! Card of the lock at a leader: assumptions, faults, costs and promises.
 
 use alloc::format;
 
@@ -10,19 +10,22 @@ use tenure_core::{
 use super::config::is_clocked;
 use super::{Config, Coordinated, Switch};
 use crate::Variants;
-use crate::mutex::Times;
+use crate::mutex::EntryTimes;
 
 impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
-    /// Under a leader that has a lease, whom a detector may accuse in vain, entries end by
-    /// themselves and rest on clocks as the leader does; else on what the election assumes.
+    /// Returns the card. Under a leader with a lease, which a detector may suspect wrongly, entries
+    /// expire and rely on clocks as the leader does. Otherwise they rely on the assumptions of the
+    /// election.
     fn card(config: &Config<E::Config>, size: u32) -> Card {
         let mut election = E::card(&config.election, size);
-        let (loses, lasts) = (election.faults.loss, election.faults.crashes == Crashes::Recovery);
-        let says = match loses && !lasts {
+        let (tolerates_loss, tolerates_recovery) =
+            (election.faults.loss, election.faults.crashes == Crashes::Recovery);
+        let says = match tolerates_loss && !tolerates_recovery {
             true => {
-                "a crash breaks the ring, and what the lock loses comes again only over `fifo:`"
+                "a crash breaks the ring, and lost messages of the lock are repeated only over \
+                 `fifo:`"
             }
-            false => election.faults.says,
+            false => election.faults.description,
         };
         let formula = "3 (0 at the leader), and 2(N−1) at a change of leader";
         let of_lock = [Property::MutualExclusion, Property::Fencing];
@@ -31,7 +34,7 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
             let times = config.times;
             let tolerated = times.map_or(election.drift_ppm, |times| times.drift_ppm());
             election.drift_ppm = election.drift_ppm.min(tolerated);
-            election.timeouts.extend(times.iter().flat_map(Times::timeouts));
+            election.timeouts.extend(times.iter().flat_map(EntryTimes::timeouts));
             election.detection = Detection::EventuallyPerfect;
             election.variants.extend(Variants::<Switch>::declared());
         } else {
@@ -47,11 +50,16 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
             strategy: Strategy::Composition,
             order: Order::Fifo,
             topology: Topology::Complete,
-            // Whoever leads asks everybody. What the lock loses comes again with the next leader,
-            // if there is one without being asked for.
-            faults: Faults { loss: loses && lasts, absence: false, says, ..election.faults },
+            // The leader asks all processes. Lost messages of the lock are repeated under the next
+            // leader, if one is elected without a request.
+            faults: Faults {
+                loss: tolerates_loss && tolerates_recovery,
+                absence: false,
+                description: says,
+                ..election.faults
+            },
             knows: Knowledge::NON_UNIFORM,
-            messages: Cost::per_entry(formula, 0, Some(3)).none_alone(size).in_part(),
+            messages: Cost::per_entry(formula, 0, Some(3)).zero_if_alone(size).in_part(),
             theory: None,
             ..election
         }

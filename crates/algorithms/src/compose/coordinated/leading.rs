@@ -1,4 +1,4 @@
-//! The leader of a lock at a leader: whom it asks, answers, and gives up.
+//! The leader of a lock at a leader: inquiries, grants and suspicions.
 
 use tenure_core::{Effects, Election, ProcessId, ProcessSet, Term, Verdict};
 
@@ -6,10 +6,10 @@ use super::{Coordinated, Message, Timer};
 use crate::compose::coordinator::Coordinator;
 use crate::mutex::Claim;
 
-/// The leader.
+/// Behaviour of the leader.
 impl<E: Election> Coordinated<E> {
-    /// Begins to lead: asks everybody, before anything is granted.
-    pub(super) fn open(&mut self, term: Term, fx: &mut impl Effects<Self>) {
+    /// Starts coordinating: inquires of all processes before it grants.
+    pub(super) fn start_coordinating(&mut self, term: Term, fx: &mut impl Effects<Self>) {
         if self.coordinator.is_some() {
             return;
         }
@@ -18,56 +18,61 @@ impl<E: Election> Coordinated<E> {
         fx.broadcast(&awaited, Message::Inquire { term });
         self.coordinator = Some(Coordinator::awaiting(self.group.peers()));
         for peer in &self.suspected.clone() {
-            self.doubt(peer, fx);
+            self.on_suspect(peer, fx);
         }
-        let (me, standing, round) = (self.group.me(), self.standing(), self.question(fx));
-        self.serve(|coordinator| coordinator.record(me, standing, round), fx);
+        let (me, status, round) = (self.group.me(), self.status(), self.start_request(fx));
+        self.update_coordinator(|coordinator| coordinator.record(me, status, round), fx);
     }
 
-    /// Takes note of whom not to wait for; an election that follows is to know it.
-    pub(super) fn mind(&mut self, peer: ProcessId, verdict: Verdict) {
+    /// Records a verdict, before the election reacts to it.
+    pub(super) fn record_verdict(&mut self, peer: ProcessId, verdict: Verdict) {
         match verdict {
             Verdict::Suspect => self.suspected.insert(peer),
             Verdict::Trust => self.suspected.remove(peer),
         };
     }
 
-    /// Does what a leader does about it.
-    pub(super) fn react(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+    /// Reacts to a verdict as the leader.
+    pub(super) fn on_leader_verdict(
+        &mut self,
+        peer: ProcessId,
+        verdict: Verdict,
+        fx: &mut impl Effects<Self>,
+    ) {
         if self.coordinator.is_none() {
             return;
         }
         match verdict {
             Verdict::Trust => self.inquire(peer, fx),
-            Verdict::Suspect => self.doubt(peer, fx),
+            Verdict::Suspect => self.on_suspect(peer, fx),
         }
     }
 
-    /// A peer is suspected. What is its own is given away, at once or when it must be out.
-    pub(super) fn doubt(&mut self, peer: ProcessId, fx: &mut impl Effects<Self>) {
+    /// Handles a suspected peer. Its claims are dropped, at once or when it must have left.
+    pub(super) fn on_suspect(&mut self, peer: ProcessId, fx: &mut impl Effects<Self>) {
         let Some(coordinator) = &mut self.coordinator else { return };
         match *self.times {
             Some(times) if coordinator.may_be_inside(peer) => {
                 coordinator.doubted.insert(peer);
                 fx.set_timer(Timer::Expiry, times.expiry);
             }
-            _ => self.serve(|coordinator| coordinator.give_up(peer), fx),
+            _ => self.update_coordinator(|coordinator| coordinator.forget_peer(peer), fx),
         }
     }
 
-    /// Answers whoever is inside and asks again.
-    pub(super) fn renew(&mut self, claim: Claim, round: u64, fx: &mut impl Effects<Self>) {
+    /// Answers the renewal of a process inside.
+    pub(super) fn answer_renewal(&mut self, claim: Claim, round: u64, fx: &mut impl Effects<Self>) {
         let (Some(coordinator), Some(term)) = (&self.coordinator, self.term) else { return };
         if self.times.is_some()
             && let Some(fence) = coordinator.fence_of(claim)
         {
             let grant = Message::Grant { term, ticket: claim.ticket, round, fence };
-            self.tell(claim.process, grant, fx);
+            self.send(claim.process, grant, fx);
         }
     }
 
-    /// Asks a peer that is trusted again: it may have been given up while it waited or was
-    /// inside.
+    /// Inquires of a peer that is trusted again: its claims may have been dropped while it waited
+    /// or was inside.
     pub(super) fn inquire(&mut self, peer: ProcessId, fx: &mut impl Effects<Self>) {
         if let (Some(coordinator), Some(term)) = (&mut self.coordinator, self.term) {
             coordinator.doubted.remove(peer);
@@ -76,8 +81,8 @@ impl<E: Election> Coordinated<E> {
         }
     }
 
-    /// Changes what the coordinator keeps, then grants whatever may be granted.
-    pub(super) fn serve(
+    /// Applies a change to the coordinator, then grants the next claim if possible.
+    pub(super) fn update_coordinator(
         &mut self,
         change: impl FnOnce(&mut Coordinator),
         fx: &mut impl Effects<Self>,
@@ -87,13 +92,14 @@ impl<E: Election> Coordinated<E> {
         if let Some((claim, fence)) = coordinator.grant(term) {
             let round = coordinator.round_of(claim.process);
             let grant = Message::Grant { term, ticket: claim.ticket, round, fence };
-            self.tell(claim.process, grant, fx);
+            self.send(claim.process, grant, fx);
         }
     }
 
-    /// Whether we lead in this term and listen to this process. What a suspected one left under
-    /// way does not count: the dead never release. If it is trusted again, it is asked again.
-    pub(super) fn serves(&self, from: ProcessId, term: Term) -> bool {
+    /// Returns true if this process leads in this term and accepts messages of `from`. Messages of
+    /// a suspect are ignored, since a crashed process never releases. It is asked again when it is
+    /// trusted.
+    pub(super) fn accepts_request(&self, from: ProcessId, term: Term) -> bool {
         self.coordinator.is_some() && self.term == Some(term) && !self.suspected.contains(from)
     }
 }

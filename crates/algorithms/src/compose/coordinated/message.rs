@@ -1,55 +1,55 @@
-//! What processes of a lock at a leader say to each other.
+//! Messages of the lock at a leader.
 
 use tenure_core::{Fence, Label, Labelled, Layer, Term};
 
-use crate::compose::Standing;
+use crate::compose::ClientStatus;
 use crate::mutex::Ticket;
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message<E> {
-    /// Of the election.
+    /// A message of the election.
     Election(E),
-    /// "I want to enter."
+    /// Requests entry to the critical section.
     Request {
-        /// The term that the sender takes the receiver to lead in.
+        /// Term in which the sender believes that the receiver leads.
         term: Term,
-        /// The request's name.
+        /// Identifier of the request.
         ticket: Ticket,
-        /// Which question this is.
+        /// Number of the renewal request.
         round: u64,
     },
-    /// "You may."
+    /// Grants entry to the critical section.
     Grant {
-        /// The term of the grant.
+        /// Term of the grant.
         term: Term,
-        /// Which request this answers.
+        /// Identifier of the granted request.
         ticket: Ticket,
-        /// Which question of it.
+        /// Number of the answered renewal request.
         round: u64,
-        /// The fence of the entry.
+        /// Fence of the entry.
         fence: Fence,
     },
-    /// "I have left."
+    /// The sender has left the critical section.
     Release {
-        /// The term that the sender takes the receiver to lead in.
+        /// Term in which the sender believes that the receiver leads.
         term: Term,
-        /// Which request is over.
+        /// The request that ended.
         ticket: Ticket,
     },
-    /// "I am the leader now: are you idle, waiting, or inside?"
+    /// The new leader asks whether the receiver is idle, waiting, or inside.
     Inquire {
-        /// The term that begins.
+        /// Term of the new leader.
         term: Term,
     },
-    /// The answer.
+    /// Response to an inquiry.
     Report {
-        /// The term in which it was asked.
+        /// Term of the inquiry.
         term: Term,
-        /// Idle, waiting, or inside.
-        standing: Standing,
-        /// Which question this is, where there is anything to ask.
+        /// State of the sender's request.
+        status: ClientStatus,
+        /// Number of the renewal request, or 0.
         round: u64,
     },
 }

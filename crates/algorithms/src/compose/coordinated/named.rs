@@ -1,15 +1,16 @@
-//! Many locks at one leader, each by its name: one election, and one set of connections, for all.
+//! Many named locks at one leader: one election and one set of connections for all.
 //!
-//! Each lock is a [`Coordinated`] with queue, tickets and fences of its own, to which an election
-//! that is held [`Elsewhere`] tells who leads. So whatever is shown of one lock holds of each, and
-//! locks of different names know nothing of each other. An entry costs what it costs there; a
-//! change of leader costs that for each name that was ever used.
+//! Each lock is a [`Coordinated`] with its own queue, tickets and fences; an external election, an
+//! [`ExternalElection`], informs it of the leader. So every property of one lock holds for each,
+//! and locks of different names are independent. An entry costs the same as there. A change of
+//! leader costs the same for each name that was ever used.
 //!
-//! A lock is there from when its name is first heard of, by a command or in a message, and for
-//! life: then it is told whom its process suspects and who leads. A leader that hears of it so asks
-//! everybody about it before it grants, as at a change of leader. One that never heard of it asks
-//! nobody, so whoever waits asks a new leader by itself. Nothing of it is saved. What tells its
-//! requests from those before a crash is the number of this boot, which all locks share.
+//! A lock exists from the first command or message with its name, for ever. When it is created it
+//! is informed of the suspected processes and the leader. A leader that creates it inquires of all
+//! processes before it grants, as after a change of leader. A leader that does not know the name
+//! inquires of none, so a waiting process sends its request to a new leader by itself. Locks are
+//! not saved. The number of boots, which all locks share, distinguishes requests from those before
+//! a restart.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -19,41 +20,41 @@ use alloc::vec::Vec;
 use tenure_core::service::led::{Command, Event};
 use tenure_core::service::{election, mutex, office};
 use tenure_core::{
-    Algorithm, Card, Effects, Election, Fixed, Group, Input, Label, Labelled, Name, Never, Of,
-    ProcessId, ProcessSet, Protocol, Term, TimerRole, Verdict,
+    Algorithm, Card, Effects, Election, Group, Input, Label, Labelled, LockName, Never, ProcessId,
+    ProcessSet, Protocol, SharedConfig, Tagged, Term, TimerRole, Verdict,
 };
 
-use super::{Config, Coordinated, Stable};
-use crate::mutex::Times;
+use super::{Config, Coordinated, Phase, Stable};
+use crate::mutex::EntryTimes;
 
 /// One process of every lock, and of the election that they share.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Named<E: Election> {
     group: Group,
-    /// How often this process has booted.
+    /// Number of boots of this process.
     boots: u64,
-    times: Fixed<Option<Times>>,
+    times: SharedConfig<Option<EntryTimes>>,
     election: E,
-    /// The highest term that the election told of.
+    /// The highest term reported by the election.
     term: Option<Term>,
-    /// Whether the leader of `term` may be relied on.
-    led: bool,
+    /// True if the leader of `term` is trusted.
+    is_leader_trusted: bool,
     suspected: ProcessSet,
-    locks: BTreeMap<Name, Coordinated<Elsewhere>>,
+    locks: BTreeMap<LockName, Coordinated<ExternalElection>>,
 }
 
-/// An election that is held elsewhere: whoever holds it tells what came of it.
+/// An external election, whose results its owner reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Elsewhere;
+pub struct ExternalElection;
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message<E> {
-    /// Of the election.
+    /// A message of the election.
     Election(E),
-    /// Of a lock.
-    Lock(Of<Name, super::Message<Never>>),
+    /// A message of a lock.
+    Lock(Tagged<LockName, super::Message<Never>>),
 }
 
 impl<E: Labelled> Labelled for Message<E> {
@@ -65,19 +66,19 @@ impl<E: Labelled> Labelled for Message<E> {
     }
 }
 
-/// The timers of all.
+/// Timers of the election and of all locks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer<T> {
-    /// Of the election.
+    /// A timer of the election.
     Election(T),
-    /// Of a lock.
-    Lock(Of<Name, super::Timer<Never>>),
+    /// A timer of a lock.
+    Lock(Tagged<LockName, super::Timer<Never>>),
 }
 
 impl<E: Election> Protocol for Named<E> {
     type Config = Config<E::Config>;
-    type Command = Command<Of<Name, mutex::Command>>;
-    type Event = Event<Of<Name, mutex::Event>>;
+    type Command = Command<Tagged<LockName, mutex::Command>>;
+    type Event = Event<Tagged<LockName, mutex::Event>>;
     type Message = Message<E::Message>;
     type Timer = Timer<E::Timer>;
     type Stable = Stable<E::Stable>;
@@ -90,20 +91,20 @@ impl<E: Election> Protocol for Named<E> {
     ) -> Self {
         let (boots, stable) =
             stable.map_or((0, None), |stable| (stable.boots, Some(stable.election)));
-        let (election, news) = fx.lift(Message::Election, Timer::Election, |fx| {
+        let (election, events) = fx.lift(Message::Election, Timer::Election, |fx| {
             E::boot(group, &config.election, stable, fx)
         });
         let mut named = Named {
             group,
             boots: boots + 1,
-            times: Fixed::new(config.times),
+            times: SharedConfig::new(config.times),
             election,
             term: None,
-            led: false,
+            is_leader_trusted: false,
             suspected: ProcessSet::new(),
             locks: BTreeMap::new(),
         };
-        named.learn(news, fx);
+        named.on_election_events(events, fx);
         named
     }
 
@@ -118,39 +119,39 @@ impl<E: Election> Protocol for Named<E> {
         }
     }
 
-    fn amend(saved: &mut Self::Stable, change: Self::Stable) {
+    fn apply_change(saved: &mut Self::Stable, change: Self::Stable) {
         saved.boots = change.boots;
-        E::amend(&mut saved.election, change.election);
+        E::apply_change(&mut saved.election, change.election);
     }
 
     fn on_command(&mut self, command: Self::Command, fx: &mut impl Effects<Self>) {
         match command {
-            Command::Application(Of { key, inner }) => {
+            Command::Application(Tagged { key, inner }) => {
                 let lock = self.lock(&key, fx);
-                lock.on_command(office::Command::Mutex(inner), &mut under(&key, fx));
-                // Whoever is elected will inquire.
-                if inner == mutex::Command::Enter && !lock.led {
-                    self.tell_election(Input::Command(election::Command::Elect), fx);
+                lock.on_command(office::Command::Mutex(inner), &mut lock_effects(&key, fx));
+                // The elected process will inquire.
+                if inner == mutex::Command::Enter && !lock.is_leader_trusted {
+                    self.step_election(Input::Command(election::Command::Elect), fx);
                 }
             }
-            Command::Election(command) => self.tell_election(Input::Command(command), fx),
+            Command::Election(command) => self.step_election(Input::Command(command), fx),
         }
     }
 
     fn on_message(&mut self, from: ProcessId, message: Self::Message, fx: &mut impl Effects<Self>) {
         match message {
-            Message::Election(message) => self.tell_election(Input::Message { from, message }, fx),
-            Message::Lock(Of { key, inner }) => {
-                self.lock(&key, fx).on_message(from, inner, &mut under(&key, fx));
+            Message::Election(message) => self.step_election(Input::Message { from, message }, fx),
+            Message::Lock(Tagged { key, inner }) => {
+                self.lock(&key, fx).on_message(from, inner, &mut lock_effects(&key, fx));
             }
         }
     }
 
     fn on_timer(&mut self, timer: Self::Timer, fx: &mut impl Effects<Self>) {
         match timer {
-            Timer::Election(timer) => self.tell_election(Input::Timer(timer), fx),
-            Timer::Lock(Of { key, inner }) => {
-                self.lock(&key, fx).on_timer(inner, &mut under(&key, fx));
+            Timer::Election(timer) => self.step_election(Input::Timer(timer), fx),
+            Timer::Lock(Tagged { key, inner }) => {
+                self.lock(&key, fx).on_timer(inner, &mut lock_effects(&key, fx));
             }
         }
     }
@@ -158,87 +159,111 @@ impl<E: Election> Protocol for Named<E> {
     fn timer_role(timer: &Self::Timer) -> TimerRole {
         match timer {
             Timer::Election(timer) => E::timer_role(timer),
-            Timer::Lock(timer) => Coordinated::<Elsewhere>::timer_role(&timer.inner),
+            Timer::Lock(timer) => Coordinated::<ExternalElection>::timer_role(&timer.inner),
         }
     }
 
-    /// In the order of one lock: who comes to lead by it knows whom not to wait for.
+    /// In the same order as for one lock: a new leader must know the suspected processes first.
     fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
         match verdict {
             Verdict::Suspect => self.suspected.insert(peer),
             Verdict::Trust => self.suspected.remove(peer),
         };
-        self.locks.values_mut().for_each(|lock| lock.mind(peer, verdict));
-        self.tell_election(Input::Suspicion { peer, verdict }, fx);
+        self.locks.values_mut().for_each(|lock| lock.record_verdict(peer, verdict));
+        self.step_election(Input::Suspicion { peer, verdict }, fx);
         for (name, lock) in &mut self.locks {
-            lock.react(peer, verdict, &mut under(name, fx));
+            lock.on_leader_verdict(peer, verdict, &mut lock_effects(name, fx));
         }
     }
 }
 
 impl<E: Election> Named<E> {
-    /// The lock of a name, booted now if it was not before.
-    fn lock(&mut self, name: &Name, fx: &mut impl Effects<Self>) -> &mut Coordinated<Elsewhere> {
+    /// Returns the lock of a name, booting it if necessary.
+    fn lock(
+        &mut self,
+        name: &LockName,
+        fx: &mut impl Effects<Self>,
+    ) -> &mut Coordinated<ExternalElection> {
         if !self.locks.contains_key(name) {
-            let lock = self.booted(&mut under(name, fx));
+            let lock = self.boot_lock(&mut lock_effects(name, fx));
             self.locks.insert(name.clone(), lock);
         }
-        self.locks.get_mut(name).expect("it was booted just now")
+        self.locks.get_mut(name).expect("the lock was just booted")
     }
 
-    /// A lock that knows what all of them know.
-    fn booted(&self, fx: &mut impl Effects<Coordinated<Elsewhere>>) -> Coordinated<Elsewhere> {
+    /// Returns a new lock that knows the suspected processes and the leader.
+    fn boot_lock(
+        &self,
+        fx: &mut impl Effects<Coordinated<ExternalElection>>,
+    ) -> Coordinated<ExternalElection> {
         let config = Config { election: (), times: *self.times };
         let stable = Stable { boots: self.boots - 1, election: () };
         let mut lock = Coordinated::boot(self.group, &config, Some(stable), fx);
         lock.suspected = self.suspected.clone();
         match self.term {
-            Some(term) if self.led => {
-                lock.learn(vec![election::Event::Elected { leader: term.leader, term }], fx);
+            Some(term) if self.is_leader_trusted => {
+                lock.on_election_events(
+                    vec![election::Event::Elected { leader: term.leader, term }],
+                    fx,
+                );
             }
             known => lock.term = known,
         }
         lock
     }
 
-    fn tell_election(&mut self, input: Input<E>, fx: &mut impl Effects<Self>) {
-        let (_, news) =
+    fn step_election(&mut self, input: Input<E>, fx: &mut impl Effects<Self>) {
+        let (_, events) =
             fx.lift(Message::Election, Timer::Election, |fx| self.election.step(input, fx));
-        self.learn(news, fx);
+        self.on_election_events(events, fx);
     }
 
-    fn learn(&mut self, news: Vec<election::Event>, fx: &mut impl Effects<Self>) {
-        for event in news {
+    fn on_election_events(&mut self, events: Vec<election::Event>, fx: &mut impl Effects<Self>) {
+        for event in events {
             fx.emit(Event::Election(event));
             match event {
                 election::Event::Elected { term, .. } if self.term <= Some(term) => {
-                    (self.term, self.led) = (Some(term), true);
+                    (self.term, self.is_leader_trusted) = (Some(term), true);
                 }
-                election::Event::Deposed { term } if self.term == Some(term) => self.led = false,
+                election::Event::Deposed { term } if self.term == Some(term) => {
+                    self.is_leader_trusted = false
+                }
                 election::Event::Elected { .. } | election::Event::Deposed { .. } => {}
             }
             for (name, lock) in &mut self.locks {
                 let before = lock.term;
-                lock.learn(vec![event], &mut under(name, fx));
+                lock.on_election_events(vec![event], &mut lock_effects(name, fx));
                 if lock.term != before {
-                    lock.introduce(&mut under(name, fx));
+                    lock.request_again(&mut lock_effects(name, fx));
                 }
             }
         }
     }
 }
 
-/// The effects of the lock of a name. Who leads is told once, and not by every lock.
-fn under<'a, E: Election>(
-    name: &'a Name,
+impl Coordinated<ExternalElection> {
+    /// Sends a waiting request to a new leader, which may not know this lock.
+    fn request_again(&mut self, fx: &mut impl Effects<Self>) {
+        if let Some(term) = self.term
+            && term.leader != self.group.me()
+            && self.phase == Phase::Waiting
+        {
+            self.send_request(term, fx);
+        }
+    }
+}
+
+/// Returns the effects for the lock of a name. Elections are reported once, not by every lock.
+fn lock_effects<'a, E: Election>(
+    name: &'a LockName,
     fx: &'a mut impl Effects<Named<E>>,
-) -> impl Effects<Coordinated<Elsewhere>> + 'a {
+) -> impl Effects<Coordinated<ExternalElection>> + 'a {
     fx.wrap(
-        |inner| Message::Lock(Of { key: name.clone(), inner }),
-        |inner| Timer::Lock(Of { key: name.clone(), inner }),
+        |inner| Message::Lock(Tagged { key: name.clone(), inner }),
+        |inner| Timer::Lock(Tagged { key: name.clone(), inner }),
         |event| match event {
             office::Event::Mutex(inner) => {
-                Some(Event::Application(Of { key: name.clone(), inner }))
+                Some(Event::Application(Tagged { key: name.clone(), inner }))
             }
             office::Event::Election(_) => None,
         },
@@ -258,7 +283,7 @@ impl<E: Election + Algorithm> Algorithm for Named<E> {
     }
 }
 
-impl Protocol for Elsewhere {
+impl Protocol for ExternalElection {
     type Config = ();
     type Command = election::Command;
     type Event = election::Event;
@@ -267,7 +292,7 @@ impl Protocol for Elsewhere {
     type Stable = ();
 
     fn boot(_: Group, (): &(), _: Option<()>, _: &mut impl Effects<Self>) -> Self {
-        Elsewhere
+        ExternalElection
     }
 
     fn stable(&self) {}

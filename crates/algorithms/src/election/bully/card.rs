@@ -1,4 +1,4 @@
-//! What the bully election assumes, survives, costs and promises.
+//! Card of the bully election: assumptions, faults, costs and promises.
 
 use alloc::sync::Arc;
 use alloc::vec;
@@ -27,19 +27,19 @@ impl Algorithm for Bully {
             timeouts: vec![
                 Timeout::new(
                     ANSWER,
-                    "T: without an answer for so long, a process announces itself",
+                    "T: time without an answer after which a process announces itself",
                     config.answer,
                 ),
                 Timeout::new(
                     COORDINATOR,
-                    "T1: answered, and told of no leader for so long, it starts again",
+                    "T1: time after an answer without a leader after which a process starts again",
                     config.coordinator,
                 ),
             ],
             variants: Variants::<Switch>::declared(),
             ..Card::election(
                 "bully",
-                "whoever hears of nobody higher leads",
+                "a process that hears from no higher one leads",
                 "Garcia-Molina, IEEE Transactions on Computers C-31(1), 1982",
             )
         }
@@ -49,7 +49,7 @@ impl Algorithm for Bully {
         Config { ranks, ..config.clone() }
     }
 
-    /// The highest number that this process knows of.
+    /// Returns the highest known number.
     fn highest_term(&self) -> u64 {
         self.number
     }

@@ -1,33 +1,32 @@
-//! What processes of the bully election say to each other.
+//! Messages of the bully election.
 
 use tenure_core::labelled;
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "We need a leader: is anybody above me alive?"
+    /// Starts an election; sent to higher processes.
     Election {
-        /// The number that the new term shall have at least; 0 from a sender that does not know,
-        /// because it has just come back.
+        /// Lower bound for the number of the new term; 0 from a restarted sender that knows none.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         number: u64,
     },
-    /// "I am alive and will see to it", or: "there have been later elections than yours".
+    /// The sender is alive and will take over, or there were later elections.
     Answer {
-        /// The highest number that the sender knows.
+        /// Highest number known to the sender.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         number: u64,
     },
     /// "I am the leader."
     Coordinator {
-        /// The number of my term.
+        /// Number of the sender's term.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         number: u64,
     },
-    /// "I lead no more: you are the next."
+    /// The sender resigns and nominates the receiver.
     Nominate {
-        /// The number of my term.
+        /// Number of the sender's term.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         number: u64,
     },

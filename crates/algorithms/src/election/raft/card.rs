@@ -1,10 +1,10 @@
-//! What Raft's election assumes, survives, costs and promises.
+//! Card of Raft's election: assumptions, faults, costs and promises.
 
 use alloc::vec;
 
 use tenure_core::{Algorithm, Card, Cost, Crashes, Faults, Property, Strategy, Timeout, Timing};
 
-use super::config::{ELECTION, HEARTBEAT, LEASE, SAYS_ELECTION, SAYS_HEARTBEAT};
+use super::config::{ELECTION, ELECTION_DESCRIPTION, HEARTBEAT, HEARTBEAT_DESCRIPTION, LEASE};
 use super::{Config, Raft, Switch};
 use crate::Variants;
 use crate::drift;
@@ -22,28 +22,33 @@ impl Algorithm for Raft {
                 ..Faults::duplication(
                     "elects while a majority is up and connected; never two leaders in one term",
                 )
-                .of_majority()
+                .with_majority()
             },
-            messages: Cost::per_election("4(N−1) … no bound", 4 * (n - 1), None).none_alone(size),
+            messages: Cost::per_election("4(N−1) … no bound", 4 * (n - 1), None)
+                .zero_if_alone(size),
             promises: [Property::Agreement, Property::Progress].into(),
             clocked: [Property::OneLeaderAtATime].into(),
             drift_ppm: drift::tolerated(lease.max + heartbeat.max, election.min),
             timeouts: vec![
-                Timeout::new(ELECTION, SAYS_ELECTION, election),
-                Timeout::new(HEARTBEAT, SAYS_HEARTBEAT, heartbeat),
-                Timeout::new(LEASE, "a leader leads for so long after a majority answered", lease),
+                Timeout::new(ELECTION, ELECTION_DESCRIPTION, election),
+                Timeout::new(HEARTBEAT, HEARTBEAT_DESCRIPTION, heartbeat),
+                Timeout::new(
+                    LEASE,
+                    "time for which a leader leads after a majority responded",
+                    lease,
+                ),
             ],
             variants: Variants::<Switch>::declared(),
             ..Card::election(
                 "raft",
-                "a majority votes, each process once in a term, and a leader whom it no longer \
-                 answers steps down",
+                "a majority elects, each process votes once per term, and a leader without \
+                 responses of a majority steps down",
                 "Ongaro & Ousterhout, USENIX ATC, 2014",
             )
         }
     }
 
-    /// The latest term that this process has heard of.
+    /// Returns the latest term this process has seen.
     fn highest_term(&self) -> u64 {
         self.term
     }

@@ -1,70 +1,70 @@
-//! What processes of Raft's election say to each other.
+//! Messages of Raft's election.
 
 use tenure_core::labelled;
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "Would you vote for me in this term?"
+    /// Asks whether the receiver would vote for the sender in this term.
     RequestPreVote {
-        /// The term that the sender would begin.
+        /// The term that the sender would start.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
     },
-    /// The answer to that, which binds nobody.
+    /// Response to a pre-vote request; not binding.
     PreVote {
-        /// The term that was asked about if granted, else the sender's.
+        /// The requested term if granted, otherwise the sender's term.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
-        /// Whether the sender would.
+        /// True if the sender would grant its vote.
         granted: bool,
     },
-    /// "Vote for me."
+    /// Requests a vote.
     RequestVote {
-        /// The term in which the sender stands.
+        /// Term of the candidate.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
     },
-    /// The answer to that.
+    /// Response to a vote request.
     Vote {
-        /// The sender's term.
+        /// Term of the sender.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
-        /// Whether this is a vote.
+        /// True if the vote is granted.
         granted: bool,
     },
-    /// "I lead in this term." An `AppendEntries` with no entries.
+    /// A heartbeat: an `AppendEntries` without entries.
     Heartbeat {
-        /// The sender's term.
+        /// Term of the sender.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
-        /// Which heartbeat it is.
+        /// Number of the heartbeat.
         round: u64,
     },
-    /// "I have heard you, and vote for nobody else for a while."
+    /// Response to a heartbeat: the sender votes for no other process for a while.
     Heard {
-        /// The term of the heartbeat.
+        /// Term of the heartbeat.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
-        /// Which heartbeat it was.
+        /// Number of the heartbeat.
         round: u64,
     },
-    /// "Your term is over."
+    /// Response to a message of an old term.
     Overtaken {
-        /// The sender's term.
+        /// Term of the sender.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
     },
-    /// "I led in this term, and lead no more: stand at once."
+    /// The leader of this term has resigned; the receiver shall stand at once.
     HandOver {
-        /// The term that the sender led in.
+        /// Term in which the sender led.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
     },
-    /// "Vote for me: the leader of the term before this one has handed over to me."
+    /// Requests a vote after a handover by the leader of the previous term.
     Succeed {
-        /// The term in which the sender stands.
+        /// Term of the candidate.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
     },

@@ -1,4 +1,4 @@
-//! What processes that chase edges say to each other.
+//! Messages of the edge-chasing algorithm.
 
 use tenure_core::{ProcessId, labelled};
 
@@ -6,64 +6,66 @@ use tenure_core::{ProcessId, labelled};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Attempt {
-    /// Whose.
+    /// The process that makes the attempt.
     pub process: ProcessId,
-    /// Which of its attempts.
+    /// Number of the attempt.
     pub number: u64,
 }
 
-/// Who started a probe, and how many it had started: one for each of its edges, as in the paper.
+/// Initiator of a probe, with the number of probes it had started: one for each of its edges, as in
+/// the paper.
 pub type Initiator = (ProcessId, u64);
 
-/// A victim so far: how often it has entered, and what it would give up. The largest is taken.
+/// Candidate victim: its number of entries, and the attempt that it would abandon. The largest is
+/// chosen.
 pub type Candidate = (u64, Attempt);
 
-/// What processes say to each other. The lock meant is that of the manager who speaks or hears.
+/// Messages between processes. The lock is that of the manager that sends or receives.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "I want your lock."
+    /// Requests the receiver's lock.
     Request {
-        /// In which attempt of mine.
+        /// Number of the sender's attempt.
         number: u64,
-        /// The largest count that I have seen.
+        /// Largest count that the sender has seen.
         fence: u64,
     },
-    /// "The lock is yours."
+    /// Grants the lock.
     Grant {
-        /// Which attempt this answers.
+        /// The attempt that is granted.
         number: u64,
-        /// How many grants there were, of this lock or any whose count its askers had seen.
+        /// Number of the grant, above all counts that its requesters have seen.
         count: u64,
     },
-    /// "You wait for this process": an edge of the wait-for graph.
+    /// Informs a waiter of the holder: an edge of the wait-for graph.
     Wait {
-        /// Which attempt waits.
+        /// The waiting attempt.
         number: u64,
-        /// Who holds the lock.
+        /// Attempt that holds the lock.
         holder: Attempt,
-        /// The number of its grant.
+        /// Number of its grant.
         count: u64,
     },
-    /// "I do not want your lock any longer."
+    /// Releases the lock, or withdraws the request.
     Release {
-        /// Which attempt is over.
+        /// The attempt that ended.
         number: u64,
-        /// The largest count that I have seen.
+        /// Largest count that the sender has seen.
         fence: u64,
     },
-    /// "The initiator waits for you", from one who waits itself: `probe(i, j, k)`.
+    /// `probe(i, j, k)`: the initiator waits, directly or indirectly, for the receiver.
     Probe {
-        /// Who started it.
+        /// Initiator of the probe.
         initiator: Initiator,
-        /// Which attempt of the receiver is waited for.
+        /// The receiver's attempt that is waited for.
         number: u64,
-        /// Who shall give up, so far.
+        /// The victim so far.
         victim: Candidate,
     },
-    /// "You are the victim."
+    /// The receiver is the victim of a cycle.
     Abort {
-        /// Which attempt to give up.
+        /// The attempt to abandon.
         number: u64,
     },
 }

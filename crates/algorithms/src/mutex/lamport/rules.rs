@@ -1,6 +1,7 @@
-//! The rules that a variant changes: in each the right one stands first, the mistakes below it.
+//! Rules that variants change. Each function states the correct rule first and the mistakes after
+//! it.
 
-use tenure_core::{ProcessId, Stamp};
+use tenure_core::{ProcessId, Timestamp};
 
 use super::Message;
 use crate::Variants;
@@ -15,36 +16,36 @@ switches! {
         "requests are ordered by process alone, so a later one can overtake an entry"
         => "7-L1", "-n 2";
     ClockOnlyOwnFirst = "clock-only-own-first", unsound,
-        "no tie-break: of two equal clocks everybody takes its own to be first, and both enter"
+        "no tie-break: of two equal clocks each process considers its own first, and both enter"
         => "7-L2", "-n 2";
     ClockOnlyOtherFirst = "clock-only-other-first", unsound,
-        "no tie-break: of two equal clocks everybody takes the other's to be first, for ever"
+        "no tie-break: of two equal clocks each process considers the other's first, for ever"
         => "7-L3", "-n 2";
     OwnRequestOnTop = "own-request-on-top", unsound,
         "enters as soon as its request is the smallest it knows, without waiting for replies"
         => "7-L5", "-n 2";
     ReplyFromAll = "reply-from-all", unsound,
-        "enters as soon as everybody has replied, whoever else may be before it"
+        "enters as soon as all have replied, although other requests may precede its own"
         => "7-L6", "-n 2";
 }
 
-/// The rules that a process follows.
+/// Rules of the algorithm under the given variants.
 #[derive(Clone, Copy)]
 pub(super) struct Rules(pub(super) Variants<Switch>);
 
 impl Rules {
-    /// The place of a new request in the order.
-    pub(super) fn stamp(self, clock: u64, process: ProcessId) -> Stamp {
-        Stamp { clock: if self.orders_by_clock() { clock } else { 0 }, process }
+    /// Returns the timestamp of a new request.
+    pub(super) fn stamp(self, clock: u64, process: ProcessId) -> Timestamp {
+        Timestamp { clock: if self.orders_by_clock() { clock } else { 0 }, process }
     }
 
-    /// Whether a request has a clock.
+    /// Returns true if requests carry a clock.
     pub(super) fn orders_by_clock(self) -> bool {
         !self.0.has(Switch::IdsAsStamps)
     }
 
-    /// Whether our request comes before theirs.
-    pub(super) fn precedes(self, ours: Stamp, theirs: Stamp) -> bool {
+    /// Returns true if this process's request precedes the other.
+    pub(super) fn precedes(self, ours: Timestamp, theirs: Timestamp) -> bool {
         if self.breaks_ties() {
             ours < theirs
         } else if self.0.has(Switch::ClockOnlyOwnFirst) {
@@ -58,7 +59,8 @@ impl Rules {
         !self.0.has(Switch::ClockOnlyOwnFirst) && !self.0.has(Switch::ClockOnlyOtherFirst)
     }
 
-    /// Whether we may enter: everybody has replied, and our request is on top of the queue.
+    /// Returns true if this process may enter: all have replied, and its request is the first in
+    /// the queue.
     pub(super) fn grants(self, all_replied: bool, on_top: bool) -> bool {
         if all_replied && on_top {
             return true;
@@ -67,17 +69,18 @@ impl Rules {
         enough && (on_top || self.0.has(Switch::ReplyFromAll))
     }
 
-    /// Whether a message counts as a reply.
+    /// Returns true if a message counts as a reply.
     pub(super) fn is_reply(self, message: &Message) -> bool {
         matches!(message, Message::Reply { .. })
             || self.0.has(Switch::AnyMessage)
             || self.0.has(Switch::SuppressedReplies)
     }
 
-    /// Whether a request gets a reply, while ours waits, if we have one.
-    pub(super) fn replies(self, theirs: Stamp, ours: Option<Stamp>) -> bool {
-        // A larger request of ours, which its process has or will get, says the same.
-        let said = self.0.has(Switch::SuppressedReplies) && ours.is_some_and(|ours| ours > theirs);
-        !said
+    /// Returns true if a request gets a reply, given this process's own waiting request.
+    pub(super) fn replies(self, theirs: Timestamp, ours: Option<Timestamp>) -> bool {
+        // A larger own request, which its process has or will receive, serves as a reply.
+        let is_implied =
+            self.0.has(Switch::SuppressedReplies) && ours.is_some_and(|ours| ours > theirs);
+        !is_implied
     }
 }

@@ -1,70 +1,75 @@
-//! What is fixed about a lease: who grants, how long, and which mistakes are switched on.
+//! Configuration of the lease: the grantor, durations and mistakes.
 
 use tenure_core::{Delay, ProcessId};
 
 use super::Switch::{Impatient, NoMargin};
 use crate::Variants;
-use crate::catalogue::{Configured, Parameters, Unknown};
-use crate::mutex::Times;
+use crate::catalogue_error::CatalogueError;
+use crate::mutex::EntryTimes;
+use crate::parameters::{Configured, Parameters};
 use crate::variants::switches;
 
-/// What is fixed for life.
+/// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Who grants.
+    /// The process that grants.
     pub grantor: ProcessId,
-    /// How long entries last.
-    pub times: Times,
-    /// Which variants are switched on.
+    /// Durations of entries.
+    pub times: EntryTimes,
+    /// Variants that are switched on.
     pub variants: Variants<Switch>,
 }
 
 impl Config {
-    /// The first process grants, and messages take at most `delay` ticks.
+    /// Returns a configuration in which the first process grants and messages take at most `delay`
+    /// ticks.
     pub fn plain(delay: u64) -> Self {
-        let (grantor, times) = (ProcessId(0), Times::plain(delay));
+        let (grantor, times) = (ProcessId(0), EntryTimes::plain(delay));
         Config { grantor, times, variants: Variants::none() }
     }
 
-    /// How long whoever is inside takes itself to be.
-    pub(super) fn held(&self) -> Delay {
-        let Times { lease, expiry, .. } = self.times;
+    /// Returns how long a process considers itself inside.
+    pub(super) fn lease_duration(&self) -> Delay {
+        let EntryTimes { lease, expiry, .. } = self.times;
         if self.variants.has(NoMargin) { expiry } else { lease }
     }
 
-    /// How long the grantor keeps the lock for them.
-    pub(super) fn kept(&self) -> Delay {
-        let Times { expiry, renewal, .. } = self.times;
+    /// Returns how long the grantor reserves the lock for a grant.
+    pub(super) fn grant_duration(&self) -> Delay {
+        let EntryTimes { expiry, renewal, .. } = self.times;
         if self.variants.has(Impatient) { renewal } else { expiry }
     }
 }
 
-/// How many questions late an answer may be: whose turn it is asks again at once.
-const LATE: u64 = 1;
+/// Number of requests by which a response may be late: a process whose turn it is requests again at
+/// once.
+const MAX_LATE_ROUNDS: u64 = 1;
 
 impl Configured for Config {
-    fn configured(parameters: &Parameters) -> Result<Self, Unknown> {
+    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
         let (grantor, variants) = (parameters.coordinator, parameters.variants()?);
-        let times = Times::of(parameters);
-        let rounds = times.rounds.max(LATE + 1);
-        Ok(Config { grantor, times: Times { rounds, ..times }, variants })
+        let times = EntryTimes::of(parameters);
+        let rounds = times.rounds.max(MAX_LATE_ROUNDS + 1);
+        Ok(Config { grantor, times: EntryTimes { rounds, ..times }, variants })
     }
 }
 
 switches! {
     DeadlineFromAnswer = "deadline-from-answer", unsound,
-        "a lease is counted from when the answer came, however old it was"
+        "a lease is measured from its response, however old that is"
         => "", "-n 2 --partition 2 --property mutual-exclusion";
     NoMargin = "no-margin", unsound,
-        "whoever is inside stays for as long as the lock is kept for it: nothing is left for clocks"
+        "a process stays inside as long as the lock is reserved for it, without a margin for \
+         clock drift"
         => "", "-n 2 --partition 2 --property mutual-exclusion";
     RenewalIgnored = "renewal-ignored", unsound,
-        "a renewal is answered, but the lock is kept no longer than it would have been"
+        "a renewal is answered without extending the reservation"
         => "", "-n 2 --property mutual-exclusion";
     Impatient = "impatient", unsound,
-        "the lock is kept only until a renewal is due, and given away when one is late"
+        "the lock is reserved only until a renewal is due, and granted to another when one is \
+         late"
         => "", "-n 2 --property mutual-exclusion";
     ForgottenGrants = "forgotten-grants", unsound,
-        "a grantor that comes back grants at once, though what it had granted still lasts"
+        "a restarted grantor grants at once, although its earlier grants may still be valid"
         => "", "-n 3 --entries 0,1,1 --crash 1 --recover 1 --property mutual-exclusion";
 }

@@ -1,91 +1,91 @@
-//! What clients and the service say to each other.
+//! Messages between clients and the service.
 
 use tenure_core::labelled;
 
 use crate::mutex::Ticket;
 
-/// What processes say to each other.
+/// Messages between processes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// "I want a lease."
+    /// Requests a lease.
     Open {
-        /// Of which session.
+        /// Ticket of the session.
         ticket: Ticket,
-        /// Which question this is.
+        /// Number of the renewal request.
         round: u64,
     },
-    /// "I want to keep it."
+    /// Renews a lease.
     Renew {
-        /// Of which session.
+        /// Ticket of the session.
         ticket: Ticket,
-        /// Which question this is.
+        /// Number of the renewal request.
         round: u64,
     },
-    /// "You have it, for as long as it lasts from when you asked this."
+    /// The lease is valid for its duration, measured from the request.
     Alive {
-        /// Of which session.
+        /// Ticket of the session.
         ticket: Ticket,
-        /// Which question this answers.
+        /// Number of the answered renewal request.
         round: u64,
     },
-    /// "There is no such lease."
+    /// The lease does not exist.
     Gone {
-        /// Of which session.
+        /// Ticket of the session.
         ticket: Ticket,
     },
-    /// "Queue my key, if it is not there, and tell me who is ahead." "Tell me who was ahead", if it
-    /// is of the past.
+    /// Queues the sender's key if it is missing, and asks for the key ahead. For a past revision it
+    /// only asks.
     Look {
-        /// Of which session.
+        /// Ticket of the session.
         ticket: Ticket,
-        /// As of which revision; 0 for now.
+        /// The revision to read; 0 for the latest.
         at: u64,
     },
-    /// "This is how it was."
+    /// State of the queue.
     Place {
-        /// Of which session.
+        /// Ticket of the session.
         ticket: Ticket,
-        /// In which revision.
+        /// Revision of the state.
         revision: u64,
-        /// The revision that made your key, if it is there.
+        /// Revision that created the receiver's key, if it exists.
         own: Option<u64>,
-        /// The lease of the key that is next ahead, if one is.
+        /// Lease of the key next ahead, if any.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         ahead: Option<u64>,
     },
-    /// "Tell me when this key is deleted."
+    /// Asks to be notified when a key is deleted.
     Watch {
-        /// Of which session.
+        /// Ticket of the session.
         ticket: Ticket,
-        /// The lease of the key.
+        /// Lease of the key.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         key: u64,
-        /// In which revision or later; 0 for from now on.
+        /// First revision to consider; 0 for later ones only.
         from: u64,
     },
-    /// "It is deleted."
+    /// The key was deleted.
     Deleted {
-        /// Of which session.
+        /// Ticket of the session.
         ticket: Ticket,
-        /// The lease of the key.
+        /// Lease of the key.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         key: u64,
-        /// In which revision, or before.
+        /// Revision of the deletion, or a later one.
         revision: u64,
     },
-    /// "I have left: end my lease."
+    /// The sender has left; ends its lease.
     Release {
-        /// Of which session.
+        /// Ticket of the session.
         ticket: Ticket,
-        /// Whether the sender was inside.
+        /// True if the sender was inside.
         was_inside: bool,
     },
-    /// "Whoever had this key has left, and you wait behind it."
+    /// The owner of the key ahead has left.
     Released {
-        /// Of which session.
+        /// Ticket of the session.
         ticket: Ticket,
-        /// The lease of the key.
+        /// Lease of the key.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         key: u64,
     },

@@ -1,46 +1,47 @@
-//! The rules that the proof rests on, each with the mistakes that are made about it.
+//! Rules that the proof relies on, each with the mistakes that break it.
 
 use super::Leased;
 use super::config::{PARTS, Switch};
 
 impl Leased {
-    /// Whether who waits takes notice of its session's end.
-    pub(super) fn minds_its_session(&self) -> bool {
+    /// Returns true if a waiter notices the end of its session.
+    pub(super) fn notices_session_end(&self) -> bool {
         !self.has(Switch::GrantToDeadSession)
     }
 
-    /// Whether the end of a lease is written after who is next was let in.
-    pub(super) fn lets_in_early(&self) -> bool {
+    /// Returns true if the next process is granted the lock before the end of the lease is
+    /// committed.
+    pub(super) fn releases_early(&self) -> bool {
         self.has(Switch::EarlyRelease)
     }
 
-    /// Whether nobody else is inside when one who was inside, or was not, has left.
-    pub(super) fn leaves_nobody(&self, was_inside: bool) -> bool {
+    /// Returns true if no process is inside after one that `was_inside`, or was not, has left.
+    pub(super) fn leaves_none_inside(&self, was_inside: bool) -> bool {
         was_inside || self.has(Switch::AnyRelease)
     }
 
-    /// Whether a leader that was deposed finds that out before it answers a renewal.
-    pub(super) fn asks_a_majority(&self) -> bool {
+    /// Returns true if a deposed leader discovers this before it answers a renewal.
+    pub(super) fn confirms_leadership(&self) -> bool {
         !self.has(Switch::DeposedRenews)
     }
 
-    /// Whether a lease that was renewed goes on from there.
-    pub(super) fn minds_renewals(&self) -> bool {
+    /// Returns true if a renewal extends the lease.
+    pub(super) fn honours_renewals(&self) -> bool {
         !self.has(Switch::ExpiryDisregardsRenewal)
     }
 
-    /// Whether what is left is noted when a part of a lease is over.
-    pub(super) fn notes_what_is_left(&self) -> bool {
+    /// Returns true if the remaining time is recorded when a part of a lease has elapsed.
+    pub(super) fn records_remaining(&self) -> bool {
         !self.has(Switch::TtlJumpsBack)
     }
 
-    /// From how many parts a new leader counts.
-    pub(super) fn counted_from(&self, left: u64) -> u64 {
+    /// Returns the number of parts that a new leader counts.
+    pub(super) fn remaining_after_failover(&self, left: u64) -> u64 {
         if self.has(Switch::TtlJumpsBack) { PARTS } else { left.clamp(1, PARTS) }
     }
 
-    /// From which revision on a key is watched that was seen in the one before.
-    pub(super) fn watched_from(&self, from: u64) -> u64 {
+    /// Returns the revision from which a key is watched that was seen in the one before.
+    pub(super) fn watch_start(&self, from: u64) -> u64 {
         if self.has(Switch::WatchFromWrongRevision) { 0 } else { from }
     }
 }

@@ -1,6 +1,7 @@
-//! The rules that a variant changes: in each the right one stands first, the mistakes below it.
+//! Rules that variants change. Each function states the correct rule first and the mistakes after
+//! it.
 
-use tenure_core::{LamportClock, ProcessId, ProcessSet, Stamp};
+use tenure_core::{LamportClock, ProcessId, ProcessSet, Timestamp};
 
 use super::Message;
 use crate::Variants;
@@ -16,7 +17,7 @@ switches! {
         "replies do not name the request, so a duplicate may serve the next one"
         => "7-R8", "-n 2 --entries 2 --duplicate 1";
     BareCounter = "bare-counter", unsound,
-        "replies are counted and neither named nor told apart by sender"
+        "replies are only counted, without request or sender"
         => "7-R7", "-n 2 --entries 2 --duplicate 1";
     NoClockOnRequest = "no-clock-on-request", unsound,
         "receiving a request does not advance the clock"
@@ -31,35 +32,35 @@ switches! {
         "no tie-break: of two equal clocks both go first, and both defer"
         => "7-R4", "-n 2";
     ReplyWhileInside = "reply-while-inside", unsound,
-        "a request that arrives while we are inside is answered at once"
+        "a request that arrives while the process is inside is answered at once"
         => "", "-n 3 --entries 2 --channel fifo";
     RepliesAgain = "replies-again", unsound,
-        "a request that was deferred is answered again at each exit: right, and dear"
+        "a deferred request is answered again at each exit: correct but expensive"
         => "", "-n 2 --entries 2 --property cost";
 }
 
-/// The rules that a process follows.
+/// Rules of the algorithm under the given variants.
 #[derive(Clone, Copy)]
 pub(super) struct Rules(pub(super) Variants<Switch>);
 
-/// What a process does.
+/// Rules for the behaviour of a process.
 impl Rules {
-    /// The place of a new request in the order.
+    /// Returns the timestamp of a new request.
     #[inline]
-    pub(super) fn stamp(self, clock: u64, process: ProcessId) -> Stamp {
-        Stamp { clock: if self.orders_by_clock() { clock } else { 0 }, process }
+    pub(super) fn stamp(self, clock: u64, process: ProcessId) -> Timestamp {
+        Timestamp { clock: if self.orders_by_clock() { clock } else { 0 }, process }
     }
 
-    /// Advances our clock beyond that of a request.
+    /// Advances the clock beyond that of a request.
     #[inline]
-    pub(super) fn hear(self, clock: &mut LamportClock, request: Stamp) {
+    pub(super) fn observe(self, clock: &mut LamportClock, request: Timestamp) {
         if !self.0.has(Switch::NoClockOnRequest) {
             clock.observe(request.clock);
         }
     }
 
-    /// Whether our request comes before theirs.
-    pub(super) fn precedes(self, ours: Stamp, theirs: Stamp) -> bool {
+    /// Returns true if this process's request precedes the other.
+    pub(super) fn precedes(self, ours: Timestamp, theirs: Timestamp) -> bool {
         if self.breaks_ties() {
             ours < theirs
         } else if self.0.has(Switch::ClockOnlyStrict) {
@@ -73,66 +74,66 @@ impl Rules {
         !self.has_any([Switch::ClockOnlyStrict, Switch::ClockOnlyDefer])
     }
 
-    /// Whether a request has to wait while we are inside.
+    /// Returns true if a process inside defers requests.
     pub(super) fn defers_while_inside(self) -> bool {
         !self.0.has(Switch::ReplyWhileInside)
     }
 
-    /// What we keep of a request that we defer.
-    pub(super) fn kept(self, request: Stamp) -> Stamp {
-        if self.names_replies() { request } else { Stamp { clock: 0, ..request } }
+    /// Returns the form in which a deferred request is kept.
+    pub(super) fn kept(self, request: Timestamp) -> Timestamp {
+        if self.names_replies() { request } else { Timestamp { clock: 0, ..request } }
     }
 
-    /// Whether a request is forgotten once it was answered.
+    /// Returns true if a request is forgotten once it was answered.
     pub(super) fn forgets_answered(self) -> bool {
         !self.0.has(Switch::RepliesAgain)
     }
 
-    /// Our reply to a request, while our clock is `clock`.
-    pub(super) fn reply(self, request: Stamp, clock: u64) -> Message {
+    /// Returns the reply to a request, when the clock is `clock`.
+    pub(super) fn reply(self, request: Timestamp, clock: u64) -> Message {
         Message::Reply {
             to: if self.names_replies() { request.clock } else { 0 },
             clock: if self.stamps_replies() { clock } else { 0 },
         }
     }
 
-    /// Whether a reply to `to` answers our request.
-    pub(super) fn answers(self, to: u64, ours: Stamp) -> bool {
+    /// Returns true if a reply to `to` answers this process's request.
+    pub(super) fn answers(self, to: u64, ours: Timestamp) -> bool {
         to == ours.clock || !self.names_replies()
     }
 
-    /// Counts the reply of a process; tells whether it was awaited.
+    /// Records the reply of a process. Returns true if it was awaited.
     pub(super) fn count(self, from: ProcessId, awaited: &mut ProcessSet) -> bool {
         if !self.0.has(Switch::BareCounter) {
             return awaited.remove(from);
         }
-        awaited.smallest().is_some_and(|anybody| awaited.remove(anybody))
+        awaited.smallest().is_some_and(|first| awaited.remove(first))
     }
 }
 
-/// Which clocks are told; a checker has to know.
+/// Clocks that messages and states contain, for the checker.
 impl Rules {
-    /// Whether a request has a clock.
+    /// Returns true if requests carry a clock.
     pub(super) fn orders_by_clock(self) -> bool {
         !self.0.has(Switch::IdsAsStamps)
     }
 
-    /// Whether a reply says which request it answers.
+    /// Returns true if a reply names its request.
     fn names_replies(self) -> bool {
         !self.has_any([Switch::UntaggedReply, Switch::BareCounter, Switch::Reference])
     }
 
-    /// Whether a reply carries the replier's clock.
+    /// Returns true if a reply carries its sender's clock.
     pub(super) fn stamps_replies(self) -> bool {
         !self.has_any([Switch::UnstampedReply, Switch::Reference])
     }
 
-    /// Whether a request that is answered or deferred is known by its clock.
+    /// Returns true if an answered or deferred request is identified by its clock.
     pub(super) fn keeps_clocks(self) -> bool {
         self.names_replies() && self.orders_by_clock()
     }
 
-    /// Each clock in a message.
+    /// Calls `each` for each clock in a message.
     pub(super) fn for_each_stamp(self, message: &mut Message, mut each: impl FnMut(&mut u64)) {
         match message {
             Message::Request { stamp } if self.orders_by_clock() => each(&mut stamp.clock),

@@ -1,250 +1,250 @@
-//! Chapter 4: how those who keep a log change.
+//! Chapter 4: membership changes.
 
 use tenure_algorithms::agreement::RaftLog;
-use tenure_algorithms::agreement::raft_log::{Config, Message, Place, Switch, Timer};
+use tenure_algorithms::agreement::raft_log::{Config, EntryId, Message, Switch, Timer};
 use tenure_core::service::log::{Command, Event, Members, Reason};
 use tenure_core::{Order, ProcessSet};
-use tenure_trace::{Dice, Stage};
+use tenure_trace::{SplitMix64, TestCluster};
 
-use super::{append, beat, compact, config, lose_all, of_terms, terms, told};
+use super::{append, compact, config, events, heartbeat, lose_messages, of_terms, terms};
 use crate::support::p;
 
-/// A group of `size` in which P1 leads those before `size`; the last one is no member.
-pub(super) fn newcomer(size: u32, switches: &[Switch]) -> Stage<RaftLog> {
+/// A group of `size` in which P1 leads all but the last process, which is no member.
+pub(super) fn newcomer(size: u32, switches: &[Switch]) -> TestCluster<RaftLog> {
     let members = Some(Members::of(ProcessSet::first(size - 1)));
-    let config = Config { members, trailing: 0, ..config(size, switches) };
-    let mut stage = Stage::<RaftLog>::alike(size, Order::Reordered, config);
-    stage.fire(p(1), Timer::Election);
-    stage.drain(&mut Dice(0));
-    beat(&mut stage, 1);
-    stage.take_seen();
-    stage
+    let config = Config { initial_members: members, trailing_entries: 0, ..config(size, switches) };
+    let mut cluster = TestCluster::<RaftLog>::uniform(size, Order::Reordered, config);
+    cluster.fire(p(1), Timer::Election);
+    cluster.drain(&mut SplitMix64(0));
+    heartbeat(&mut cluster, 1);
+    cluster.take_events();
+    cluster
 }
 
-pub(super) fn change(stage: &mut Stage<RaftLog>, at: u32, members: &str) {
+pub(super) fn change(cluster: &mut TestCluster<RaftLog>, at: u32, members: &str) {
     let Members { voters, learners, .. } = Members::of_text(members).expect("members");
-    stage.command(p(at), Command::ChangeMembers { ticket: 50, voters, learners });
+    cluster.command(p(at), Command::ChangeMembers { ticket: 50, voters, learners });
 }
 
-fn members(stage: &Stage<RaftLog>, at: u32) -> String {
-    stage.process(p(at)).expect("it is up").members().to_string()
+fn members(cluster: &TestCluster<RaftLog>, at: u32) -> String {
+    cluster.process(p(at)).expect("it is up").members().to_string()
 }
 
-/// 4.2.1 and 4.3.
+/// Sections 4.2.1 and 4.3 of the thesis.
 #[test]
-fn a_newcomer_catches_up_and_then_both_majorities_agree() {
-    let mut stage = newcomer(4, &[]);
-    assert_eq!(stage.sent_of("append"), 4, "nothing to the newcomer");
-    change(&mut stage, 1, "1,2,4");
-    assert_eq!(members(&stage, 1), "P1,P2,P3", "it lacks the log");
-    beat(&mut stage, 1);
-    assert!(told(&mut stage).contains(&(1, Event::MembersChanged { ticket: 50, index: 3 })));
-    beat(&mut stage, 1);
-    assert_eq!([1, 2, 4].map(|at| members(&stage, at)), ["P1,P2,P4"; 3]);
-    assert_eq!(terms(&stage, 4), [1, 1, 1]);
-    append(&mut stage, 1, 1);
-    assert_eq!(stage.queue((p(1), p(3))), Vec::<&Message>::new(), "P3 is a member no more");
+fn newcomer_catches_up_before_joint_phase() {
+    let mut cluster = newcomer(4, &[]);
+    assert_eq!(cluster.sent_of("append"), 4, "nothing to the newcomer");
+    change(&mut cluster, 1, "1,2,4");
+    assert_eq!(members(&cluster, 1), "P1,P2,P3", "it lacks the log");
+    heartbeat(&mut cluster, 1);
+    assert!(events(&mut cluster).contains(&(1, Event::MembersChanged { ticket: 50, index: 3 })));
+    heartbeat(&mut cluster, 1);
+    assert_eq!([1, 2, 4].map(|at| members(&cluster, at)), ["P1,P2,P4"; 3]);
+    assert_eq!(terms(&cluster, 4), [1, 1, 1]);
+    append(&mut cluster, 1, 1);
+    assert_eq!(cluster.queue((p(1), p(3))), Vec::<&Message>::new(), "P3 is no longer a member");
 }
 
 #[test]
-fn while_members_change_a_majority_of_each_is_needed() {
-    let mut stage = newcomer(5, &[Switch::NoCatchUp]);
+fn joint_phase_needs_both_majorities() {
+    let mut cluster = newcomer(5, &[Switch::NoCatchUp]);
     // P1 to P4 before, P1, P2 and P5 after it.
-    change(&mut stage, 1, "1,2,5");
-    assert_eq!(members(&stage, 1), "P1,P2,P5 instead of P1,P2,P3,P4");
-    let pass = |stage: &mut Stage<RaftLog>, voter| {
-        stage.pass((p(1), p(voter)), 0);
-        stage.pass((p(voter), p(1)), 0);
-        stage.process(p(1)).expect("it is up").committed() >= 2
+    change(&mut cluster, 1, "1,2,5");
+    assert_eq!(members(&cluster, 1), "P1,P2,P5 instead of P1,P2,P3,P4");
+    let pass = |cluster: &mut TestCluster<RaftLog>, voter| {
+        cluster.pass((p(1), p(voter)), 0);
+        cluster.pass((p(voter), p(1)), 0);
+        cluster.process(p(1)).expect("it is up").commit_index() >= 2
     };
-    assert!(!pass(&mut stage, 2), "two of four, two of three");
-    assert!(pass(&mut stage, 3), "three of four");
-    assert_eq!(members(&stage, 1), "P1,P2,P5", "and the next step follows at once");
-    change(&mut stage, 1, "1,2");
+    assert!(!pass(&mut cluster, 2), "two of four, two of three");
+    assert!(pass(&mut cluster, 3), "three of four");
+    assert_eq!(members(&cluster, 1), "P1,P2,P5", "the next step follows at once");
+    change(&mut cluster, 1, "1,2");
     let (reason, leader) = (Reason::Changing, Some(p(1)));
-    assert!(told(&mut stage).contains(&(1, Event::Declined { ticket: 50, reason, leader })));
+    assert!(events(&mut cluster).contains(&(1, Event::Declined { ticket: 50, reason, leader })));
 }
 
 #[test]
-fn whoever_is_cut_off_from_an_entry_goes_by_the_members_before_it() {
-    let mut stage = newcomer(4, &[Switch::NoPreVote, Switch::NoCatchUp]);
-    change(&mut stage, 1, "1,2,4");
-    stage.pass((p(1), p(2)), 0);
-    assert_eq!(members(&stage, 2), "P1,P2,P4 instead of P1,P2,P3");
+fn truncated_change_restores_previous_members() {
+    let mut cluster = newcomer(4, &[Switch::NoPreVote, Switch::NoCatchUp]);
+    change(&mut cluster, 1, "1,2,4");
+    cluster.pass((p(1), p(2)), 0);
+    assert_eq!(members(&cluster, 2), "P1,P2,P4 instead of P1,P2,P3");
     let entries = of_terms(&[2]);
-    let behind = Place { index: 1, term: 1 };
-    stage.inject(
+    let prev = EntryId { index: 1, term: 1 };
+    cluster.inject(
         p(3),
         p(2),
-        Message::Append { term: 2, behind, entries, commit: 0, round: 0, known: 0 },
+        Message::Append { term: 2, prev, entries, commit: 0, round: 0, acked: 0 },
     );
-    assert_eq!(members(&stage, 2), "P1,P2,P3");
+    assert_eq!(members(&cluster, 2), "P1,P2,P3");
 }
 
-/// 4.2.1.
+/// Section 4.2.1 of the thesis.
 #[test]
-fn a_learner_has_the_log_and_does_not_count() {
+fn learner_has_the_log_without_a_vote() {
     for (switches, counted) in [(&[][..], false), (&[Switch::CountedLearner], true)] {
-        let mut stage = newcomer(4, switches);
-        change(&mut stage, 1, "1,2,3/4");
+        let mut cluster = newcomer(4, switches);
+        change(&mut cluster, 1, "1,2,3/4");
         for _ in 0..2 {
-            beat(&mut stage, 1);
+            heartbeat(&mut cluster, 1);
         }
-        assert_eq!(members(&stage, 4), "P1,P2,P3 and learning P4");
-        told(&mut stage);
-        append(&mut stage, 1, 1);
-        stage.pass((p(1), p(4)), 0);
-        stage.pass((p(4), p(1)), 0);
-        let told = told(&mut stage);
-        let acknowledged = told.iter().any(|(_, it)| matches!(it, Event::Acknowledged { .. }));
+        assert_eq!(members(&cluster, 4), "P1,P2,P3 and learning P4");
+        events(&mut cluster);
+        append(&mut cluster, 1, 1);
+        cluster.pass((p(1), p(4)), 0);
+        cluster.pass((p(4), p(1)), 0);
+        let events = events(&mut cluster);
+        let acknowledged = events.iter().any(|(_, it)| matches!(it, Event::Acknowledged { .. }));
         assert_eq!(acknowledged, counted, "{switches:?}");
-        stage.fire(p(4), Timer::Election);
-        assert_eq!(stage.sent_of("request-pre-vote"), 2, "it does not stand");
+        cluster.fire(p(4), Timer::Election);
+        assert_eq!(cluster.sent_of("request-pre-vote"), 2, "it does not stand");
     }
 }
 
-/// 4.2.2.
+/// Section 4.2.2 of the thesis.
 #[test]
-fn a_leader_that_is_left_out_leads_until_that_is_committed_and_has_another_stand() {
-    let mut stage = newcomer(4, &[]);
-    change(&mut stage, 1, "2,3");
-    stage.drain(&mut Dice(0));
-    let told = told(&mut stage);
-    assert!(told.contains(&(1, Event::MembersChanged { ticket: 50, index: 3 })));
-    assert!(told.contains(&(1, Event::Following { term: 1, leader: None })));
+fn removed_leader_leads_until_commit() {
+    let mut cluster = newcomer(4, &[]);
+    change(&mut cluster, 1, "2,3");
+    cluster.drain(&mut SplitMix64(0));
+    let events = events(&mut cluster);
+    assert!(events.contains(&(1, Event::MembersChanged { ticket: 50, index: 3 })));
+    assert!(events.contains(&(1, Event::Following { term: 1, leader: None })));
     let leads = |(_, event): &(u32, Event)| matches!(event, Event::Leading { term: 2 });
-    assert!(told.iter().any(leads), "at once");
-    stage.fire(p(1), Timer::Election);
-    assert_eq!(stage.queue((p(1), p(2))), Vec::<&Message>::new(), "it does not stand");
+    assert!(events.iter().any(leads), "at once");
+    cluster.fire(p(1), Timer::Election);
+    assert_eq!(cluster.queue((p(1), p(2))), Vec::<&Message>::new(), "it does not stand");
 }
 
-/// 4.2.3.
+/// Section 4.2.3 of the thesis.
 #[test]
-fn who_was_left_out_and_does_not_know_disturbs_nobody() {
-    let mut stage = newcomer(4, &[]);
-    change(&mut stage, 1, "1,2");
-    lose_all(&mut stage, 1, 3);
-    stage.drain(&mut Dice(0));
-    told(&mut stage);
-    assert_eq!(members(&stage, 3), "P1,P2,P3");
-    stage.fire(p(3), Timer::Election);
-    stage.drain(&mut Dice(0));
-    assert_eq!(told(&mut stage), [(3, Event::Following { term: 1, leader: None })]);
+fn removed_process_disturbs_no_election() {
+    let mut cluster = newcomer(4, &[]);
+    change(&mut cluster, 1, "1,2");
+    lose_messages(&mut cluster, 1, 3);
+    cluster.drain(&mut SplitMix64(0));
+    events(&mut cluster);
+    assert_eq!(members(&cluster, 3), "P1,P2,P3");
+    cluster.fire(p(3), Timer::Election);
+    cluster.drain(&mut SplitMix64(0));
+    assert_eq!(events(&mut cluster), [(3, Event::Following { term: 1, leader: None })]);
 }
 
 #[test]
-fn who_does_not_catch_up_is_not_waited_for_for_ever() {
-    let mut stage = newcomer(4, &[]);
-    stage.crash(p(4));
-    change(&mut stage, 1, "1,2,3,4");
+fn change_is_abandoned_if_newcomer_lags() {
+    let mut cluster = newcomer(4, &[]);
+    cluster.crash(p(4));
+    change(&mut cluster, 1, "1,2,3,4");
     for _ in 0..10 {
-        beat(&mut stage, 1);
-        stage.fire(p(1), Timer::Election);
+        heartbeat(&mut cluster, 1);
+        cluster.fire(p(1), Timer::Election);
     }
     let (reason, leader) = (Reason::NotCaughtUp, Some(p(1)));
-    assert!(told(&mut stage).contains(&(1, Event::Declined { ticket: 50, reason, leader })));
-    assert_eq!(members(&stage, 1), "P1,P2,P3");
+    assert!(events(&mut cluster).contains(&(1, Event::Declined { ticket: 50, reason, leader })));
+    assert_eq!(members(&cluster, 1), "P1,P2,P3");
 }
 
 #[test]
-fn those_who_can_be_no_group_are_declined() {
-    let mut stage = newcomer(4, &[]);
+fn declines_invalid_members() {
+    let mut cluster = newcomer(4, &[]);
     for wrong in ["", "1,9", "1,2/2"] {
-        change(&mut stage, 1, wrong);
+        change(&mut cluster, 1, wrong);
         let (reason, leader) = (Reason::NoGroup, Some(p(1)));
-        assert_eq!(told(&mut stage), [(1, Event::Declined { ticket: 50, reason, leader })]);
+        assert_eq!(events(&mut cluster), [(1, Event::Declined { ticket: 50, reason, leader })]);
     }
 }
 
 #[test]
-fn a_snapshot_says_who_keeps_the_log() {
-    for (switches, said) in [(&[][..], "P1,P2"), (&[Switch::ForgottenMembers], "P1,P2,P3")] {
-        let mut stage = newcomer(4, switches);
-        change(&mut stage, 1, "1,2");
-        stage.drain(&mut Dice(0));
-        told(&mut stage);
-        compact(&mut stage, 1);
-        stage.crash(p(1));
-        stage.recover(p(1));
-        assert_eq!(members(&stage, 1), said, "{switches:?}");
+fn snapshot_contains_the_members() {
+    for (switches, expected) in [(&[][..], "P1,P2"), (&[Switch::ForgottenMembers], "P1,P2,P3")] {
+        let mut cluster = newcomer(4, switches);
+        change(&mut cluster, 1, "1,2");
+        cluster.drain(&mut SplitMix64(0));
+        events(&mut cluster);
+        compact(&mut cluster, 1);
+        cluster.crash(p(1));
+        cluster.recover(p(1));
+        assert_eq!(members(&cluster, 1), expected, "{switches:?}");
     }
 }
 
-/// Members come and go, processes crash, messages are lost and repeated, logs are compacted: all
-/// who are left have one log.
+/// Members change, processes crash, messages are lost and duplicated, logs are compacted: all
+/// remaining logs are equal.
 #[test]
-fn with_changes_crashes_and_snapshots_all_logs_become_alike() {
-    (0..60).for_each(|seed| become_alike(seed, &[]));
+fn logs_converge_with_changes_crashes_and_snapshots() {
+    (0..60).for_each(|seed| check_convergence(seed, &[]));
 }
 
-/// Whatever is lost, repeated or late, no process is taken for one that forgot entries.
+/// Despite losses, duplicates and delays, no process is considered to have lost entries.
 #[test]
-fn with_reports_of_what_was_acknowledged_all_logs_become_alike() {
-    (0..60).for_each(|seed| become_alike(seed, &[Switch::Noticing]));
+fn logs_converge_with_reported_acknowledgements() {
+    (0..60).for_each(|seed| check_convergence(seed, &[Switch::Noticing]));
 }
 
-fn become_alike(seed: u64, switches: &[Switch]) {
-    let mut dice = Dice(seed);
-    let mut stage = newcomer(5, switches);
+fn check_convergence(seed: u64, switches: &[Switch]) {
+    let mut rng = SplitMix64(seed);
+    let mut cluster = newcomer(5, switches);
     for ticket in 1..=60_u64 {
-        let at = 1 + u32::try_from(dice.below(5)).expect("a small number");
-        match dice.below(8) {
-            0 => stage.fire(p(at), Timer::Election),
+        let at = 1 + u32::try_from(rng.below(5)).expect("a small number");
+        match rng.below(8) {
+            0 => cluster.fire(p(at), Timer::Election),
             1 => {
-                stage.crash(p(at));
-                stage.recover(p(at));
+                cluster.crash(p(at));
+                cluster.recover(p(at));
             }
-            2 => compact(&mut stage, at),
+            2 => compact(&mut cluster, at),
             3 => {
                 let voters = [p(1), p(2), p(3), p(4), p(5)].into_iter();
-                let voters = voters.filter(|_| !dice.one_in(3)).collect();
+                let voters = voters.filter(|_| !rng.one_in(3)).collect();
                 let learners = ProcessSet::new();
-                stage.command(p(at), Command::ChangeMembers { ticket, voters, learners });
+                cluster.command(p(at), Command::ChangeMembers { ticket, voters, learners });
             }
-            _ => (1..=5).for_each(|at| append(&mut stage, at, ticket)),
+            _ => (1..=5).for_each(|at| append(&mut cluster, at, ticket)),
         }
-        for link in stage.busy_links() {
-            match dice.below(6) {
-                0 => stage.lose(link),
-                1 => stage.duplicate(link),
+        for link in cluster.links_in_use() {
+            match rng.below(6) {
+                0 => cluster.lose(link),
+                1 => cluster.duplicate(link),
                 2 => {}
-                _ => stage.deliver(link, &mut dice),
+                _ => cluster.deliver(link, &mut rng),
             }
         }
     }
-    settle(&mut stage, &mut dice);
-    let leader = (1..=5).find(|at| leads(&stage, *at));
-    let leader = leader.unwrap_or_else(|| panic!("nobody leads, seed {seed}"));
-    let log = |at: u32| stage.process(p(at)).expect("it is up").log();
-    let voters = stage.process(p(leader)).expect("it is up").members().voters.clone();
+    settle(&mut cluster, &mut rng);
+    let leader = (1..=5).find(|at| leads(&cluster, *at));
+    let leader = leader.unwrap_or_else(|| panic!("no leader, seed {seed}"));
+    let log = |at: u32| cluster.process(p(at)).expect("it is up").log();
+    let voters = cluster.process(p(leader)).expect("it is up").members().voters.clone();
     for voter in &voters {
         let log_of_voter = log(voter.number());
         assert_eq!(log_of_voter.last(), log(leader).last(), "{voter}, seed {seed}");
         let base = log_of_voter.base().index.max(log(leader).base().index);
         for index in base..=log(leader).last().index {
-            assert_eq!(log_of_voter.place(index), log(leader).place(index), "seed {seed}");
+            assert_eq!(log_of_voter.entry_id(index), log(leader).entry_id(index), "seed {seed}");
         }
     }
-    let told = told(&mut stage);
-    assert!(!told.iter().any(|it| matches!(it, (_, Event::Forgotten { .. }))), "seed {seed}");
+    let events = events(&mut cluster);
+    assert!(!events.iter().any(|it| matches!(it, (_, Event::Forgotten { .. }))), "seed {seed}");
 }
 
-pub(super) fn leads(stage: &Stage<RaftLog>, at: u32) -> bool {
-    stage.armed_timers().contains(&(p(at), Timer::Heartbeat))
+pub(super) fn leads(cluster: &TestCluster<RaftLog>, at: u32) -> bool {
+    cluster.armed_timers().contains(&(p(at), Timer::Heartbeat))
 }
 
-/// Somebody leads in the end: whoever can stands, one after the other.
-fn settle(stage: &mut Stage<RaftLog>, dice: &mut Dice) {
+/// Lets processes stand one after the other until one leads.
+fn settle(cluster: &mut TestCluster<RaftLog>, rng: &mut SplitMix64) {
     for round in 0..40 {
-        stage.drain(dice);
+        cluster.drain(rng);
         for at in 1..=5 {
-            if leads(stage, at) {
-                stage.fire(p(at), Timer::Heartbeat);
+            if leads(cluster, at) {
+                cluster.fire(p(at), Timer::Heartbeat);
             }
         }
-        stage.drain(dice);
-        if !(1..=5).any(|at| leads(stage, at)) || round < 5 {
-            stage.fire(p(1 + round % 5), Timer::Election);
+        cluster.drain(rng);
+        if !(1..=5).any(|at| leads(cluster, at)) || round < 5 {
+            cluster.fire(p(1 + round % 5), Timer::Election);
         }
     }
 }

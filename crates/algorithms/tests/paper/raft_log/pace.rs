@@ -1,187 +1,191 @@
-//! When a leader sends, stores and tells: ahead (10.2.1), together, and at once.
+//! Timing of a leader's sends, writes and announcements: ahead (10.2.1), together, and at once.
 
 use tenure_algorithms::agreement::RaftLog;
-use tenure_algorithms::agreement::raft_log::{Message, Place, Switch, Timer};
+use tenure_algorithms::agreement::raft_log::{EntryId, Message, Switch, Timer};
 use tenure_core::Protocol;
 use tenure_core::service::log::Event;
-use tenure_trace::{Dice, Stage};
+use tenure_trace::{SplitMix64, TestCluster};
 
-use super::{append, commits, led, stage, terms, told};
+use super::{append, cluster, commits, events, led_by_p1, terms};
 use crate::support::p;
 
 #[test]
-fn who_announces_what_is_committed_has_nobody_wait_for_the_next_message() {
-    let mut stage = led(3, &[Switch::Announcing]);
-    append(&mut stage, 1, 1);
-    stage.drain(&mut Dice(0));
-    assert_eq!(commits(&told(&mut stage)), [(1, 2), (2, 2), (3, 2)]);
+fn announcement_spares_waiting_for_next_message() {
+    let mut cluster = led_by_p1(3, &[Switch::Announcing]);
+    append(&mut cluster, 1, 1);
+    cluster.drain(&mut SplitMix64(0));
+    assert_eq!(commits(&events(&mut cluster)), [(1, 2), (2, 2), (3, 2)]);
 }
 
-/// An announcement goes to everybody once, and is not answered.
+/// An announcement is sent to every follower once, and needs no response.
 #[test]
 fn an_announcement_is_not_answered() {
     let sent = |switches: &[Switch]| {
-        let mut stage = led(3, switches);
-        let before = stage.total_sent();
-        append(&mut stage, 1, 1);
-        stage.drain(&mut Dice(0));
-        stage.total_sent() - before
+        let mut cluster = led_by_p1(3, switches);
+        let before = cluster.total_sent();
+        append(&mut cluster, 1, 1);
+        cluster.drain(&mut SplitMix64(0));
+        cluster.total_sent() - before
     };
     assert_eq!((sent(&[]), sent(&[Switch::Announcing])), (4, 4 + 2));
 }
 
 #[test]
-fn an_announcement_commits_what_the_log_has_as_the_leader_does_and_nothing_else() {
-    let mut stage = led(3, &[Switch::Announcing]);
-    let committed = |stage: &Stage<RaftLog>| stage.process(p(2)).expect("it is up").committed();
-    let announce = |stage: &mut Stage<RaftLog>, term, index, of| {
-        let last = Place { index, term: of };
-        stage.inject(p(1), p(2), Message::Committed { term, last });
-        committed(stage)
+fn announcement_commits_only_matching_entries() {
+    let mut cluster = led_by_p1(3, &[Switch::Announcing]);
+    let committed =
+        |cluster: &TestCluster<RaftLog>| cluster.process(p(2)).expect("it is up").commit_index();
+    let announce = |cluster: &mut TestCluster<RaftLog>, term, index, of| {
+        let last = EntryId { index, term: of };
+        cluster.inject(p(1), p(2), Message::Committed { term, last });
+        committed(cluster)
     };
-    assert_eq!(announce(&mut stage, 1, 2, 1), 1, "it lacks that entry");
-    append(&mut stage, 1, 1);
-    stage.pass((p(1), p(2)), 0);
-    assert_eq!(committed(&stage), 1, "it has the entry, and nobody said more");
-    assert_eq!(announce(&mut stage, 2, 2, 2), 1, "its entry there is of another term");
-    assert_eq!(announce(&mut stage, 2, 2, 1), 2);
-    assert_eq!(announce(&mut stage, 2, 1, 1), 2, "nothing is taken back");
+    assert_eq!(announce(&mut cluster, 1, 2, 1), 1, "it lacks that entry");
+    append(&mut cluster, 1, 1);
+    cluster.pass((p(1), p(2)), 0);
+    assert_eq!(committed(&cluster), 1, "the announcement covers one entry");
+    assert_eq!(announce(&mut cluster, 2, 2, 2), 1, "its entry there is of another term");
+    assert_eq!(announce(&mut cluster, 2, 2, 1), 2);
+    assert_eq!(announce(&mut cluster, 2, 1, 1), 2, "the commit index does not decrease");
 }
 
-/// 10.2.1: disks work at the same time, and nobody counts a copy that is not there.
+/// 10.2.1: disks write in parallel, and only persisted copies count.
 #[test]
-fn what_is_sent_ahead_counts_for_its_leader_when_it_is_stored() {
+fn own_copy_counts_once_persisted() {
     for (switches, at_once) in
         [(&[Switch::Ahead][..], false), (&[Switch::Ahead, Switch::CountedAhead], true)]
     {
-        let mut stage = led(3, switches);
-        append(&mut stage, 1, 1);
-        assert_eq!(stage.queue((p(1), p(2))).len(), 1, "it is sent in the same step");
-        stage.drain(&mut Dice(0));
+        let mut cluster = led_by_p1(3, switches);
+        append(&mut cluster, 1, 1);
+        assert_eq!(cluster.queue((p(1), p(2))).len(), 1, "it is sent in the same step");
+        cluster.drain(&mut SplitMix64(0));
         let counted: &[(u32, u64)] = if at_once { &[(1, 2)] } else { &[] };
-        assert_eq!(commits(&told(&mut stage)), counted, "{switches:?}");
-        stage.fire(p(1), Timer::Store);
-        assert_eq!(commits(&told(&mut stage)).is_empty(), at_once, "{switches:?}");
+        assert_eq!(commits(&events(&mut cluster)), counted, "{switches:?}");
+        cluster.fire(p(1), Timer::Store);
+        assert_eq!(commits(&events(&mut cluster)).is_empty(), at_once, "{switches:?}");
     }
 }
 
 #[test]
-fn a_crash_loses_what_was_sent_ahead_by_its_leader_alone() {
-    let mut stage = led(3, &[Switch::Ahead]);
-    append(&mut stage, 1, 1);
-    stage.drain(&mut Dice(0));
-    append(&mut stage, 1, 2);
-    stage.fire(p(1), Timer::Store);
-    append(&mut stage, 1, 3);
-    stage.crash(p(1));
-    stage.recover(p(1));
-    assert_eq!(terms(&stage, 1), [1; 3], "the third was not stored");
-    // Who steps down instead keeps it.
-    let mut stage = led(3, &[Switch::Ahead]);
-    append(&mut stage, 1, 1);
-    stage.inject(p(2), p(1), Message::Overtaken { term: 2 });
-    stage.crash(p(1));
-    stage.recover(p(1));
-    assert_eq!(terms(&stage, 1), [1; 2]);
+fn crash_loses_only_unpersisted_entries() {
+    let mut cluster = led_by_p1(3, &[Switch::Ahead]);
+    append(&mut cluster, 1, 1);
+    cluster.drain(&mut SplitMix64(0));
+    append(&mut cluster, 1, 2);
+    cluster.fire(p(1), Timer::Store);
+    append(&mut cluster, 1, 3);
+    cluster.crash(p(1));
+    cluster.recover(p(1));
+    assert_eq!(terms(&cluster, 1), [1; 3], "the third was not stored");
+    // A leader that steps down instead keeps the entry.
+    let mut cluster = led_by_p1(3, &[Switch::Ahead]);
+    append(&mut cluster, 1, 1);
+    cluster.inject(p(2), p(1), Message::Overtaken { term: 2 });
+    cluster.crash(p(1));
+    cluster.recover(p(1));
+    assert_eq!(terms(&cluster, 1), [1; 2]);
 }
 
-/// As many messages as for one entry, whether the leader stores what it sends before or after.
+/// As many messages as for one entry, whether the leader persists before or after sending.
 #[test]
-fn what_is_proposed_at_once_is_sent_in_one_message_and_answered_by_one() {
+fn concurrent_proposals_share_one_message() {
     for (switches, ahead) in
         [(&[Switch::Together][..], false), (&[Switch::Together, Switch::Ahead], true)]
     {
-        let mut stage = led(3, switches);
-        let committed = |stage: &Stage<RaftLog>| stage.process(p(1)).expect("it is up").committed();
-        assert_eq!(committed(&stage), 1, "its first entry");
-        let before = stage.total_sent();
-        (1..=5).for_each(|ticket| append(&mut stage, 1, ticket));
-        assert_eq!(stage.total_sent(), before, "nothing is sent yet");
-        stage.fire(p(1), Timer::Send);
-        stage.drain(&mut Dice(0));
+        let mut cluster = led_by_p1(3, switches);
+        let committed = |cluster: &TestCluster<RaftLog>| {
+            cluster.process(p(1)).expect("it is up").commit_index()
+        };
+        assert_eq!(committed(&cluster), 1, "its first entry");
+        let before = cluster.total_sent();
+        (1..=5).for_each(|ticket| append(&mut cluster, 1, ticket));
+        assert_eq!(cluster.total_sent(), before, "nothing is sent yet");
+        cluster.fire(p(1), Timer::Send);
+        cluster.drain(&mut SplitMix64(0));
         if ahead {
-            stage.fire(p(1), Timer::Store);
+            cluster.fire(p(1), Timer::Store);
         }
-        assert_eq!((stage.total_sent() - before, committed(&stage)), (4, 6));
+        assert_eq!((cluster.total_sent() - before, committed(&cluster)), (4, 6));
     }
 }
 
 #[test]
-fn whoever_steps_down_before_it_sends_keeps_what_it_has_and_sends_nothing() {
-    let mut stage = led(3, &[Switch::Together]);
-    append(&mut stage, 1, 1);
-    stage.inject(p(2), p(1), Message::Overtaken { term: 2 });
-    assert!(!stage.armed_timers().contains(&(p(1), Timer::Send)));
-    assert!(stage.queue((p(1), p(2))).is_empty());
-    assert_eq!(terms(&stage, 1), [1; 2]);
-    assert!(told(&mut stage).contains(&(1, Event::Unknown { ticket: 1 })));
+fn deposed_leader_keeps_unsent_entries() {
+    let mut cluster = led_by_p1(3, &[Switch::Together]);
+    append(&mut cluster, 1, 1);
+    cluster.inject(p(2), p(1), Message::Overtaken { term: 2 });
+    assert!(!cluster.armed_timers().contains(&(p(1), Timer::Send)));
+    assert!(cluster.queue((p(1), p(2))).is_empty());
+    assert_eq!(terms(&cluster, 1), [1; 2]);
+    assert!(events(&mut cluster).contains(&(1, Event::Unknown { ticket: 1 })));
 }
 
-/// Where something was proposed meanwhile, that says it.
+/// If entries are proposed meanwhile, they carry the commit index.
 #[test]
-fn what_is_committed_is_announced_together_with_what_is_proposed() {
-    let mut stage = led(3, &[Switch::Together, Switch::Announcing]);
-    append(&mut stage, 1, 1);
-    stage.fire(p(1), Timer::Send);
-    stage.drain(&mut Dice(0));
-    stage.take_seen();
-    let before = stage.total_sent();
-    append(&mut stage, 1, 2);
-    assert_eq!(stage.total_sent(), before, "neither was said yet");
-    stage.fire(p(1), Timer::Send);
-    assert_eq!(stage.total_sent() - before, 2, "an entry each, which says what is committed");
-    stage.drain(&mut Dice(0));
-    assert_eq!(commits(&told(&mut stage)), [(1, 3), (2, 2), (3, 2)]);
-    let before = stage.total_sent();
-    stage.fire(p(1), Timer::Send);
-    assert_eq!(stage.total_sent() - before, 2, "and now nothing else says it");
-    stage.drain(&mut Dice(0));
-    assert_eq!(commits(&told(&mut stage)), [(2, 3), (3, 3)]);
-    assert!(!stage.armed_timers().contains(&(p(1), Timer::Send)), "it is said once");
+fn announces_commit_together_with_proposals() {
+    let mut cluster = led_by_p1(3, &[Switch::Together, Switch::Announcing]);
+    append(&mut cluster, 1, 1);
+    cluster.fire(p(1), Timer::Send);
+    cluster.drain(&mut SplitMix64(0));
+    cluster.take_events();
+    let before = cluster.total_sent();
+    append(&mut cluster, 1, 2);
+    assert_eq!(cluster.total_sent(), before, "nothing is sent yet");
+    cluster.fire(p(1), Timer::Send);
+    assert_eq!(cluster.total_sent() - before, 2, "one entry each, with the commit index");
+    cluster.drain(&mut SplitMix64(0));
+    assert_eq!(commits(&events(&mut cluster)), [(1, 3), (2, 2), (3, 2)]);
+    let before = cluster.total_sent();
+    cluster.fire(p(1), Timer::Send);
+    assert_eq!(cluster.total_sent() - before, 2, "a separate announcement each");
+    cluster.drain(&mut SplitMix64(0));
+    assert_eq!(commits(&events(&mut cluster)), [(2, 3), (3, 3)]);
+    assert!(!cluster.armed_timers().contains(&(p(1), Timer::Send)), "it is announced once");
 }
 
-/// Disks are slow at P1 and P2: of what they say of the log nothing arrives.
+/// Disks are slow at P1 and P2: no messages about the log arrive.
 #[test]
-fn heartbeats_keep_a_leader_while_messages_of_the_log_wait_for_disks() {
-    let mut stage = led(3, &[Switch::Heartbeats]);
+fn heartbeats_keep_a_leader_with_slow_disks() {
+    let mut cluster = led_by_p1(3, &[Switch::Heartbeats]);
     let (to, back) = ((p(1), p(2)), (p(2), p(1)));
-    stage.fire(p(1), Timer::Heartbeat);
-    assert_eq!(stage.queue(to).len(), 1, "whoever answers is sent nothing more");
-    stage.fire(p(1), Timer::Election);
-    stage.fire(p(1), Timer::Heartbeat);
-    let beats = stage.queue(to).iter().position(|it| matches!(it, Message::Heartbeat { .. }));
-    stage.pass(to, beats.expect("it has not answered"));
-    let answers = stage.queue(back);
-    let answer = answers.last().expect("it answers at once");
+    cluster.fire(p(1), Timer::Heartbeat);
+    assert_eq!(cluster.queue(to).len(), 1, "a responsive follower gets no heartbeat");
+    cluster.fire(p(1), Timer::Election);
+    cluster.fire(p(1), Timer::Heartbeat);
+    let heartbeats =
+        cluster.queue(to).iter().position(|it| matches!(it, Message::Heartbeat { .. }));
+    cluster.pass(to, heartbeats.expect("it has not answered"));
+    let answers = cluster.queue(back);
+    let answer = answers.last().expect("it responds at once");
     assert!(matches!(answer, Message::HeartbeatResponse { .. }), "{answer:?}");
-    assert!(!RaftLog::rests_on_saves(answer));
-    stage.pass(back, 0);
-    stage.take_seen();
-    stage.fire(p(1), Timer::Election);
-    assert_eq!(told(&mut stage), [], "a majority answers");
-    stage.fire(p(1), Timer::Election);
-    assert_eq!(told(&mut stage), [(1, Event::Following { term: 1, leader: None })]);
+    assert!(!RaftLog::requires_save(answer));
+    cluster.pass(back, 0);
+    cluster.take_events();
+    cluster.fire(p(1), Timer::Election);
+    assert_eq!(events(&mut cluster), [], "a majority responds");
+    cluster.fire(p(1), Timer::Election);
+    assert_eq!(events(&mut cluster), [(1, Event::Following { term: 1, leader: None })]);
 }
 
-/// Until an entry of its term is answered, its vote may not be saved.
+/// Until an entry of its term is acknowledged, its vote may not be saved.
 #[test]
-fn leader_sends_no_heartbeat_before_an_answer_of_its_term() {
-    let mut stage = stage(3, &[Switch::Heartbeats]);
-    stage.fire(p(1), Timer::Election);
-    let queued = |stage: &Stage<RaftLog>| {
-        let queue = stage.queue((p(1), p(2)));
+fn no_heartbeat_before_response_in_term() {
+    let mut cluster = cluster(3, &[Switch::Heartbeats]);
+    cluster.fire(p(1), Timer::Election);
+    let queued = |cluster: &TestCluster<RaftLog>| {
+        let queue = cluster.queue((p(1), p(2)));
         queue.iter().filter(|it| matches!(it, Message::Heartbeat { .. })).count()
     };
-    while stage.queue((p(1), p(2))).iter().all(|it| !matches!(it, Message::Append { .. })) {
+    while cluster.queue((p(1), p(2))).iter().all(|it| !matches!(it, Message::Append { .. })) {
         for link in [(p(1), p(2)), (p(2), p(1))] {
-            if !stage.queue(link).is_empty() {
-                stage.pass(link, 0);
+            if !cluster.queue(link).is_empty() {
+                cluster.pass(link, 0);
             }
         }
     }
-    (0..3).for_each(|_| stage.fire(p(1), Timer::Heartbeat));
-    assert_eq!(queued(&stage), 0);
-    stage.drain(&mut Dice(0));
-    (0..2).for_each(|_| stage.fire(p(1), Timer::Heartbeat));
-    assert_eq!(queued(&stage), 1);
+    (0..3).for_each(|_| cluster.fire(p(1), Timer::Heartbeat));
+    assert_eq!(queued(&cluster), 0);
+    cluster.drain(&mut SplitMix64(0));
+    (0..2).for_each(|_| cluster.fire(p(1), Timer::Heartbeat));
+    assert_eq!(queued(&cluster), 1);
 }

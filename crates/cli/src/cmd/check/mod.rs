@@ -1,15 +1,15 @@
-//! `tenure check`: every schedule.
+//! `tenure check`: explores every schedule of a small group.
 
 mod options;
 mod perform;
 
 use tenure_algorithms::catalogue::Parameters;
-use tenure_check::{Judgement, Limit, Refusal, Report};
-use tenure_core::{Need, Property, Service, TICKS_PER_UNIT, Timing};
+use tenure_check::{CheckError, Judgement, Limit, Report};
+use tenure_core::{Property, Requirement, Service, TICKS_PER_UNIT, Timing};
 
-use self::perform::examination;
+use self::perform::check_config;
 use super::failure::{Failure, Status};
-use super::output::{Format, narrow, no_effect, print, print_json, width};
+use super::output::{Format, print, print_json, warn_no_effect, width, wrap_lines};
 use super::program;
 
 pub(crate) use options::Options;
@@ -18,59 +18,59 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     let is_bare = options.is_bare()?;
     let options = options.limited();
     let report = perform(&options)?;
-    for option in idle(&options, &report)? {
-        no_effect(option, &options.algorithm);
+    for option in unused_options(&options, &report)? {
+        warn_no_effect(option, &options.algorithm);
     }
     if options.trace.is_some() && report.shortest().is_none() {
-        eprintln!("nothing is violated, so there is no trace to write");
+        eprintln!("no violation found: no trace was written");
     }
     match options.format {
         Format::Text => {
-            let more = if is_bare { next(&options, &report)? } else { String::new() };
+            let more = if is_bare { larger_group_hint(&options, &report)? } else { String::new() };
             let found = format!("{report:.columns$}", columns = width());
-            let clocked = clocked(&options)?;
-            print(&narrow(&(found + &advice(&options, &report) + &clocked + &more)))?;
+            let clocked_hint = clocked_hint(&options)?;
+            print(&wrap_lines(&(found + &limit_hint(&options, &report) + &clocked_hint + &more)))?;
         }
         Format::Json => print_json(&report)?,
     }
     Ok(match report.judgement() {
-        Judgement::Holds => Status::Held,
+        Judgement::Holds => Status::Success,
         Judgement::Violated => Status::Violated,
         Judgement::Incomplete => Status::Incomplete,
     })
 }
 
-/// Searches, and writes the counterexample where it is wanted and there is one.
+/// Runs the search and writes the counterexample, if there is one, to the file of `--trace`.
 pub(crate) fn perform(options: &Options) -> Result<Report, Failure> {
     let report = report(options)?;
-    save(options, &report)?;
+    save_counterexample(options, &report)?;
     Ok(report)
 }
 
-/// The options that were given and make no difference.
-fn idle(options: &Options, report: &Report) -> Result<Vec<&'static str>, Failure> {
+/// Returns the given options that have no effect on this search.
+fn unused_options(options: &Options, report: &Report) -> Result<Vec<&'static str>, Failure> {
     let parameters = options.group.parameters()?;
     let card = tenure_instances::card(&options.algorithm, &parameters).map_err(Failure::usage)?;
-    let mut idle = options.group.idle(&options.algorithm, card.service);
+    let mut unused = options.group.unused_options(&options.algorithm, card.service);
     let elects = card.service == Service::Election || card.service.is_agreement();
     if options.app_messages > 0 && elects {
-        idle.push("--app-messages");
+        unused.push("--app-messages");
     }
     if options.saving != Default::default() && (options.crash == 0 || options.recover == 0) {
-        idle.push("--saving");
+        unused.push("--saving");
     }
     if options.recover > 0 && options.crash == 0 && options.group.down().is_empty() {
-        idle.push("--recover");
+        unused.push("--recover");
     }
     let is_whole = report.limit.is_none() && report.counterexamples.is_empty();
     if options.term_max.is_some() && is_whole && !report.has_terms {
-        idle.push("--term-max");
+        unused.push("--term-max");
     }
     if options.new_sessions && options.recover == 0 {
-        idle.push("--new-sessions");
+        unused.push("--new-sessions");
     }
     if options.when_full.is_some() && options.lose == 0 {
-        idle.push("--when-full");
+        unused.push("--when-full");
     }
     let timing = options.group.timing().unwrap_or(card.timing);
     // Outside synchronous time a timer fires at any time.
@@ -79,56 +79,60 @@ fn idle(options: &Options, report: &Report) -> Result<Vec<&'static str>, Failure
             ("--latency", options.latency.is_some()),
             ("--timeout", !options.group.timeout.is_empty()),
         ];
-        idle.extend(given.iter().filter(|(_, given)| *given).map(|(option, _)| *option));
+        unused.extend(given.iter().filter(|(_, given)| *given).map(|(option, _)| *option));
     }
-    Ok(idle)
+    Ok(unused)
 }
 
-/// Searches, and says what was found.
+/// Runs the search with a progress line on standard error.
 pub(crate) fn report(options: &Options) -> Result<Report, Failure> {
-    searched(options, true)
+    search(options, true)
 }
 
-/// The same with nothing on the terminal meanwhile.
-pub(crate) fn quiet_report(options: &Options) -> Result<Report, Failure> {
-    searched(options, false)
+/// Runs the search without a progress line.
+pub(crate) fn report_without_progress(options: &Options) -> Result<Report, Failure> {
+    search(options, false)
 }
 
-fn searched(options: &Options, followed: bool) -> Result<Report, Failure> {
+fn search(options: &Options, shows_progress: bool) -> Result<Report, Failure> {
     if options.group.draws_ids() {
-        return Err(Failure::usage("a check is of certain ranks; list them: --ids 2,3,1"));
+        return Err(Failure::usage(
+            "--ids random is not supported by check: list the ranks, as in --ids 2,3,1",
+        ));
     }
-    // Timeouts follow from the bound on latency, of a unit at least.
+    // Timeouts are derived from the latency bound, which is at least one unit.
     let longest = options.latency.as_ref().map_or(1, |latency| (*latency.end()).max(1));
     let delay = u64::from(longest) * TICKS_PER_UNIT;
-    // No message is so late that more than one number of a heartbeat is told apart.
+    // Messages are never so late that more than one heartbeat number must be distinguished.
     let parameters = Parameters { rounds: 1, delay, ..options.group.parameters()? };
     let card = tenure_instances::card(&options.algorithm, &parameters).map_err(Failure::usage)?;
     options.group.check_timeouts(&card)?;
     let properties = options.properties(&card)?;
-    let subject = tenure_instances::subject(&options.algorithm, &parameters);
-    let mut examination = examination(options, &parameters, properties);
-    examination.watch = examination.watch.filter(|_| followed);
-    let checked = subject.map_err(Failure::usage)?.check(&examination);
-    checked.map_err(|refusal| match refusal {
-        // A handler that panics is no wrong usage: the algorithm is.
-        Refusal::Panicked { .. } => Failure::violated(refusal),
-        Refusal::Weaker { algorithm, weakness } => Failure::weaker(&algorithm, &weakness),
-        refusal => Failure::usage(refusal),
+    let subject = tenure_instances::algorithm(&options.algorithm, &parameters);
+    let mut config = check_config(options, &parameters, properties);
+    config.watch = config.watch.filter(|_| shows_progress);
+    let checked = subject.map_err(Failure::usage)?.check(&config);
+    checked.map_err(|error| match error {
+        // A panic is a defect of the algorithm, not of the command line.
+        CheckError::Panicked { .. } => Failure::violated(error),
+        CheckError::UnmetAssumption { algorithm, weakness } => {
+            Failure::weaker(&algorithm, &weakness)
+        }
+        error => Failure::usage(error),
     })
 }
 
-/// Names the promises that this search does not judge, as they hold only while clocks keep time,
-/// and the command that checks them.
-fn clocked(options: &Options) -> Result<String, Failure> {
+/// Returns a hint that names the promises that hold only while clocks keep time, which this search
+/// does not check, and the command that checks them. Empty if the user selected properties.
+fn clocked_hint(options: &Options) -> Result<String, Failure> {
     let (group, name) = (&options.group, &options.algorithm);
     let card = tenure_instances::card(name, &group.parameters()?).map_err(Failure::usage)?;
     let timing = group.timing().unwrap_or(card.timing);
-    if timing == Timing::Synchronous || card.clocked.is_empty() {
+    if timing == Timing::Synchronous || card.clocked.is_empty() || !options.property.is_empty() {
         return Ok(String::new());
     }
     let names: Vec<&str> = card.clocked.iter().map(|promise| promise.name()).collect();
-    let (drift, says) = (card.drift_ppm / 10_000, names.join(" and "));
+    let (drift, promises) = (card.drift_ppm / 10_000, names.join(" and "));
     let mut command = format!("tenure check {name} -n {}", group.size()?);
     command.push_str(&group.algorithm_options());
     let budgets = [
@@ -145,22 +149,22 @@ fn clocked(options: &Options) -> Result<String, Failure> {
     }
     let properties = names.join(",");
     Ok(format!(
-        "  not judged here, where timers fire at any time: {says}, promised\n    \
-         while clocks are right to {drift} %; they are checked by\n    \
+        "  not checked, as timers fire at any time here: {promises}, promised\n    \
+         while clocks drift by at most {drift} %; to check them:\n    \
          `{command} --timing synchronous --latency 0 --property {properties}`\n"
     ))
 }
 
-/// What to try when a small group was right of which nothing was said: a larger one, and what that
-/// will cost. Each process more multiplies the worlds by more than the one before it did.
-fn next(options: &Options, report: &Report) -> Result<String, Failure> {
+/// Returns a hint to check a larger group and its estimated cost, if all properties hold. Each
+/// additional process multiplies the number of states by more than the one before.
+fn larger_group_hint(options: &Options, report: &Report) -> Result<String, Failure> {
     if report.judgement() != Judgement::Holds {
         return Ok(String::new());
     }
     let name = &options.algorithm;
     let smaller =
         Options::of(&format!("{name} -n {} --max-states {}", report.size - 1, report.states));
-    let before = quiet_report(&smaller?)?.states;
+    let before = report_without_progress(&smaller?)?.states;
     let times = report.states / before.max(1);
     let states = report.states.saturating_mul(times);
     let bytes = states.saturating_mul(report.bytes as u64 / report.states.max(1));
@@ -168,7 +172,7 @@ fn next(options: &Options, report: &Report) -> Result<String, Failure> {
         0 => String::new(),
         gigabytes => format!(", {gigabytes} GB"),
     };
-    let lasts = match report.seconds * times as f64 {
+    let duration = match report.seconds * times as f64 {
         ..1.0 => "",
         ..60.0 => ", seconds",
         ..3600.0 => ", minutes",
@@ -176,18 +180,18 @@ fn next(options: &Options, report: &Report) -> Result<String, Failure> {
     };
     let more = report.size + 1;
     Ok(format!(
-        "  next: `tenure check {name} -n {more}`, {times} times as many states or more \
-         ({states}{lasts}{memory})\n"
+        "  next: `tenure check {name} -n {more}`, at least {times} times as many states \
+         ({states}{duration}{memory})\n"
     ))
 }
 
-/// What to try when a search was stopped.
-fn advice(options: &Options, report: &Report) -> String {
-    let goes_on = match report.limit {
+/// Returns a hint on how to continue a search that reached a limit.
+fn limit_hint(options: &Options, report: &Report) -> String {
+    let raise_limit = match report.limit {
         None => return String::new(),
-        Some(Limit::States) => "--max-states allows more",
-        Some(Limit::Memory) => "--max-memory allows more",
-        Some(Limit::Time) => "--max-time allows more, and --max-time none has no limit",
+        Some(Limit::States) => "raise --max-states",
+        Some(Limit::Memory) => "raise --max-memory",
+        Some(Limit::Time) => "raise --max-time, or use --max-time none",
         Some(Limit::Stopped) => "",
     };
     let mut smaller = Vec::new();
@@ -203,44 +207,44 @@ fn advice(options: &Options, report: &Report) -> String {
     less("--in-flight", report.bounds.in_flight.map_or(0, |most| most as u64), 1);
     let smaller = match smaller.is_empty() {
         true => String::new(),
-        false => format!("smaller searches: {}", smaller.join(", ")),
+        false => format!("or search less: {}", smaller.join(", ")),
     };
-    let parts = [goes_on, &smaller].into_iter().filter(|part| !part.is_empty());
+    let parts = [raise_limit, &smaller].into_iter().filter(|part| !part.is_empty());
     let parts: Vec<&str> = parts.collect();
     if parts.is_empty() { String::new() } else { format!("  {}\n", parts.join("; ")) }
 }
 
-/// The command as it was typed, without where its counterexample goes and how its report is told:
-/// whoever is shown the picture types it.
-fn again(typed: impl Iterator<Item = String>) -> String {
+/// Returns the typed command without `--trace` and `--format`, for readers of the diagram to
+/// repeat.
+fn replay_command(typed: impl Iterator<Item = String>) -> String {
     let mut words = vec![program::name().to_owned()];
-    let mut is_left_out = false;
+    let mut skips_value = false;
     for word in typed {
         let names = |option: &str| {
             word.strip_prefix(option).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
         };
-        let is_one = names("--trace") || names("--format");
-        if !is_one && !is_left_out {
+        let is_dropped = names("--trace") || names("--format");
+        if !is_dropped && !skips_value {
             words.push(word.clone());
         }
-        is_left_out = is_one && !word.contains('=');
+        skips_value = is_dropped && !word.contains('=');
     }
     words.join(" ")
 }
 
-/// Writes the shortest counterexample where `--trace` says.
-fn save(options: &Options, report: &Report) -> Result<(), Failure> {
+/// Writes the shortest counterexample to the file of `--trace`, if both exist.
+fn save_counterexample(options: &Options, report: &Report) -> Result<(), Failure> {
     let Some(path) = &options.trace else { return Ok(()) };
     match report.shortest() {
         Some(found) => {
             let mut found = found.clone();
             let header = &mut found.trace.header;
-            header.options = options.group.words()?;
+            header.options = options.group.command_words()?;
             let parameters = options.group.parameters()?;
             let card = tenure_instances::card(&options.algorithm, &parameters);
             let card = card.map_err(Failure::usage)?;
             header.most_inside = card.most_inside();
-            header.fenced = card.fenced() || found.property.needs() == Need::Fences;
+            header.fenced = card.fenced() || found.property.requires() == Requirement::Fences;
             header.ranks = Some(parameters.ranks.to_vec());
             let most = card.messages.most.filter(|_| found.property == Property::Cost);
             header.most_messages = most;
@@ -249,7 +253,7 @@ fn save(options: &Options, report: &Report) -> Result<(), Failure> {
                 _ => None,
             };
             header.topology = (found.property == Property::Topology).then_some(card.topology);
-            header.replay = Some(again(std::env::args().skip(1)));
+            header.replay = Some(replay_command(std::env::args().skip(1)));
             found.save(path).map_err(Failure::environment)
         }
         None => Ok(()),
@@ -261,10 +265,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_counterexample_knows_the_command_that_finds_it() {
+    fn counterexample_records_the_command_that_finds_it() {
         let typed =
             "check central --trace a.ndjson -n 2 --format=json --lose 1 --trace=b --entries 2";
-        let again = again(typed.split(' ').map(str::to_owned));
-        assert_eq!(again, "tenure check central -n 2 --lose 1 --entries 2");
+        let replay_command = replay_command(typed.split(' ').map(str::to_owned));
+        assert_eq!(replay_command, "tenure check central -n 2 --lose 1 --entries 2");
     }
 }

@@ -7,18 +7,18 @@ use std::time::Duration;
 
 use clap::builder::ArgPredicate;
 use clap::{Arg, Args, Parser, ValueEnum};
-use tenure_check::{Entries, EntriesOfAll, Saving};
-use tenure_core::{Card, Need, Property, Service, Timing};
+use tenure_check::{Entries, EntryLimits, Saving};
+use tenure_core::{Card, Property, Requirement, Service, Timing};
 use tenure_sim::{Entries as Numbers, Processes};
 use tenure_trace::Action;
 
 use crate::cmd::duration;
 use crate::cmd::failure::Failure;
-use crate::cmd::group::{EntriesAsked, GroupOptions, threads};
-use crate::cmd::known::algorithm;
+use crate::cmd::group::{EntriesOption, GroupOptions, parse_threads};
 use crate::cmd::machine;
+use crate::cmd::name_parser::algorithm;
 use crate::cmd::output::Format;
-use crate::cmd::property::{self, bounded};
+use crate::cmd::property::{self, parser_with_bound};
 use crate::cmd::size::size;
 
 const EXAMPLES: &str = "\
@@ -29,131 +29,134 @@ Examples:
 
 /// Explore every schedule of a small group, within stated budgets of faults
 ///
-/// There are 3 processes unless -n, --ids or --loads say otherwise. What is not known at a limit is
-/// told as incomplete, with how far the search has come, and so it is when the search is
-/// interrupted. Exit status 1: a property is violated; 3: one is incomplete, and none is violated.
+/// The group has 3 processes unless -n, --ids or --loads is given. A property that is undecided at
+/// a limit, or when the search is interrupted, is reported as incomplete, with the progress so far.
+/// Exit status 1: a property is violated; 3: one is incomplete and none is violated.
 ///
-/// Liveness (deadlock-freedom, starvation-freedom, progress) is judged under weak fairness: a
-/// delivery, a timer, an exit from the critical section, a word of a detector or the passing of
-/// time that stays possible for ever happens in the end. A request, a fault or a recovery need not.
+/// Liveness (deadlock-freedom, starvation-freedom, progress) is checked under weak fairness: a
+/// delivery, a timer, an exit from the critical section, a report of a failure detector or the
+/// passing of time that stays enabled for ever eventually happens. Requests, faults and recoveries
+/// need not happen.
 #[derive(Debug, Args)]
-#[command(mut_arg("n", by_default), after_help = EXAMPLES)]
+#[command(mut_arg("n", default_size), after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// Which algorithm; `tenure list` shows them
+    /// Algorithm to check; `tenure list` shows all
     #[arg(value_parser = algorithm(), hide_possible_values = true)]
     pub(crate) algorithm: String,
     #[command(flatten)]
     pub(crate) group: GroupOptions,
-    /// Synchronous mode: what a message may take, in whole units
+    /// Latency of a message in synchronous mode, in whole units
     #[arg(long, value_name = "A..B", value_parser = latency)]
     #[arg(help_heading = "Network and time")]
     pub(crate) latency: Option<RangeInclusive<u32>>,
-    /// How many messages may be lost
+    /// Maximum number of lost messages
     #[arg(long, value_name = "K", default_value_t = 0)]
     #[arg(help_heading = "Faults")]
     pub(crate) lose: u32,
-    /// How many messages may arrive twice
+    /// Maximum number of duplicated messages
     #[arg(long, value_name = "K", default_value_t = 0)]
     #[arg(help_heading = "Faults")]
     pub(crate) duplicate: u32,
-    /// How many processes may crash
+    /// Maximum number of crashes
     #[arg(long, value_name = "K", default_value_t = 0)]
     #[arg(help_heading = "Faults")]
     pub(crate) crash: u32,
-    /// How many crashed processes may come back with what they saved
+    /// Maximum number of recoveries; a recovered process has its saved state
     #[arg(long, value_name = "K", default_value_t = 0)]
     #[arg(help_heading = "Faults")]
     pub(crate) recover: u32,
-    /// What a crash can come between where something is saved
+    /// Steps of a save between which a process may crash
     #[arg(long, value_name = "HOW", default_value = "at-once")]
     #[arg(help_heading = "Faults")]
-    pub(crate) saving: SavingAsked,
-    /// Who may be cut off from the others, once, at any moment and for ever: 1,2
+    pub(crate) saving: SavingOption,
+    /// Processes that may be cut off from the others, once, at any time and for ever: 1,2
     #[arg(long, value_name = "LIST")]
     #[arg(help_heading = "Faults")]
     pub(crate) partition: Option<Processes>,
-    /// How often a live process may be suspected
+    /// Maximum number of false suspicions of a live process
     #[arg(long, value_name = "K", default_value_t = 0)]
     #[arg(help_heading = "Faults")]
     pub(crate) false_suspicion: u32,
-    /// Whoever comes back is met in a new session, as by nodes: each is told at any moment that it
-    /// crashed, and next that it is alive, whatever the detectors say
+    /// Let recovered processes start a new session, as real nodes do: each peer is notified at any
+    /// time that the process crashed, and then that it is alive, whatever the failure detectors
+    /// report
     #[arg(long)]
     pub(crate) new_sessions: bool,
-    /// How many messages applications may send each other
+    /// Maximum number of messages between applications
     #[arg(long, value_name = "K", default_value_t = 0)]
-    #[arg(help_heading = "The work")]
+    #[arg(help_heading = "Workload")]
     pub(crate) app_messages: u32,
-    /// What is judged [default: what the card promises]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = bounded(judged()))]
-    #[arg(help_heading = "Judged and told")]
+    /// Properties to check [default: those that the card promises]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(value_parser = parser_with_bound(supported_properties()))]
+    #[arg(help_heading = "Properties and output")]
     pub(crate) property: Vec<Property>,
-    /// Whether worlds that differ only in where they stand are taken for one
+    /// Merge states that differ only by a symmetry of the processes
     #[arg(long, value_enum, default_value_t)]
-    #[arg(help_heading = "The search")]
+    #[arg(help_heading = "Search")]
     pub(crate) reduce: Reduce,
-    /// How many threads search [default: all cores]
-    #[arg(long, value_name = "T", value_parser = threads)]
-    #[arg(help_heading = "The search")]
+    /// Number of threads [default: all cores]
+    #[arg(long, value_name = "T", value_parser = parse_threads)]
+    #[arg(help_heading = "Search")]
     pub(crate) threads: Option<usize>,
-    /// Keep whole states instead of fingerprints: nothing can be missed
+    /// Keep whole states instead of fingerprints, so that no state can be missed by a collision
     #[arg(long)]
-    #[arg(help_heading = "The search")]
+    #[arg(help_heading = "Search")]
     pub(crate) exact: bool,
-    /// Stop at about so many states
+    /// Stop after about this many states
     #[arg(long, value_name = "S")]
-    #[arg(help_heading = "The search")]
+    #[arg(help_heading = "Search")]
     pub(crate) max_states: Option<u64>,
-    /// Stop when so much memory is taken, analysis of liveness included: 500M, 2G [default: half of
-    /// what there is]
+    /// Stop at this memory use, including the analysis of liveness: 500M, 2G [default: half of the
+    /// available memory]
     #[arg(long, value_name = "M", value_parser = size)]
-    #[arg(help_heading = "The search")]
+    #[arg(help_heading = "Search")]
     pub(crate) max_memory: Option<u64>,
-    /// Stop after so long, analysis of liveness included: 30s, 5m, or none for no limit [default:
-    /// 60s where a terminal shows the result, else 5m]
+    /// Stop after this time, including the analysis of liveness: 30s, 5m, or none [default: 60s at
+    /// a terminal, else 5m]
     #[arg(long, value_name = "D", value_parser = time_limit)]
-    #[arg(help_heading = "The search")]
+    #[arg(help_heading = "Search")]
     pub(crate) max_time: Option<TimeLimit>,
-    /// A declared bound: a link holds at most so many messages
+    /// Declared bound on the messages in a link
     #[arg(long, value_name = "K", default_value_t = 4)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
-    #[arg(help_heading = "The search")]
+    #[arg(help_heading = "Search")]
     pub(crate) in_flight: u32,
-    /// What becomes of a message that finds its link full [default: drop where some may be lost,
-    /// else cut]
+    /// Treatment of a message whose link is full [default: drop if messages may be lost, else cut]
     #[arg(long, value_name = "WHAT")]
-    #[arg(help_heading = "The search")]
+    #[arg(help_heading = "Search")]
     pub(crate) when_full: Option<WhenFull>,
-    /// Search on from where these steps lead, those of scripts with `:` for blanks:
+    /// Start the search after these steps, written as in scripts with `:` for blanks:
     /// fire:p1:election,deliver:p1→p2
     #[arg(long, value_name = "STEPS", value_parser = steps)]
-    #[arg(help_heading = "The search")]
+    #[arg(help_heading = "Search")]
     pub(crate) after: Option<Steps>,
-    /// A declared bound: worlds with a higher term are cut [default: 2]
+    /// Declared bound on terms: states with a higher term are cut [default: 2]
     #[arg(long, value_name = "T")]
-    #[arg(help_heading = "The search")]
+    #[arg(help_heading = "Search")]
     pub(crate) term_max: Option<u64>,
-    /// Where to write the shortest counterexample, as a trace
+    /// Write the shortest counterexample to this file, as a trace
     #[arg(long, value_name = "FILE")]
-    #[arg(help_heading = "Judged and told")]
+    #[arg(help_heading = "Properties and output")]
     pub(crate) trace: Option<PathBuf>,
-    /// How to print the result
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
-    #[arg(help_heading = "Judged and told")]
+    #[arg(help_heading = "Properties and output")]
     pub(crate) format: Format,
 }
 
-/// What a checker judges of a lock, an election or an agreement.
-fn judged() -> impl Iterator<Item = Property> {
+/// Properties of all services that the checker supports.
+fn supported_properties() -> impl Iterator<Item = Property> {
     let agreed = |it: &Property| {
         let mut agreements = Service::AGREEMENTS.iter();
-        !JUDGED.contains(it) && agreements.any(|service| it.is_of(*service))
+        !LOCK_AND_ELECTION_PROPERTIES.contains(it)
+            && agreements.any(|service| it.applies_to(*service))
     };
-    JUDGED.into_iter().chain(Property::ALL.into_iter().filter(agreed))
+    LOCK_AND_ELECTION_PROPERTIES.into_iter().chain(Property::ALL.into_iter().filter(agreed))
 }
 
-/// What a checker judges of a lock or an election.
-const JUDGED: [Property; 17] = [
+/// Properties of locks and elections that the checker supports.
+const LOCK_AND_ELECTION_PROPERTIES: [Property; 17] = [
     Property::MutualExclusion,
     Property::AtMost(1),
     Property::DeadlockFreedom,
@@ -173,47 +176,48 @@ const JUDGED: [Property; 17] = [
     Property::Topology,
 ];
 
-/// When a process saves what a step has changed, and when the effects of the step leave.
+/// When a process saves the changes of a step, and when the effects of the step leave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SavingAsked {
-    /// Nothing: a step, its save and the release of its effects are one
+pub(crate) enum SavingOption {
+    /// None: a step, its save and the release of its effects are atomic
     #[default]
     AtOnce,
-    /// A save, of any number of steps, and the release of their effects
+    /// Before a save, which covers any number of steps, and the release of their effects
     Apart,
-    /// The release of effects and the save: a mistake, for a runner that lets go too early
+    /// Between the release of effects and the save: the mistake of a runtime that sends before
+    /// saving
     Late,
 }
 
-impl From<SavingAsked> for Saving {
-    fn from(asked: SavingAsked) -> Self {
+impl From<SavingOption> for Saving {
+    fn from(asked: SavingOption) -> Self {
         match asked {
-            SavingAsked::AtOnce => Saving::AtOnce,
-            SavingAsked::Apart => Saving::Apart,
-            SavingAsked::Late => Saving::Late,
+            SavingOption::AtOnce => Saving::Atomic,
+            SavingOption::Apart => Saving::BeforeRelease,
+            SavingOption::Late => Saving::AfterRelease,
         }
     }
 }
 
-/// What becomes of a message that finds its link full.
+/// Treatment of a message whose link is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum WhenFull {
-    /// It is lost, beyond what the budget of losses allows
+    /// Lose the message, in addition to the budget of losses
     Drop,
-    /// Worlds with it are cut off: only what the budget has is lost
+    /// Cut the state, so that only the budget of losses is lost
     Cut,
 }
 
-/// What happens before a search begins.
+/// Steps that are taken before the search begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Steps(pub(crate) Vec<Action>);
 
 fn steps(text: &str) -> Result<Steps, String> {
-    let said = text.replace(':', " ");
-    said.split(',').map(|step| step.trim().parse()).collect::<Result<_, _>>().map(Steps)
+    let spaced = text.replace(':', " ");
+    spaced.split(',').map(|step| step.trim().parse()).collect::<Result<_, _>>().map(Steps)
 }
 
-/// How long a search may take; without end where nothing is said.
+/// Time limit of a search; `None` for no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TimeLimit(pub(crate) Option<Duration>);
 
@@ -224,10 +228,10 @@ fn time_limit(text: &str) -> Result<TimeLimit, String> {
     }
 }
 
-/// Whether worlds are brought into a canonical form.
+/// Symmetry reduction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Reduce {
-    /// Where the algorithm allows it
+    /// If the algorithm is symmetric
     #[default]
     Auto,
     /// Never
@@ -235,7 +239,7 @@ pub(crate) enum Reduce {
 }
 
 impl Options {
-    /// The options of a line.
+    /// Parses the words of a line as options.
     pub(crate) fn of(line: &str) -> Result<Self, Failure> {
         #[derive(Parser)]
         struct Line {
@@ -246,12 +250,12 @@ impl Options {
         Line::try_parse_from(words).map(|line| line.options).map_err(Failure::usage)
     }
 
-    /// Whether nothing is said but the name of the algorithm.
+    /// True if only the algorithm is given.
     pub(crate) fn is_bare(&self) -> Result<bool, Failure> {
         Ok(format!("{self:?}") == format!("{:?}", Options::of(&self.algorithm)?))
     }
 
-    /// The same with limits where there are none, so that nobody has to end the search by force.
+    /// Adds the default limits of memory and time, so that no search must be killed.
     pub(crate) fn limited(mut self) -> Self {
         self.max_memory = self.max_memory.or_else(|| Some(machine::memory()? / 2));
         let default = match std::io::stdout().is_terminal() {
@@ -262,104 +266,105 @@ impl Options {
         self
     }
 
-    /// What is judged: what was asked for, or what the card promises.
+    /// Returns the properties to check: those of `--property`, or those that the card promises.
     pub(crate) fn properties(&self, card: &Card) -> Result<Vec<Property>, Failure> {
         if self.property.is_empty() {
-            // Order and bypass are kept only when asked for: they make the worlds larger. So does
-            // what was spent, unless it is the same in every run.
-            let judged = |it: &Property| match it {
+            // Order and bypass are checked only on request: they enlarge the state space. So does
+            // the cost, unless it is the same in every run.
+            let by_default = |it: &Property| match it {
                 Property::Bypass(_) => false,
                 Property::Cost => {
                     let constant = card.messages.exactly().is_some();
-                    constant && card.service == Service::Mutex && self.unpriced(card).is_none()
+                    constant && card.service == Service::Mutex && self.cost_obstacle(card).is_none()
                 }
-                Property::Topology => !self.is_disturbed(),
-                property => property.needs() != Need::Clocks,
+                Property::Topology => !self.has_faults(),
+                property => property.requires() != Requirement::Clocks,
             };
-            // Outside synchronous time timers fire at any time.
+            // Outside the synchronous model a timer fires at any time.
             let timing = self.group.timing().unwrap_or(card.timing);
             let promised = card.promised((timing == Timing::Synchronous).then_some(0));
-            return Ok(promised.filter(judged).collect());
+            return Ok(promised.filter(by_default).collect());
         }
-        if let Some(strange) = self.property.iter().find(|it| !it.is_of(card.service)) {
+        if let Some(strange) = self.property.iter().find(|it| !it.applies_to(card.service)) {
             let Card { name, .. } = card;
-            if let Some(says) = property::of_locks(*strange, card) {
+            if let Some(says) = property::progress_of_lock(*strange, card) {
                 return Err(Failure::usage(says));
             }
             return Err(Failure::usage(format!(
-                "--property {strange} does not judge {name}; `tenure list {name}` shows what it \
-                 offers",
+                "--property {strange} does not apply to {name}: `tenure list {name}` lists its \
+                 properties",
             )));
         }
         let asked = |property| self.property.contains(&property);
-        let cost = self.unpriced(card).filter(|_| asked(Property::Cost));
-        let topology = self.off_ring(card).filter(|_| asked(Property::Topology));
+        let cost = self.cost_obstacle(card).filter(|_| asked(Property::Cost));
+        let topology = self.topology_obstacle(card).filter(|_| asked(Property::Topology));
         if let Some(why) = cost.or(topology) {
             let (property, name) = (if cost.is_some() { "cost" } else { "topology" }, &card.name);
-            let says = format!("--property {property} does not judge {name} here: {why}");
-            return Err(Failure::usage(says));
+            let message = format!("--property {property} cannot be checked for {name} here: {why}");
+            return Err(Failure::usage(message));
         }
         Ok(self.property.iter().map(|property| card.meant(*property)).collect())
     }
 
-    /// Whether anything goes wrong in these searches, or beyond what the card assumes.
-    fn is_disturbed(&self) -> bool {
+    /// True if faults are possible or the card's assumptions may be exceeded.
+    fn has_faults(&self) -> bool {
         let faults = [self.lose, self.duplicate, self.crash, self.recover, self.false_suspicion];
         let fails = faults.iter().any(|most| *most > 0) || self.partition.is_some();
         fails || !self.group.down().is_empty() || self.group.beyond_assumptions
     }
 
-    /// Why the card's cost says nothing of these searches, where it does not.
-    fn unpriced(&self, card: &Card) -> Option<&'static str> {
-        let unbounded = matches!(self.group.entries, Some(EntriesAsked::Unbounded));
+    /// Returns the reason why the card's cost does not apply to these searches, if any.
+    fn cost_obstacle(&self, card: &Card) -> Option<&'static str> {
+        let unbounded = matches!(self.group.entries, Some(EntriesOption::Unbounded));
         let whys = [
-            (!card.messages.whole, "its card does not bound all that is sent"),
-            (card.messages.most.is_none(), "its card says no most number of messages"),
-            (self.is_disturbed(), "its card speaks of runs in which nothing fails"),
-            (unbounded && card.messages.exactly().is_none(), "it adds up without end"),
+            (!card.messages.whole, "its card bounds only some of its messages"),
+            (card.messages.most.is_none(), "its card has no upper bound on messages"),
+            (self.has_faults(), "its card covers only runs without faults"),
+            (unbounded && card.messages.exactly().is_none(), "the total grows without bound"),
         ];
         whys.into_iter().find_map(|(holds, why)| holds.then_some(why))
     }
 
-    /// Why nothing can be said of who sends to whom, where it cannot.
-    fn off_ring(&self, card: &Card) -> Option<&'static str> {
+    /// Returns the reason why the card's topology does not apply to these searches, if any.
+    fn topology_obstacle(&self, card: &Card) -> Option<&'static str> {
         let whys = [
             (!card.topology.is_ring(), "its card names no ring"),
-            (self.is_disturbed(), "its card speaks of runs in which nothing fails"),
+            (self.has_faults(), "its card covers only runs without faults"),
         ];
         whys.into_iter().find_map(|(holds, why)| holds.then_some(why))
     }
 
-    /// How often each process asks.
-    pub(crate) fn entries(&self, size: u32) -> EntriesOfAll {
+    /// Returns the number of requests of each process.
+    pub(crate) fn entries(&self, size: u32) -> EntryLimits {
         match &self.group.entries {
-            None => EntriesOfAll::Each(Entries::AtMost(1)),
-            Some(EntriesAsked::Of(Numbers::Each(each))) => {
-                EntriesOfAll::Each(Entries::AtMost(*each))
+            None => EntryLimits::Same(Entries::AtMost(1)),
+            Some(EntriesOption::Of(Numbers::Each(each))) => {
+                EntryLimits::Same(Entries::AtMost(*each))
             }
-            Some(EntriesAsked::Unbounded) => EntriesOfAll::Each(Entries::Unbounded),
-            Some(EntriesAsked::Of(Numbers::Listed(listed))) => {
+            Some(EntriesOption::Unbounded) => EntryLimits::Same(Entries::Unbounded),
+            Some(EntriesOption::Of(Numbers::Listed(listed))) => {
                 let padded = listed.iter().copied().chain(std::iter::repeat(0));
-                EntriesOfAll::OneByOne(padded.take(size as usize).map(Entries::AtMost).collect())
+                EntryLimits::PerProcess(padded.take(size as usize).map(Entries::AtMost).collect())
             }
         }
     }
 }
 
-/// Three processes show what most algorithms do, and four have too many schedules for many.
-fn by_default(n: Arg) -> Arg {
+/// Defaults to three processes: they show the behaviour of most algorithms, and four have too many
+/// schedules for many of them.
+fn default_size(n: Arg) -> Arg {
     let listed = ["ids", "loads"].map(|list| (list, ArgPredicate::IsPresent, None));
-    let n = n.help("How many processes [default: 3, or as many as --ids or --loads list]");
+    let n = n.help("Number of processes [default: 3, or the length of --ids or --loads]");
     n.default_value("3").default_value_ifs(listed).hide_default_value(true)
 }
 
 fn latency(text: &str) -> Result<RangeInclusive<u32>, String> {
-    let fault = || format!("`{text}` is no latency; write whole units like 1 or 0..1");
+    let fault = || format!("invalid latency '{text}': expected whole units, such as 1 or 0..1");
     let (least, most) = text.split_once("..").unwrap_or((text, text));
     let least = least.parse().map_err(|_| fault())?;
     let most = most.parse().map_err(|_| fault())?;
     if least > most {
-        return Err(format!("`{text}` ends before it begins; write the smaller one first"));
+        return Err(format!("invalid range '{text}': expected the smaller number first"));
     }
     Ok(least..=most)
 }
@@ -379,18 +384,18 @@ mod tests {
     }
 
     #[test]
-    fn there_are_three_where_nothing_says_so() {
+    fn default_group_has_three_processes() {
         let sizes = ["", "-n 4", "--ids 5,3", "--loads 9,8,7,6"];
         assert_eq!(sizes.map(|line| options(line).group.size().ok()), [3, 4, 2, 4].map(Some));
     }
 
     #[test]
-    fn no_search_fills_the_memory_unless_it_is_told_to() {
+    fn search_is_limited_by_default() {
         let plain = options("").limited();
         assert_eq!(plain.max_memory, machine::memory().map(|bytes| bytes / 2));
         assert_eq!(plain.max_states, None);
-        let told = options("--max-memory 1G --max-time 5s").limited();
-        let limits = (told.max_memory, told.max_time);
+        let chosen = options("--max-memory 1G --max-time 5s").limited();
+        let limits = (chosen.max_memory, chosen.max_time);
         assert_eq!(limits, (Some(1 << 30), Some(TimeLimit(Some(Duration::from_secs(5))))));
         // Tests have no terminal.
         assert_eq!(plain.max_time, Some(TimeLimit(Some(Duration::from_mins(5)))));
@@ -399,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn amounts_and_latencies_are_read_as_they_are_written() {
+    fn parses_sizes_and_latencies() {
         assert_eq!(size("2G"), Ok(2 << 30));
         assert_eq!(size("512"), Ok(512));
         assert!(size("2T").is_err() && size("G").is_err());

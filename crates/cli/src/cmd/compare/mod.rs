@@ -1,4 +1,4 @@
-//! `tenure compare`: all algorithms of a service on the same workload.
+//! `tenure compare`: measures all algorithms of a service with the same workload.
 
 mod faults;
 mod plot;
@@ -17,8 +17,8 @@ use tenure_lessons::nearest;
 use super::failure::{Failure, Status};
 use super::group::Ids;
 use super::interrupt;
-use super::machine::guard_memory;
-use super::output::{Format, no_effect, print, print_json};
+use super::machine::watch_memory_use;
+use super::output::{Format, print, print_json, warn_no_effect};
 use super::program;
 use super::simulate::experiment::{Interrupt, Outcome};
 use super::simulate::options::RunOptions;
@@ -26,11 +26,11 @@ use super::simulate::plan::Plan;
 use super::simulate::status;
 use table::Row;
 
-/// How many seeds, when nobody says.
-const RUNS: u64 = 30;
+/// Default number of runs.
+const DEFAULT_RUNS: u64 = 30;
 
-/// What can be drawn.
-const ENDINGS: [&str; 2] = ["svg", "html"];
+/// File extensions of plots.
+const PLOT_EXTENSIONS: [&str; 2] = ["svg", "html"];
 
 const EXAMPLES: &str = "\
 Examples:
@@ -38,36 +38,36 @@ Examples:
   tenure compare election -n 16 --plot elections.svg
   tenure compare agreement --faults --only paxos,chandra-toueg";
 
-/// Compare all algorithms of a service on the same workload: messages, delays, verdicts
+/// Compare all algorithms of a service with the same workload: messages, delays, verdicts
 ///
-/// Every algorithm gets the same seeds and the same environment; one whose card asks for more is
-/// refused, and the table says why. Beside each figure stands what the card or the books say.
-/// There are 30 runs of each unless --runs says otherwise, and rings are drawn at random.
+/// Every algorithm runs with the same seeds and in the same environment. An algorithm whose card
+/// assumes more is not run, and the table gives the reason. Each figure is shown beside the theory.
+/// Each algorithm has 30 runs unless --runs is given, and rings are drawn at random.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// Which service
+    /// Service to compare
     #[arg(value_enum)]
     service: Kind,
     #[command(flatten)]
     run: RunOptions,
-    /// Draw messages and delays against the number of processes, a row for each family: as SVG, or
-    /// as a page that tells of what is pointed at
+    /// Plot messages and delays against the number of processes, one row per family of algorithms,
+    /// as SVG or as an interactive page
     #[arg(long, value_name = "FILE.svg|FILE.html")]
     plot: Option<PathBuf>,
-    /// Instead: what one fault does to each algorithm, by checking every schedule of small groups;
-    /// exit status 1 where a card says that it survives the fault
+    /// Show the effect of one fault on each algorithm instead, by checking every schedule of small
+    /// groups; exit status 1 if a card claims to tolerate a fault and does not
     #[arg(long, conflicts_with = "plot")]
     faults: bool,
-    /// Only these rows
+    /// Only these algorithms
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', num_args = 1..)]
     only: Vec<String>,
-    /// How to print the table
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// What can be compared.
+/// Services that can be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Kind {
     /// Mutual exclusion
@@ -78,7 +78,7 @@ enum Kind {
     Agreement,
 }
 
-/// The result as JSON.
+/// The JSON output.
 #[derive(Serialize)]
 struct Data {
     service: &'static str,
@@ -88,7 +88,7 @@ struct Data {
     algorithms: Vec<Row>,
 }
 
-/// Makes the table, and the picture where one is wanted.
+/// Performs the comparison, prints the table, and draws the plot if requested.
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     if options.faults {
         let matrix = faults::matrix(options.service, &rows(options)?)?;
@@ -98,17 +98,18 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         }
         return Ok(matrix.status);
     }
-    let is_drawn = |path: &Path| ENDINGS.iter().any(|end| path.extension() == Some(end.as_ref()));
+    let is_drawn =
+        |path: &Path| PLOT_EXTENSIONS.iter().any(|end| path.extension() == Some(end.as_ref()));
     if let Some(path) = options.plot.as_deref().filter(|path| !is_drawn(path)) {
         let path = path.display();
         return Err(Failure::usage(format!(
-            "--plot {path}: what is drawn is SVG or a page; write a name that ends in .svg or .html"
+            "invalid value '{path}' for --plot: expected a file name that ends in .svg or .html"
         )));
     }
-    for option in idle(options)? {
-        no_effect(option, "any of them");
+    for option in unused_options(options)? {
+        warn_no_effect(option, "these algorithms");
     }
-    let (table, status) = compared(options)?;
+    let (table, status) = measure_all(options)?;
     match options.format {
         Format::Text => {
             let Data { n, seed, runs, algorithms, .. } = &table;
@@ -119,52 +120,54 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     Ok(status)
 }
 
-/// The options that were given and make no difference to any algorithm.
-fn idle(options: &Options) -> Result<Vec<&'static str>, Failure> {
+/// Returns the given options that have no effect on any algorithm.
+fn unused_options(options: &Options) -> Result<Vec<&'static str>, Failure> {
     let rows = rows(options)?;
     let card = |name: &&str| tenure_instances::card(name, &Parameters::plain(3));
     let services: Result<Vec<Service>, _> =
         rows.iter().map(|name| card(name).map(|card| card.service)).collect();
     let services = services.map_err(Failure::usage)?;
-    let mut idle =
-        rows.iter().zip(services).map(|(name, service)| options.run.group.idle(name, service));
-    let first = idle.next().unwrap_or_default();
-    Ok(idle.fold(first, |all, some| all.into_iter().filter(|it| some.contains(it)).collect()))
+    let mut unused = rows
+        .iter()
+        .zip(services)
+        .map(|(name, service)| options.run.group.unused_options(name, service));
+    let first = unused.next().unwrap_or_default();
+    Ok(unused.fold(first, |all, some| all.into_iter().filter(|it| some.contains(it)).collect()))
 }
 
-/// What is printed as JSON.
+/// Returns the JSON output.
 pub(crate) fn data(options: &Options) -> Result<Value, Failure> {
     let data = if options.faults {
         serde_json::to_value(faults::matrix(options.service, &rows(options)?)?)
     } else {
-        serde_json::to_value(compared(options)?.0)
+        serde_json::to_value(measure_all(options)?.0)
     };
     data.map_err(Failure::environment)
 }
 
-/// Measures every algorithm.
-fn compared(options: &Options) -> Result<(Data, Status), Failure> {
+/// Measures all algorithms.
+fn measure_all(options: &Options) -> Result<(Data, Status), Failure> {
     let mut options = options.clone();
-    let runs = options.run.runs(RUNS)?;
+    let runs = options.run.runs(DEFAULT_RUNS)?;
     let group = &mut options.run.group;
     if !group.variant.is_empty() {
-        let says = "--variant belongs to one algorithm; try it with `tenure simulate`";
-        return Err(Failure::usage(says));
+        let message = "--variant applies to a single algorithm: use `tenure simulate`";
+        return Err(Failure::usage(message));
     }
     if options.plot.is_some()
         && (matches!(group.ids, Some(Ids::Listed(_))) || group.loads.is_some())
     {
-        let says =
-            "--plot draws groups of many sizes, which one list cannot rank; try --ids random";
-        return Err(Failure::usage(says));
+        let message = "--plot needs groups of different sizes, which one list of ranks does not \
+                       fit: use --ids random";
+        return Err(Failure::usage(message));
     }
     if group.ids.is_none() && group.loads.is_none() {
         group.ids = Some(Ids::Random);
     }
-    guard_memory();
+    watch_memory_use();
     let interrupt = Interrupt::watch();
     let mut algorithms = Vec::new();
-    let mut worst = Status::Held;
+    let mut worst = Status::Success;
     let rows = rows(&options)?;
     for name in rows.iter().copied() {
         let (row, status) = measure(name, &options.run, runs, &interrupt)?;
@@ -172,7 +175,7 @@ fn compared(options: &Options) -> Result<(Data, Status), Failure> {
         worst = worst.and(status);
     }
     if algorithms.iter().all(Row::is_refused) {
-        interrupt::check("before the first row was known")?;
+        interrupt::fail_if_interrupted("before the first row was known")?;
         let first = algorithms.first().and_then(|row| row.refused.clone()).unwrap_or_default();
         return Err(Failure::usage(first));
     }
@@ -205,25 +208,25 @@ impl Kind {
     }
 }
 
-/// The rows that are wanted, in the order of the table.
+/// Returns the selected algorithms, in the order of the table.
 fn rows(options: &Options) -> Result<Vec<&'static str>, Failure> {
     let mut all: Vec<&'static str> = names(options.service).collect();
-    // Compositions are rows where they are asked for.
+    // Compositions are included on request only.
     let service = Some(options.service);
     let others = compositions().filter(|name| kind(name) == service && !all.contains(name));
     let asked = others.filter(|name| options.only.iter().any(|it| it == name));
     all.extend(asked.collect::<Vec<_>>());
     if let Some(strange) = options.only.iter().find(|name| !all.contains(&name.as_str())) {
         let nearest = nearest(strange, all.iter().copied()).join(", ");
-        let says = format!("--only {strange} is no row of this table; nearest are {nearest}");
-        return Err(Failure::usage(says));
+        let message = format!("unknown algorithm '{strange}' for --only: nearest are {nearest}");
+        return Err(Failure::usage(message));
     }
     let is_wanted =
         |name: &&str| options.only.is_empty() || options.only.iter().any(|it| it == name);
     Ok(all.into_iter().filter(is_wanted).collect())
 }
 
-/// The service that a name offers; nothing if there is no such name.
+/// Returns the service of an algorithm; `None` if there is no such algorithm.
 fn kind(name: &str) -> Option<Kind> {
     let service = tenure_instances::card(name, &Parameters::plain(3)).ok()?.service;
     Some(match service {
@@ -233,27 +236,27 @@ fn kind(name: &str) -> Option<Kind> {
     })
 }
 
-/// The locks under a leader: that which nodes run by default, and the textbook's.
-const UNDER_A_LEADER: [&str; 2] = ["coordinated:raft", "coordinated:bully"];
+/// Locks that follow a leader: the default lock of nodes, and the textbook's.
+const LOCKS_WITH_LEADER: [&str; 2] = ["coordinated:raft", "coordinated:bully"];
 
-/// All algorithms of a service, and the locks under a leader.
+/// Returns all algorithms of a service, including the locks that follow a leader.
 fn names(kind: Kind) -> impl Iterator<Item = &'static str> {
     let names: Box<dyn Iterator<Item = &'static str>> = match kind {
-        Kind::Mutex => Box::new(tenure_instances::locks().chain(UNDER_A_LEADER)),
+        Kind::Mutex => Box::new(tenure_instances::locks().chain(LOCKS_WITH_LEADER)),
         Kind::Election => Box::new(tenure_instances::elections()),
         Kind::Agreement => Box::new(tenure_instances::agreements()),
     };
     names
 }
 
-/// One line of the table. What the algorithm refuses is a line, too.
+/// Measures one algorithm. If it rejects the options, its row has the reason.
 fn measure(
     name: &'static str,
     options: &RunOptions,
     runs: u64,
     interrupt: &Interrupt,
 ) -> Result<(Row, Status), Failure> {
-    if interrupt.is_raised() {
+    if interrupt.is_interrupted() {
         return Ok((Row::refused(name, "interrupted"), Status::Incomplete));
     }
     let performed = Plan::new(name, options, &[])
@@ -261,7 +264,7 @@ fn measure(
     match performed {
         Ok((plan, outcome)) => Ok((Row::new(name, &plan, &outcome), status(&outcome))),
         Err(failure) if failure.status == Status::Usage => {
-            Ok((Row::refused(name, &failure.to_string()), Status::Held))
+            Ok((Row::refused(name, &failure.to_string()), Status::Success))
         }
         Err(failure) => Err(failure),
     }

@@ -1,26 +1,26 @@
-//! Messages and delays against the number of processes, measured and predicted.
+//! Measures messages and delays against the number of processes, beside the theory.
 
 use tenure_algorithms::catalogue::Parameters;
-use tenure_sim::{Ended, Entries, Moments};
+use tenure_sim::{EndReason, Entries, Moments};
 
 use super::Kind;
 use super::plot::{self, Curve, Picture};
 use crate::cmd::failure::Failure;
-use crate::cmd::group::{DEFAULT_SIZE, EntriesAsked};
+use crate::cmd::group::{DEFAULT_SIZE, EntriesOption};
 use crate::cmd::interrupt;
-use crate::cmd::simulate::books;
 use crate::cmd::simulate::experiment::Interrupt;
 use crate::cmd::simulate::options::RunOptions;
 use crate::cmd::simulate::plan::Plan;
+use crate::cmd::simulate::theory;
 
-/// The sizes that are measured; the size that was asked for comes along.
+/// Group sizes that are measured, besides that of `-n`.
 const SIZES: [u32; 9] = [2, 3, 5, 7, 10, 14, 20, 28, 40];
 
-/// A run that takes more events than this has no place in the picture, and larger groups have
-/// none either: an algorithm whose messages multiply would fill the memory.
-const MOST_EVENTS: u64 = 50_000;
+/// Upper bound on the events of a run beyond those of its entries. Larger groups of the algorithm
+/// are not drawn: with multiplying messages they would fill the memory.
+const MAX_EVENTS: u64 = 50_000;
 
-/// Measures every algorithm in groups of many sizes: what it sends, and how long it takes.
+/// Measures the messages and delays of every algorithm in groups of different sizes.
 pub(super) fn sweep(
     kind: Kind,
     rows: &[&'static str],
@@ -46,14 +46,18 @@ pub(super) fn sweep(
         for size in &sizes {
             let mut options = options.clone();
             options.group.n = Some(*size);
-            // Not every size has every quorum, and a list may name a process too many.
+            // Not every size has every quorum system, and a list may name a process that the group
+            // lacks.
             let Ok(plan) = Plan::new(name, &options, &[]) else { continue };
-            let plan = plan.giving_up_after(MOST_EVENTS + needed(&options, *size));
+            let plan = plan.with_event_limit(MAX_EVENTS + events_needed(&options, *size));
             let outcome = plan.perform(runs, options.threads, None, interrupt)?;
-            interrupt::check("before the picture was drawn")?;
-            if matches!(outcome.first.ended, Ended::Events | Ended::Flooded) || outcome.incomplete {
+            interrupt::fail_if_interrupted("before the picture was drawn")?;
+            if matches!(outcome.first.ended, EndReason::Events | EndReason::Flooded)
+                || outcome.incomplete
+            {
                 eprintln!(
-                    "tenure: {name} is not drawn from {size} processes on: it takes too long"
+                    "tenure: {name} is not drawn for {size} or more processes: its runs take too \
+                     long"
                 );
                 break;
             }
@@ -62,24 +66,24 @@ pub(super) fn sweep(
             if let Some(delay) = outcome.summary.figure(figure).map(Moments::mean) {
                 delayed.measured(*size, delay);
             }
-            delayed.predicted(*size, books::delays(&plan));
+            delayed.predicted(*size, theory::delays(&plan));
         }
         messages.push(sent);
         delays.push(delayed);
     }
     let [messages_unit, delays_unit] = match kind {
         Kind::Mutex => ["messages per entry", "delay from exit to entry"],
-        Kind::Election => ["messages per election", "time until all know"],
-        Kind::Agreement => ["messages per agreement", "time until all are told"],
+        Kind::Election => ["messages per election", "time to elect"],
+        Kind::Agreement => ["messages per agreement", "time to decide"],
     };
     Ok([Picture::new(messages_unit, messages), Picture::new(delays_unit, delays)])
 }
 
-/// More events than the entries that are asked for take.
-fn needed(options: &RunOptions, size: u32) -> u64 {
+/// Returns an upper estimate of the events that the entries need.
+fn events_needed(options: &RunOptions, size: u32) -> u64 {
     let each = match &options.group.entries {
-        Some(EntriesAsked::Of(Entries::Each(each))) => u64::from(*each) * u64::from(size),
-        Some(EntriesAsked::Of(Entries::Listed(listed))) => {
+        Some(EntriesOption::Of(Entries::Each(each))) => u64::from(*each) * u64::from(size),
+        Some(EntriesOption::Of(Entries::Listed(listed))) => {
             listed.iter().map(|each| u64::from(*each)).sum()
         }
         _ => u64::from(size),
@@ -87,9 +91,9 @@ fn needed(options: &RunOptions, size: u32) -> u64 {
     options.sequential.unwrap_or(each) * 20 * u64::from(size)
 }
 
-/// What theory expects; else where the card begins and ends.
+/// Returns the expected messages, or else the bounds of the card.
 fn theory(plan: &Plan) -> Vec<f64> {
-    if let Some(expected) = books::expected(plan) {
+    if let Some(expected) = theory::expected(plan) {
         return vec![expected.messages];
     }
     let cost = &plan.card.messages;

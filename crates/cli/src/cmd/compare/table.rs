@@ -1,4 +1,4 @@
-//! The table of all algorithms.
+//! The comparison as a table.
 
 use std::collections::BTreeMap;
 
@@ -8,17 +8,17 @@ use tenure_sim::{Moments, Summary};
 
 use super::Kind;
 use crate::cmd::output::{width, wrapped};
-use crate::cmd::simulate::books::{self, Outside};
 use crate::cmd::simulate::experiment::Outcome;
 use crate::cmd::simulate::plan::Plan;
 use crate::cmd::simulate::rows::{Rows, figure};
+use crate::cmd::simulate::theory::{self, Outside};
 
-/// One algorithm: what was measured, and what theory says beside it.
+/// The result of one algorithm, with the theory.
 #[derive(Debug, Serialize)]
 pub(super) struct Row {
-    /// Its name.
+    /// Name of the algorithm.
     pub(super) name: &'static str,
-    /// Why it was not run.
+    /// Reason why it was not run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) refused: Option<String>,
     #[serde(flatten)]
@@ -27,29 +27,29 @@ pub(super) struct Row {
 
 #[derive(Debug, Serialize)]
 struct Figures {
-    /// What it offers, where a table has several services.
+    /// Service, in a table of several services.
     #[serde(skip_serializing_if = "Option::is_none")]
     offers: Option<&'static str>,
-    /// Per entry, election or agreement.
+    /// Messages per entry, election or agreement.
     messages: Moments,
-    /// Everything that was sent in a run, of other layers too.
+    /// All messages sent in a run, including lower layers.
     total: Moments,
-    /// Everything that arrived, and whatever came twice once more.
+    /// All messages received, duplicates included.
     received: Moments,
     theory: Theory,
-    /// Whether messages are fewer or more than the card says.
+    /// True if the messages are outside the bounds of the card.
     outside: bool,
-    /// Of locks, in virtual units.
+    /// Delays of locks, in virtual units.
     delays: Delays,
     election_time: Moments,
     #[serde(skip_serializing_if = "Option::is_none")]
     agreement_time: Option<Moments>,
     bypass_max: f64,
-    /// By property: in how many runs it was violated.
+    /// Number of violating runs by property.
     violated: BTreeMap<Property, u64>,
-    /// Those of them whose violation is a failure.
+    /// Violated properties whose violation is a failure.
     broken: Vec<Property>,
-    /// The commands that show them again.
+    /// Commands that replay these violations.
     replay: Vec<String>,
 }
 
@@ -66,7 +66,7 @@ struct Theory {
     entry: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     synchronisation: Option<&'static str>,
-    /// From when all ask until the last of them is told, of an agreement.
+    /// Time of an agreement, from all proposals to the last decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     delay: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -86,11 +86,11 @@ struct Delays {
 }
 
 impl Row {
-    /// What an algorithm came to.
+    /// Creates the row of an algorithm that was run.
     pub(super) fn new(name: &'static str, plan: &Plan, outcome: &Outcome) -> Self {
-        let page = books::of_lock(&plan.card);
+        let page = theory::of_lock(&plan.card);
         let agrees = plan.card.service.is_agreement();
-        let expected = books::expected(plan);
+        let expected = theory::expected(plan);
         let cost = &plan.card.messages;
         let summary = &outcome.summary;
         let mean = |path| summary.figure(path).map(Moments::mean);
@@ -99,7 +99,7 @@ impl Row {
             least: cost.least,
             most: cost.most,
             expected: expected.map(|expected| expected.messages),
-            expected_is: expected.map(|expected| expected.says.words()),
+            expected_is: expected.map(|expected| expected.precision.words()),
             entry: page.map(|page| page.entry),
             synchronisation: page.map(|page| page.delay.words),
             delay: plan.card.theory.filter(|_| agrees).map(|theory| theory.delay.words),
@@ -130,9 +130,9 @@ impl Row {
         Row { name, refused: None, figures: Some(figures) }
     }
 
-    /// An algorithm that does not run like this.
-    pub(super) fn refused(name: &'static str, says: &str) -> Self {
-        Row { name, refused: Some(says.to_owned()), figures: None }
+    /// Creates the row of an algorithm that rejects these options.
+    pub(super) fn refused(name: &'static str, message: &str) -> Self {
+        Row { name, refused: Some(message.to_owned()), figures: None }
     }
 
     pub(super) fn is_refused(&self) -> bool {
@@ -144,17 +144,18 @@ fn violated(summary: &Summary) -> BTreeMap<Property, u64> {
     summary.violated().map(|(property, it)| (property, it.runs)).collect()
 }
 
-/// What the column of the order needs in order to say something.
-const OF_ORDER: &str = "  Users who talk lose the order of requests: `--app-messages 0.5 --latency \
-    1..9 --think 0..20`.\n  What one fault does to each, over every schedule: `--faults`.";
+/// Note on the column `order`.
+const ORDER_NOTE: &str = "  Messages between users violate the order of requests: `--app-messages \
+                          0.5 --latency 1..9 --think 0..20`.\n  The effect of one fault, over \
+                          every schedule: `--faults`.";
 
-/// A row that has all columns takes so many.
-const WHOLE_ROW: usize = 98;
+/// Terminal width from which the table has all columns.
+const FULL_WIDTH: usize = 98;
 
-/// One of agreements takes so many.
-const WHOLE_AGREEMENT: usize = 84;
+/// Terminal width from which the table of agreements has all columns.
+const FULL_AGREEMENT_WIDTH: usize = 84;
 
-/// The table, ready to be printed.
+/// Formats the comparison as a table.
 pub(super) fn table(kind: Kind, size: u32, runs: u64, seed: u64, rows: &[Row]) -> String {
     let last = seed.wrapping_add(runs - 1);
     let name = kind.name();
@@ -162,76 +163,76 @@ pub(super) fn table(kind: Kind, size: u32, runs: u64, seed: u64, rows: &[Row]) -
     head(&mut text, kind);
     for row in rows {
         match &row.figures {
-            Some(figures) => tell(&mut text, row.name, figures, kind, runs),
+            Some(figures) => add_row(&mut text, row.name, figures, kind, runs),
             None => text.line(&format!("{:<32}(see below)", row.name)),
         }
     }
     text.line("");
     for row in rows {
-        notes(&mut text, row);
+        add_notes(&mut text, row);
     }
     if kind == Kind::Mutex {
         text.line("");
-        text.line(OF_ORDER);
+        text.line(ORDER_NOTE);
     }
     text.into_text()
 }
 
-/// What stands above the columns.
+/// Adds the column headers.
 fn head(text: &mut Rows, kind: Kind) {
     match kind {
         Kind::Mutex => {
             let [entry, exit] = ["delay at", "at"];
-            text.line(&of_mutex(["", "messages", "theory", entry, exit, "synchro-", "", "", ""]));
+            text.line(&mutex_line(["", "messages", "theory", entry, exit, "synchro-", "", "", ""]));
             let [entry, exit, synchronisation] = ["entry", "exit", "nisation"];
             let [bypass, order, broken] = ["bypass", "order", "broken"];
             let second =
                 ["algorithm", "/entry", "", entry, exit, synchronisation, bypass, order, broken];
-            text.line(&of_mutex(second));
+            text.line(&mutex_line(second));
         }
         Kind::Election => {
-            text.line(&of_election(["", "messages", "theory", "", ""]));
-            text.line(&of_election(["algorithm", "/election", "", "time", "broken"]));
+            text.line(&election_line(["", "messages", "theory", "", ""]));
+            text.line(&election_line(["algorithm", "/election", "", "time", "broken"]));
         }
         Kind::Agreement => {
-            text.line(&of_agreement(["", "", "messages", "theory", "", "", ""]));
+            text.line(&agreement_line(["", "", "messages", "theory", "", "", ""]));
             let [name, offers, each] = ["algorithm", "offers", "/agreement"];
             let [time, delay, broken] = ["time", "theory of the time", "broken"];
-            text.line(&of_agreement([name, offers, each, "", time, delay, broken]));
+            text.line(&agreement_line([name, offers, each, "", time, delay, broken]));
         }
     }
 }
 
-/// One line of the table of locks, by column; delays are left out where there is no room.
-fn of_mutex(cells: [&str; 9]) -> String {
+/// Formats a line of the table of locks. Delays are left out on a narrow terminal.
+fn mutex_line(cells: [&str; 9]) -> String {
     let [name, messages, theory, entry, exit, synchronisation, bypass, order, broken] = cells;
-    if width() < WHOLE_ROW {
+    if width() < FULL_WIDTH {
         return format!("{name:<25}{messages:>8}  {theory:<12}{broken}");
     }
     let line = format!("{name:<25}{messages:>8}  {theory:<10}{entry:>8}{exit:>5}");
     format!("{line}{synchronisation:>10}{bypass:>8}  {order:<11}{broken}")
 }
 
-/// One line of the table of elections, by column.
-fn of_election([name, messages, theory, time, broken]: [&str; 5]) -> String {
-    if width() < WHOLE_ROW {
+/// Formats a line of the table of elections.
+fn election_line([name, messages, theory, time, broken]: [&str; 5]) -> String {
+    if width() < FULL_WIDTH {
         return format!("{name:<25}{messages:>9}  {theory:<14}{broken}");
     }
     format!("{name:<25}{messages:>9}  {theory:<16}{time:>9}  {broken}")
 }
 
-/// One line of the table of agreements, by column; services and times are left out where there is
-/// no room. The theory of a delay is words, and so comes last.
-fn of_agreement(cells: [&str; 7]) -> String {
+/// Formats a line of the table of agreements. Services and times are left out on a narrow terminal.
+/// The theory of the delay is text, and so comes last.
+fn agreement_line(cells: [&str; 7]) -> String {
     let [name, offers, messages, theory, time, delay, broken] = cells;
-    if width() < WHOLE_AGREEMENT {
+    if width() < FULL_AGREEMENT_WIDTH {
         return format!("{name:<23}{messages:>10}  {theory:<12}{broken}");
     }
     let line = format!("{name:<23}{offers:<12}{messages:>10}  {theory:<11}{time:>7}  {broken:<10}");
     format!("{line}{delay}").trim_end().to_owned()
 }
 
-/// A mean; nothing where nothing was measured, which is no 0.
+/// Returns the mean; `None` if nothing was measured, which differs from 0.
 fn measured(moments: &Moments) -> Option<f64> {
     (moments.count() > 0).then(|| moments.mean())
 }
@@ -240,21 +241,21 @@ fn shown(measured: Option<f64>) -> String {
     measured.map_or("–".to_owned(), figure)
 }
 
-fn tell(text: &mut Rows, name: &str, figures: &Figures, kind: Kind, runs: u64) {
+fn add_row(text: &mut Rows, name: &str, figures: &Figures, kind: Kind, runs: u64) {
     let messages = shown(measured(&figures.messages));
     let theory = figures.theory.short();
-    let broken = if figures.broken.is_empty() { "nothing" } else { "VIOLATED" };
+    let broken = if figures.broken.is_empty() { "none" } else { "VIOLATED" };
     if kind == Kind::Election {
         let time = shown(measured(&figures.election_time));
-        text.line(&of_election([name, &messages, &theory, &time, broken]));
+        text.line(&election_line([name, &messages, &theory, &time, broken]));
         return;
     }
     if kind == Kind::Agreement {
         let time = shown(figures.agreement_time.as_ref().and_then(measured));
         let (offers, delay) = (figures.offers.unwrap_or(""), figures.theory.delay.unwrap_or("–"));
-        // The rest of it is in the notes.
+        // The full text is in the notes.
         let delay = delay.split(';').next().unwrap_or(delay);
-        text.line(&of_agreement([name, offers, &messages, &theory, &time, delay, broken]));
+        text.line(&agreement_line([name, offers, &messages, &theory, &time, delay, broken]));
         return;
     }
     let delays = &figures.delays;
@@ -266,11 +267,11 @@ fn tell(text: &mut Rows, name: &str, figures: &Figures, kind: Kind, runs: u64) {
     };
     let cells =
         [name, &messages, &theory, &entry, &exit, &synchronisation, &bypass, &order, broken];
-    text.line(&of_mutex(cells));
+    text.line(&mutex_line(cells));
 }
 
 impl Theory {
-    /// How many messages, as short as a column is wide.
+    /// Formats the expected messages for the width of a column.
     fn short(&self) -> String {
         let Theory { expected, expected_is, least, most, .. } = self;
         match (expected, *expected_is, most) {
@@ -286,18 +287,18 @@ impl Theory {
 }
 
 impl Figures {
-    /// In how many runs somebody entered before whose request had happened before its own,
-    /// whether by the lock's messages or by the users'.
+    /// Returns the number of runs in which a process entered before another one with an earlier
+    /// request, ordered by the lock's messages or the users'.
     fn out_of_order(&self) -> u64 {
         let runs = |property| self.violated.get(&property).copied().unwrap_or(0);
         runs(Property::Order).max(runs(Property::OrderWithMessages))
     }
 }
 
-/// What does not fit into a line of the table.
-fn notes(text: &mut Rows, row: &Row) {
-    let mut note = |says: &str| {
-        for (place, line) in wrapped(says, width() - 32).into_iter().enumerate() {
+/// Adds the notes of a row: text that does not fit into its line.
+fn add_notes(text: &mut Rows, row: &Row) {
+    let mut note = |message: &str| {
+        for (place, line) in wrapped(message, width() - 32).into_iter().enumerate() {
             let name = if place == 0 { row.name } else { "" };
             text.line(&format!("{name:<32}{line}"));
         }
@@ -307,28 +308,28 @@ fn notes(text: &mut Rows, row: &Row) {
     }
     let Some(figures) = &row.figures else { return };
     let Theory { formula, entry, synchronisation, bypass, order, .. } = &figures.theory;
-    let mut says = match figures.offers {
+    let mut message = match figures.offers {
         Some(_) => format!("messages: {formula}"),
         None => format!("{formula} messages"),
     };
     if let (Some(entry), Some(synchronisation)) = (entry, synchronisation) {
-        says.push_str(&format!(", entry {entry} hops alone, synchronisation {synchronisation}"));
+        message.push_str(&format!(", entry {entry} hops alone, synchronisation {synchronisation}"));
     }
     if let (Some(bypass), Some(order)) = (bypass, order) {
-        says.push_str(&format!(", bypass {bypass}, order of requests kept: {order}"));
+        message.push_str(&format!(", bypass {bypass}, order of requests kept: {order}"));
     }
     if let Some(delay) = figures.theory.delay {
-        says.push_str(&format!("; time: {delay}"));
+        message.push_str(&format!("; time: {delay}"));
     }
-    note(&says);
+    note(&message);
     let (sent, received) = (figures.total.mean(), figures.received.mean());
     if (sent - received).abs() > 1e-9 {
-        note(&format!("of {} messages of a run {} arrived", figure(sent), figure(received)));
+        note(&format!("{} messages sent per run, {} received", figure(sent), figure(received)));
     }
     if figures.outside {
-        note("this is outside of what its card says");
+        note("messages outside the bounds of the card");
     } else if figures.theory.most.is_some_and(|most| figures.messages.mean() > most as f64 + 1e-9) {
-        note("more than the card's figure, which leaves out what happens but now and then");
+        note("more messages than in the card, which leaves out rare events");
     }
     let runs = |property: &Property| figures.violated.get(property).copied().unwrap_or(0);
     let broken = figures.broken.iter().zip(&figures.replay);

@@ -1,5 +1,4 @@
-//! What lessons ask for: lines, which are done in this process by the code of the command, and
-//! calls.
+//! Performs the experiments of lessons in this process: command lines and calls.
 
 mod calls;
 pub(crate) mod question;
@@ -15,18 +14,18 @@ use super::failure::{Failure, Status};
 use super::output::width;
 use super::{Command, Subcommands, check, compare, interrupt, list, simulate};
 
-/// This process.
-struct Here;
+/// Performs experiments in this process.
+struct InProcess;
 
-impl Performs for Here {
+impl Performs for InProcess {
     type Failure = Failure;
 
     fn line(&self, line: &str, drawn: bool) -> Result<Made, Failure> {
-        unless_interrupted(|| performed(line, drawn))
+        uninterrupted(|| run_line(line, drawn))
     }
 
     fn call(&self, name: &str, arguments: &Value) -> Result<Made, Failure> {
-        unless_interrupted(|| calls::call(name, arguments).map_err(Failure::usage))
+        uninterrupted(|| calls::call(name, arguments).map_err(Failure::usage))
     }
 
     fn refused(&self, failure: &Failure) -> Option<String> {
@@ -34,15 +33,15 @@ impl Performs for Here {
     }
 }
 
-/// What was cut short has other figures, and says nothing.
-fn unless_interrupted(act: impl FnOnce() -> Result<Made, Failure>) -> Result<Made, Failure> {
-    interrupt::check("before it began")?;
+/// Discards the result of interrupted work, whose figures are partial.
+fn uninterrupted(act: impl FnOnce() -> Result<Made, Failure>) -> Result<Made, Failure> {
+    interrupt::fail_if_interrupted("before it started")?;
     let made = act();
-    interrupt::check("before this was over")?;
+    interrupt::fail_if_interrupted("before it was complete")?;
     made
 }
 
-/// The words of a line, as a shell takes them apart: what stands in '…' is one of them.
+/// Splits a line into words, with single quotes as in a shell.
 fn words(line: &str) -> Vec<String> {
     let mut words = vec!["tenure".to_owned()];
     for (place, part) in line.split('\'').enumerate() {
@@ -55,16 +54,16 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// Does what a line says, and draws the trace that it writes.
-fn performed(line: &str, drawn: bool) -> Result<Made, Failure> {
+/// Runs a command line and draws the trace that it writes.
+fn run_line(line: &str, drawn: bool) -> Result<Made, Failure> {
     let mut words = words(line);
     if !drawn {
-        return perform(&words).map(Made::from);
+        return json_output(&words).map(Made::from);
     }
     let folder = tempfile::tempdir().map_err(Failure::environment)?;
     let file = folder.path().join("trace.ndjson");
     words.extend(["--trace".to_owned(), file.to_string_lossy().into_owned()]);
-    let data = perform(&words)?;
+    let data = json_output(&words)?;
     let picture = if file.exists() {
         let layout = lay_out_files(&[file], View::default()).map_err(Failure::environment)?;
         Some(layout.to_text_within(Direction::Down, Margin::Place, width()))
@@ -74,29 +73,31 @@ fn performed(line: &str, drawn: bool) -> Result<Made, Failure> {
     Ok(Made { data, picture })
 }
 
-/// Does what a line says and gives what it would print as JSON.
-fn perform(words: &[String]) -> Result<Value, Failure> {
+/// Runs a command and returns its JSON output.
+fn json_output(words: &[String]) -> Result<Value, Failure> {
     let command = Command::try_parse_from(words).map_err(|error| {
-        let says = error.to_string();
-        Failure::usage(says.lines().next().unwrap_or_default())
+        let message = error.to_string();
+        Failure::usage(message.lines().next().unwrap_or_default())
     })?;
     match command.command {
         Subcommands::Simulate(options) => {
-            let performed = simulate::perform(&options)?;
-            serde_json::to_value(performed.data()).map_err(Failure::environment)
+            let run_line = simulate::perform(&options)?;
+            serde_json::to_value(run_line.data()).map_err(Failure::environment)
         }
         Subcommands::Check(options) => {
             serde_json::to_value(check::perform(&options)?).map_err(Failure::environment)
         }
         Subcommands::Compare(options) => compare::data(&options),
         Subcommands::List(options) => list::data(&options),
-        _ => Err(Failure::usage("an experiment simulates, checks, compares or lists")),
+        _ => Err(Failure::usage(
+            "unsupported command in an experiment: expected simulate, check, compare or list",
+        )),
     }
 }
 
-/// What a script is told by an exit status.
+/// Returns the exit status for the results.
 fn status(results: &Results) -> Status {
-    if results.hold() { Status::Held } else { Status::Violated }
+    if results.hold() { Status::Success } else { Status::Violated }
 }
 
 #[cfg(test)]
@@ -104,8 +105,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_gives_what_it_would_print() {
-        let data = |line| Here.line(line, false).unwrap().data;
+    fn line_returns_its_json_output() {
+        let data = |line| InProcess.line(line, false).unwrap().data;
         let run = data("simulate ricart-agrawala -n 3 --entries 1");
         assert_eq!(run["messages"]["total"], 12);
         let checked = data("check token-ring -n 2 --duplicate 1 --beyond-assumptions");
@@ -114,18 +115,18 @@ mod tests {
     }
 
     #[test]
-    fn a_counterexample_is_drawn() {
-        let picture = |line| Here.line(line, true).unwrap().picture;
+    fn draws_counterexamples() {
+        let picture = |line| InProcess.line(line, true).unwrap().picture;
         let drawn = picture("check ricart-agrawala -n 2 --variant clock-only-strict");
         assert!(drawn.is_some_and(|picture| picture.contains("P2")));
         assert_eq!(picture("check ricart-agrawala -n 2"), None);
     }
 
     #[test]
-    fn what_is_no_experiment_is_refused() {
+    fn rejects_unsupported_commands() {
         for line in ["run", "completions bash", "simulate", "simulate central -n none"] {
-            assert!(Here.line(line, false).is_err(), "{line}");
+            assert!(InProcess.line(line, false).is_err(), "{line}");
         }
-        assert!(Here.call("nothing", &Value::Null).is_err());
+        assert!(InProcess.call("nothing", &Value::Null).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! `tenure question`: questions for self-study, answered by experiments that run on the spot.
+//! `tenure question`: questions for self-study, answered by experiments.
 
 use std::fmt::Write;
 
@@ -7,58 +7,58 @@ use serde::Serialize;
 use serde_json::Value;
 use tenure_lessons::{Chapter, Conducted, Question, Results, conduct};
 
-use super::{Here, status, table};
+use super::{InProcess, status, table};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::interrupt;
-use crate::cmd::known;
+use crate::cmd::name_parser;
 use crate::cmd::output::{Format, print, print_json, width, wrapped};
 
-/// Answer a question for self-study, by experiments that run on the spot
+/// Answer a question for self-study by running experiments
 ///
-/// Without a question, lists them by chapter. Lines of an answer that begin with `tenure` can be
-/// copied and varied. Exit status 1: something else was observed than the answer says.
+/// Without a question, lists all questions by chapter. The lines of an answer that begin with
+/// `tenure` can be copied and varied. Exit status 1: an observation differs from the answer.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Which: its number, such as Q-19 or 19, or words to search for in the titles
-    #[arg(value_parser = known::question(), hide_possible_values = true)]
+    /// Number of the question, such as Q-19 or 19, or words to search for in the titles
+    #[arg(value_parser = name_parser::question(), hide_possible_values = true)]
     id: Option<String>,
-    /// All of them, one after the other
+    /// Answer all questions, one after the other
     #[arg(long, conflicts_with = "id")]
     all: bool,
-    /// Change one thing about each experiment, so that it must fail
+    /// Change each experiment so that it must fail
     #[arg(long)]
     broken: bool,
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// What the list says of a question.
+/// A question in the JSON list.
 #[derive(Serialize)]
-struct Listed {
+struct QuestionEntry {
     id: &'static str,
     chapter: &'static str,
     asks: &'static str,
 }
 
-/// A question that was answered.
+/// An answered question, in JSON.
 #[derive(Serialize)]
-struct Answered {
+struct AnsweredQuestion {
     id: &'static str,
     asks: &'static str,
     recalls: &'static str,
     answer: &'static str,
     holds: bool,
-    experiments: Vec<Shown>,
+    experiments: Vec<ExperimentResult>,
     #[serde(skip_serializing_if = "Option::is_none")]
     beyond: Option<&'static str>,
 }
 
-/// An experiment that was made.
+/// A performed experiment, in JSON.
 #[derive(Serialize)]
-struct Shown {
+struct ExperimentResult {
     says: String,
-    /// Lines to be copied, or words.
+    /// Command lines to copy, or a description.
     command: String,
     expected: Value,
     observed: Value,
@@ -71,16 +71,16 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
             let found = Question::find(id);
             let titled = if found.is_err() { Question::search(id) } else { Vec::new() };
             match (found, titled.is_empty()) {
-                (Err(_), false) => list(&titled, options).map(|()| Status::Held),
+                (Err(_), false) => list(&titled, options).map(|()| Status::Success),
                 (found, _) => {
                     let (chapter, question) = found.map_err(Failure::usage)?;
-                    one(chapter, question, options)
+                    answer_one(chapter, question, options)
                 }
             }
         }
-        None if options.all => every(options),
-        None if options.broken => Err(Failure::usage("--broken needs a question, or --all")),
-        None => list(&Question::all().collect::<Vec<_>>(), options).map(|()| Status::Held),
+        None if options.all => answer_all(options),
+        None if options.broken => Err(Failure::usage("--broken requires a question or --all")),
+        None => list(&Question::all().collect::<Vec<_>>(), options).map(|()| Status::Success),
     }
 }
 
@@ -90,10 +90,10 @@ fn list(
     options: &Options,
 ) -> Result<(), Failure> {
     if options.broken {
-        return Err(Failure::usage("--broken needs one question, or --all"));
+        return Err(Failure::usage("--broken requires one question or --all"));
     }
     if options.format == Format::Json {
-        let listed = questions.iter().map(|(chapter, question)| Listed {
+        let listed = questions.iter().map(|(chapter, question)| QuestionEntry {
             id: &question.id,
             chapter: &chapter.title,
             asks: &question.asks,
@@ -114,12 +114,12 @@ fn list(
     print(&text)
 }
 
-fn one(
+fn answer_one(
     chapter: &'static Chapter,
     question: &'static Question,
     options: &Options,
 ) -> Result<Status, Failure> {
-    let results = conduct(&question.experiments(), &Here, options.broken)?;
+    let results = conduct(&question.experiments(), &InProcess, options.broken)?;
     let status = status(&results);
     match options.format {
         Format::Text => print(&text(chapter, question, &results))?,
@@ -128,12 +128,12 @@ fn one(
     Ok(status)
 }
 
-/// Answers them one after the other; what fails is shown in full.
-fn every(options: &Options) -> Result<Status, Failure> {
+/// Answers all questions, and shows failed experiments in full.
+fn answer_all(options: &Options) -> Result<Status, Failure> {
     let mut all = Vec::new();
     let named = Question::all().map(|both| (both.1.id.as_str(), both));
-    let worst = interrupt::one_by_one(named, |(chapter, question)| {
-        let results = conduct(&question.experiments(), &Here, options.broken)?;
+    let worst = interrupt::run_each(named, |(chapter, question)| {
+        let results = conduct(&question.experiments(), &InProcess, options.broken)?;
         let status = status(&results);
         match options.format {
             Format::Json => all.push(answered(chapter, question, results)),
@@ -147,14 +147,18 @@ fn every(options: &Options) -> Result<Status, Failure> {
     Ok(worst)
 }
 
-fn answered(chapter: &'static Chapter, question: &'static Question, results: Results) -> Answered {
-    Answered {
+fn answered(
+    chapter: &'static Chapter,
+    question: &'static Question,
+    results: Results,
+) -> AnsweredQuestion {
+    AnsweredQuestion {
         id: &question.id,
         asks: &question.asks,
         recalls: &chapter.recalls,
         answer: &question.answer,
         holds: results.hold(),
-        experiments: results.0.into_iter().map(Shown::of).collect(),
+        experiments: results.0.into_iter().map(ExperimentResult::of).collect(),
         beyond: question.beyond.as_deref(),
     }
 }
@@ -173,14 +177,14 @@ fn text(chapter: &Chapter, question: &Question, results: &Results) -> String {
         text.push('\n');
     }
     text.push_str(if results.hold() {
-        "\nEverything is as the answer says.\n"
+        "\nAll observations match the answer.\n"
     } else {
-        "\nThis is not what the answer says: see ✗.\n"
+        "\nSome observations differ from the answer: see ✗.\n"
     });
     text
 }
 
-/// All of it in a line; what failed follows.
+/// Formats the result in a line, followed by failed experiments.
 fn line(question: &Question, results: &Results) -> String {
     if !results.hold() {
         return format!("{:<6}  ✗\n\n{}\n", question.id, table::text(results));
@@ -190,11 +194,11 @@ fn line(question: &Question, results: &Results) -> String {
     format!("{:<6}  ✓  {}{more}\n", question.id, asks[0])
 }
 
-impl Shown {
+impl ExperimentResult {
     fn of(conducted: Conducted) -> Self {
         let (says, command) = (conducted.says.clone(), conducted.acts.join("; "));
         let alone = Results(vec![conducted]);
-        Shown {
+        ExperimentResult {
             says,
             command,
             expected: alone.expected(),
@@ -208,9 +212,9 @@ impl Shown {
 mod tests {
     use super::*;
 
-    /// Among all, a question is a line, with a sign of what came of it.
+    /// A question that holds takes one line of the list.
     #[test]
-    fn what_holds_takes_a_line() {
+    fn held_question_takes_one_line() {
         for (_, question) in Question::all() {
             let line = line(question, &Results(Vec::new()));
             assert!(line.starts_with(&question.id) && line.contains("  ✓  "), "{line}");

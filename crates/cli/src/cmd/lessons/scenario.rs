@@ -1,4 +1,4 @@
-//! `tenure scenario`: the worked examples of papers and textbooks, made to happen.
+//! `tenure scenario`: reproduces worked examples of papers and textbooks.
 
 use std::fmt::Write;
 
@@ -7,56 +7,56 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use tenure_lessons::{Conducted, Results, Scenario, conduct, option};
 
-use super::{Here, status, table};
+use super::{InProcess, status, table};
 use crate::cmd::failure::{Failure, Status};
-use crate::cmd::known;
+use crate::cmd::name_parser;
 use crate::cmd::output::{Format, print, print_json, width, wrapped};
 
-/// Make a worked example of a paper or textbook happen: expected beside observed
+/// Reproduce a worked example of a paper or textbook: expected and observed results
 ///
-/// Without a name, lists them. Each scenario runs the algorithms themselves and compares what it
-/// sees with what is expected; its lines that begin with `tenure` can be copied and varied. Exit
-/// status 1: something else was observed.
+/// Without a name, lists all scenarios. A scenario runs the algorithms and compares the observed
+/// results with the expected ones. Its lines that begin with `tenure` can be copied and varied.
+/// Exit status 1: an observation differs.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Which, such as race or bully-eight-steps
-    #[arg(value_parser = known::scenario(), hide_possible_values = true)]
+    /// Name of the scenario, such as race or bully-eight-steps
+    #[arg(value_parser = name_parser::scenario(), hide_possible_values = true)]
     name: Option<String>,
-    /// Change one parameter so that it must fail
+    /// Change the scenario so that it must fail
     #[arg(long, requires = "name")]
     broken: bool,
     #[command(flatten)]
-    knobs: Knobs,
-    /// How to print
+    varied: ScenarioOptions,
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
-/// What may be varied; each scenario takes some of them.
+/// Parameters of scenarios; each scenario supports some of them.
 #[derive(Debug, Args, Serialize)]
-struct Knobs {
-    /// How many processes
+struct ScenarioOptions {
+    /// Number of processes
     #[arg(short, value_name = "N")]
     n: Option<u32>,
-    /// Two generals: the least that a message takes, in units
+    /// Two generals: minimum latency of a message, in units
     #[arg(long, value_name = "D")]
     min: Option<u64>,
-    /// Two generals: the most that it takes
+    /// Two generals: maximum latency
     #[arg(long, value_name = "D")]
     max: Option<u64>,
-    /// Two generals: how long the leader waits before it attacks
+    /// Two generals: time that the leader waits before it attacks
     #[arg(long, value_name = "D")]
     wait: Option<u64>,
-    /// How many seeds
+    /// Number of seeds
     #[arg(long, value_name = "K")]
     seeds: Option<u64>,
-    /// The race: what the counter is at the start
+    /// Race: initial value of the counter
     #[arg(long, value_name = "V", allow_hyphen_values = true)]
     start: Option<i64>,
 }
 
-impl Knobs {
-    /// Those that were given, by name.
+impl ScenarioOptions {
+    /// Returns the given parameters by name.
     fn given(&self) -> Result<Map<String, Value>, Failure> {
         let Value::Object(all) = serde_json::to_value(self).map_err(Failure::environment)? else {
             unreachable!("options have names");
@@ -65,45 +65,45 @@ impl Knobs {
     }
 }
 
-/// What the list says of a scenario.
+/// A scenario in the JSON list.
 #[derive(Serialize)]
-struct Listed<'a> {
+struct ScenarioEntry<'a> {
     name: &'a str,
     source: &'a str,
     says: &'a str,
 }
 
-/// What came of a scenario.
+/// The result of a scenario, in JSON.
 #[derive(Serialize)]
-struct Data<'a> {
+struct ScenarioResult<'a> {
     name: &'a str,
     holds: bool,
-    /// Which of its experiments hold, in their order.
+    /// For each experiment, true if it holds.
     held: Vec<bool>,
     expected: Value,
     observed: Value,
-    /// What was done: lines to be copied, or words.
+    /// Actions: command lines to copy, or descriptions.
     done: Vec<&'a str>,
 }
 
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
-    let given = options.knobs.given()?;
+    let given = options.varied.given()?;
     let Some(name) = &options.name else {
         if let Some(name) = given.keys().next() {
             return Err(Failure::usage(format!(
-                "{} belongs to a scenario; name one",
+                "{} requires the name of a scenario",
                 option(name)
             )));
         }
         list(options.format)?;
-        return Ok(Status::Held);
+        return Ok(Status::Success);
     };
     let scenario = Scenario::find(name).map_err(Failure::usage)?;
     let experiments = scenario.experiments(&given).map_err(Failure::usage)?;
-    let results = conduct(&experiments, &Here, options.broken)?;
+    let results = conduct(&experiments, &InProcess, options.broken)?;
     match options.format {
         Format::Text => print(&text(scenario, &results))?,
-        Format::Json => print_json(&Data {
+        Format::Json => print_json(&ScenarioResult {
             name: &scenario.name,
             holds: results.hold(),
             held: results.0.iter().map(Conducted::holds).collect(),
@@ -118,7 +118,8 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
 fn list(format: Format) -> Result<(), Failure> {
     if format == Format::Json {
         let listed = Scenario::all().iter();
-        let listed = listed.map(|it| Listed { name: &it.name, source: &it.source, says: &it.says });
+        let listed =
+            listed.map(|it| ScenarioEntry { name: &it.name, source: &it.source, says: &it.says });
         return print_json(&listed.collect::<Vec<_>>());
     }
     let mut text = String::new();
@@ -128,9 +129,7 @@ fn list(format: Format) -> Result<(), Failure> {
             writeln!(text, "    {line}").expect("a string takes everything");
         }
     }
-    text.push_str(
-        "\n`tenure scenario NAME` makes one happen, --broken changes it so that it fails.\n",
-    );
+    text.push_str("\n`tenure scenario NAME` runs one; --broken changes it so that it fails.\n");
     print(&text)
 }
 
@@ -138,9 +137,9 @@ fn text(scenario: &Scenario, results: &Results) -> String {
     let mut lines = wrapped(&format!("{}: {}", scenario.name, scenario.says), width());
     lines.extend(wrapped(&format!("From {}.", scenario.source), width()));
     let verdict = if results.hold() {
-        "Everything is as expected."
+        "All observations are as expected."
     } else {
-        "Something else was expected: see ✗."
+        "Some observations differ from the expectation: see ✗."
     };
     format!("{}\n\n{}\n{verdict}\n", lines.join("\n"), table::text(results))
 }

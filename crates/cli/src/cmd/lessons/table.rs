@@ -1,4 +1,4 @@
-//! Experiments for people: what was done, and what was expected beside what was seen.
+//! The results of experiments as tables: actions, expected and observed results.
 
 use std::fmt::Write;
 
@@ -8,20 +8,20 @@ use tenure_lessons::{Conducted, Finding, Results};
 use crate::cmd::output::{width, wrapped};
 use crate::cmd::simulate::rows::figure;
 
-/// Where the second, the third and the last column begin, of a hundred.
+/// Start of the second, third and last column, at a width of 100.
 const COLUMNS: [usize; 3] = [36, 64, 92];
 
-/// The same of as many as there are.
+/// Scales the columns to the terminal width.
 fn columns() -> [usize; 3] {
     COLUMNS.map(|column| column * width() / 100)
 }
 
-/// All of them, one below the other.
+/// Formats all results.
 pub(super) fn text(results: &Results) -> String {
-    results.0.iter().map(conducted).collect::<Vec<_>>().join("\n")
+    results.0.iter().map(result_table).collect::<Vec<_>>().join("\n")
 }
 
-fn conducted(made: &Conducted) -> String {
+fn result_table(made: &Conducted) -> String {
     let mut text = String::new();
     let mut line = |line: &str| {
         writeln!(text, "{}", line.trim_end()).expect("a string takes everything");
@@ -30,7 +30,7 @@ fn conducted(made: &Conducted) -> String {
         wrapped(&made.says, width()).iter().for_each(|part| line(part));
     }
     for act in &made.acts {
-        done(act).iter().for_each(|part| line(part));
+        action_lines(act).iter().for_each(|part| line(part));
     }
     if let Some(picture) = &made.picture {
         line("");
@@ -38,14 +38,14 @@ fn conducted(made: &Conducted) -> String {
         line("");
     }
     line(&cells(["", "expected", "observed", ""]));
-    made.findings.iter().for_each(|finding| rows(finding, &mut line));
+    made.findings.iter().for_each(|finding| finding_rows(finding, &mut line));
     text
 }
 
-/// What was done; a line that is too long goes on below, and can be copied all the same.
-fn done(act: &str) -> Vec<String> {
+/// Formats an action. A wrapped command line can still be copied.
+fn action_lines(act: &str) -> Vec<String> {
     let (mark, joint) = if act.starts_with("tenure ") { ("$", " \\") } else { ("·", "") };
-    // An option and its value stay together.
+    // Keeps an option and its value on one line.
     let glued = act.replace(' ', "\u{a0}").replace("\u{a0}--", " --");
     let words = if joint.is_empty() { act } else { glued.as_str() };
     let mut lines = wrapped(words, width() - 8);
@@ -58,12 +58,12 @@ fn done(act: &str) -> Vec<String> {
     lines
 }
 
-/// The row of a finding; what is too long for its column goes on below.
-fn rows(finding: &Finding, line: &mut impl FnMut(&str)) {
+/// Adds the row of a finding, wrapped to its columns.
+fn finding_rows(finding: &Finding, line: &mut impl FnMut(&str)) {
     let [first, second, last] = columns();
     let name = wrapped(&finding.name, first - 6);
-    let expected = wrapped(&words_expected(&finding.expected), second - first - 2);
-    let observed = wrapped(&words(&finding.observed), last - second - 2);
+    let expected = wrapped(&format_expectation(&finding.expected), second - first - 2);
+    let observed = wrapped(&format_value(&finding.observed), last - second - 2);
     let height = name.len().max(expected.len()).max(observed.len());
     for row in 0..height {
         let part = |lines: &[String]| lines.get(row).cloned().unwrap_or_default();
@@ -87,20 +87,20 @@ fn cells([name, expected, observed, mark]: [&str; 4]) -> String {
     line
 }
 
-/// An expectation in words.
-fn words_expected(expected: &Value) -> String {
+/// Formats an expectation.
+fn format_expectation(expected: &Value) -> String {
     let number = |key: &str| expected.get(key).and_then(Value::as_f64).map(figure);
     match (number("at_least"), number("at_most"), expected.get("mentions")) {
         (Some(least), Some(most), _) => format!("{least} … {most}"),
         (Some(least), None, _) => format!("≥ {least}"),
         (None, Some(most), _) => format!("≤ {most}"),
-        (None, None, Some(said)) => format!("… {} …", words(said)),
-        _ => words(expected),
+        (None, None, Some(said)) => format!("… {} …", format_value(said)),
+        _ => format_value(expected),
     }
 }
 
-/// A value in words.
-fn words(value: &Value) -> String {
+/// Formats a value.
+fn format_value(value: &Value) -> String {
     match value {
         Value::Null => "nothing".to_owned(),
         Value::Bool(true) => "yes".to_owned(),
@@ -108,9 +108,9 @@ fn words(value: &Value) -> String {
         Value::Number(number) => figure(number.as_f64().unwrap_or(f64::NAN)),
         Value::String(text) => text.clone(),
         Value::Array(items) if items.is_empty() => "none".to_owned(),
-        Value::Array(items) => items.iter().map(words).collect::<Vec<_>>().join(", "),
+        Value::Array(items) => items.iter().map(format_value).collect::<Vec<_>>().join(", "),
         Value::Object(fields) => {
-            let field = |(name, value)| format!("{name}: {}", words(value));
+            let field = |(name, value)| format!("{name}: {}", format_value(value));
             fields.iter().map(field).collect::<Vec<_>>().join(", ")
         }
     }
@@ -123,29 +123,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_told_in_words() {
-        assert_eq!(words(&json!([3, 2.5])), "3, 2.5");
-        assert_eq!(words(&json!({"1": null, "2": true})), "1: nothing, 2: yes");
-        assert_eq!(words_expected(&json!({"at_least": 0.0, "at_most": 8.0})), "0 … 8");
-        assert_eq!(words_expected(&json!({"at_most": 8.0})), "≤ 8");
-        assert_eq!(words_expected(&json!({"mentions": "P2"})), "… P2 …");
+    fn formats_values_as_text() {
+        assert_eq!(format_value(&json!([3, 2.5])), "3, 2.5");
+        assert_eq!(format_value(&json!({"1": null, "2": true})), "1: nothing, 2: yes");
+        assert_eq!(format_expectation(&json!({"at_least": 0.0, "at_most": 8.0})), "0 … 8");
+        assert_eq!(format_expectation(&json!({"at_most": 8.0})), "≤ 8");
+        assert_eq!(format_expectation(&json!({"mentions": "P2"})), "… P2 …");
     }
 
     #[test]
-    fn no_line_is_longer_than_a_screen_is_wide() {
+    fn rows_fit_the_terminal_width() {
         let finding = Finding {
             name: "something that takes many words to be told in a table".to_owned(),
-            expected: json!({ "mentions": "nobody who waits is passed by more than once" }),
+            expected: json!({ "mentions": "no waiting process is bypassed more than once" }),
             observed: json!((0..40).collect::<Vec<_>>()),
             holds: false,
         };
-        let conducted = Conducted {
+        let result_table = Conducted {
             says: String::new(),
             acts: vec![format!("tenure check central{}", " --entries 1".repeat(10))],
             findings: vec![finding],
             picture: None,
         };
-        let text = text(&Results(vec![conducted]));
+        let text = text(&Results(vec![result_table]));
         assert!(text.lines().all(|line| line.chars().count() <= width()), "{text}");
         assert_eq!(text.matches('✗').count(), 1, "{text}");
         assert!(

@@ -1,56 +1,56 @@
-//! Figures that a judge has no need of.
+//! Figures that the verification does not compute.
 
 use serde::Serialize;
 use tenure_core::{Card, Layer, ProcessId, Service, Strategy};
-use tenure_trace::{Change, Hold, Kind, Record, Standings};
+use tenure_trace::{Condition, Kind, ProcessStates, Record, StateChange};
 
-/// Who serves the grants of a lock, and so enters without asking anybody else.
+/// The process that grants a lock, and so enters without messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Coordinator {
-    /// Nobody: every entry costs the same.
-    Nobody,
-    /// Always this process.
+    /// None: every entry has the same cost.
+    None,
+    /// A fixed process.
     Fixed(ProcessId),
-    /// Whoever leads.
+    /// The current leader.
     Leader,
 }
 
 impl Coordinator {
-    /// As the card of the lock says: one process decides, and nobody named another than the first;
-    /// or the lock is made of an election, whose leader it offers as well.
+    /// Derives the coordinator from the card of the lock: the first process of a centralised lock,
+    /// or the leader of a lock that is composed with an election.
     pub(super) fn of(lock: &Card) -> Self {
         match (lock.strategy, lock.service) {
             (Strategy::Centralised, _) => Coordinator::Fixed(ProcessId(0)),
             (Strategy::Composition, Service::Office) => Coordinator::Leader,
-            _ => Coordinator::Nobody,
+            _ => Coordinator::None,
         }
     }
 }
 
-/// What was injected on purpose.
+/// Injected faults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Injected {
-    /// Messages of the lock and the election that were lost.
+    /// Lost messages of the lock and the election.
     pub(super) lost: u64,
-    /// Repeats and acknowledgements that were lost.
+    /// Lost repeats and acknowledgements.
     pub(super) lost_repairs: u64,
-    /// Messages that were sent twice.
+    /// Duplicated messages.
     pub(super) duplicated: u64,
 }
 
-/// What a pass over all records finds.
+/// Figures from a pass over all records.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Analysis {
-    /// Entries of processes that did not coordinate the lock themselves.
+    /// Entries of processes other than the coordinator.
     pub(super) entries_away: u64,
     pub(super) injected: Injected,
     first_access: Option<u64>,
     last_access: u64,
-    standings: Standings,
+    process_states: ProcessStates,
 }
 
 impl Analysis {
-    /// From the first access of the resource to the last.
+    /// Returns the time from the first access of the resource to the last, in seconds.
     pub(super) fn seconds(&self) -> f64 {
         let first = self.first_access.unwrap_or(self.last_access);
         self.last_access.saturating_sub(first) as f64 / 1e9
@@ -62,11 +62,11 @@ impl Analysis {
             self.last_access = record.time;
         }
         let Some(at) = record.process.process() else { return };
-        if self.standings.read(record).contains(&Change::Begins(Hold::Inside)) {
+        if self.process_states.read(record).contains(&StateChange::Begins(Condition::Inside)) {
             self.entries_away += u64::from(!self.coordinates(at, coordinator));
         }
         match &record.kind {
-            Kind::Drop(passage) if passage.layer == Layer::Channel => {
+            Kind::Drop(message_record) if message_record.layer == Layer::Channel => {
                 self.injected.lost_repairs += 1;
             }
             Kind::Drop(_) => self.injected.lost += 1,
@@ -77,10 +77,10 @@ impl Analysis {
 
     fn coordinates(&self, at: ProcessId, coordinator: Coordinator) -> bool {
         match coordinator {
-            Coordinator::Nobody => false,
+            Coordinator::None => false,
             Coordinator::Fixed(process) => at == process,
             Coordinator::Leader => {
-                self.standings.of(at).leader.is_some_and(|term| term.leader == at)
+                self.process_states.of(at).leader.is_some_and(|term| term.leader == at)
             }
         }
     }

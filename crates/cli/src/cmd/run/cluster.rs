@@ -1,4 +1,4 @@
-//! All nodes of a run, and what is done to them.
+//! All nodes of a run, and the faults that are injected into them.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -17,33 +17,33 @@ use tenure_ports::Ports;
 use tenure_trace::Kind;
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::member::{Files, Heard, Known, Life, Member, What};
+use super::node_process::{LogState, NodeFiles, NodeMessage, NodeOutput, NodeProcess, NodeState};
+use super::parent_trace::ParentTrace;
 use super::plan::Plan;
-use super::record::Diary;
+use super::proxies::Proxies;
 use super::schedule::Target;
-use super::wires::Wires;
 use super::workspace::Workspace;
 use crate::cmd::failure::Failure;
 
-/// How long a node may take to end in good order.
-const ENDING: Duration = Duration::from_secs(10);
+/// Time limit for a node to shut down.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// All nodes, the parent's record of what was done to them, and their ports.
+/// All nodes, the parent's trace of injected faults, and the ports of the nodes.
 #[derive(Debug)]
 pub(super) struct Cluster<'a> {
-    pub(super) members: Vec<Member>,
+    pub(super) nodes: Vec<NodeProcess>,
     plan: &'a Plan,
     workspace: &'a Workspace,
     program: PathBuf,
     ports: Ports,
-    /// Where the network is to be cut.
-    wires: Option<Wires>,
-    /// Where the counter is that a lock protects.
+    /// Proxies between the nodes, if the run has partitions.
+    proxies: Option<Proxies>,
+    /// Address of the counter that the lock protects.
     resource: Option<SocketAddr>,
-    /// The process that is known to be inside, and does not go on before this is taken away.
+    /// The process in the critical section, which waits there until this is dropped.
     pub(super) holder: Option<Holder>,
-    diary: Diary,
-    heard: UnboundedSender<Heard>,
+    trace: ParentTrace,
+    messages: UnboundedSender<NodeMessage>,
 }
 
 impl<'a> Cluster<'a> {
@@ -51,45 +51,47 @@ impl<'a> Cluster<'a> {
         plan: &'a Plan,
         workspace: &'a Workspace,
         resource: Option<SocketAddr>,
-        heard: UnboundedSender<Heard>,
+        messages: UnboundedSender<NodeMessage>,
     ) -> Result<Self, Failure> {
         let program = std::env::current_exe().map_err(|error| {
             Failure::environment(format!("cannot find this program's own file: {error}"))
         })?;
-        // Where nodes listen; behind those, where clients of a log ask.
+        // Ports of the nodes, followed by those for clients of a log.
         let ports = if plan.log.is_some() { 2 * plan.size } else { plan.size };
         let ports = Ports::reserve(ports)
             .map_err(|error| Failure::environment(format!("cannot reserve ports: {error}")))?;
-        let wires = match plan.cuts[..] {
+        let proxies = match plan.cuts[..] {
             [] => None,
-            _ => Some(Wires::lay(&ports.addresses()[..plan.size as usize]).await.map_err(
+            _ => Some(Proxies::start(&ports.addresses()[..plan.size as usize]).await.map_err(
                 |error| {
-                    Failure::environment(format!("cannot lay wires between the nodes: {error}"))
+                    Failure::environment(format!("cannot start proxies between the nodes: {error}"))
                 },
             )?),
         };
         make_keys(&workspace.keys(), plan.size).map_err(Failure::environment)?;
-        let diary = Diary::create(&workspace.parent_trace(), plan).map_err(Failure::environment)?;
-        let member = |process: ProcessId| {
-            let files = Files { config: workspace.config(process), log: workspace.log(process) };
-            Member::new(process, files)
+        let trace =
+            ParentTrace::create(&workspace.parent_trace(), plan).map_err(Failure::environment)?;
+        let node = |process: ProcessId| {
+            let files =
+                NodeFiles { config: workspace.config(process), log: workspace.log(process) };
+            NodeProcess::new(process, files)
         };
-        let members = (0..plan.size).map(ProcessId).map(member).collect();
+        let nodes = (0..plan.size).map(ProcessId).map(node).collect();
         Ok(Cluster {
-            members,
+            nodes,
             plan,
             workspace,
             program,
             ports,
-            wires,
+            proxies,
             resource,
             holder: None,
-            diary,
-            heard,
+            trace,
+            messages,
         })
     }
 
-    /// Starts everybody.
+    /// Starts all nodes.
     pub(super) fn start(&mut self) -> Result<(), Failure> {
         for process in (0..self.plan.size).map(ProcessId) {
             self.start_one(process, self.plan.entries, self.plan.duration)?;
@@ -97,30 +99,31 @@ impl<'a> Cluster<'a> {
         Ok(())
     }
 
-    /// Starts a process again, with the entries and the time that are left to it.
+    /// Restarts a process, with the remaining entries and time.
     pub(super) fn restart(&mut self, process: ProcessId, passed: Duration) -> Result<(), Failure> {
-        let Member { entries, entries_before, .. } = self.members[process.index()];
+        let NodeProcess { entries, entries_before, .. } = self.nodes[process.index()];
         let entered = entries_before + entries;
         let entries = self.plan.entries.map(|entries| entries.saturating_sub(entered));
         let duration = self.plan.duration.map(|duration| duration.saturating_sub(passed));
         self.start_one(process, entries, duration)
     }
 
-    /// Kills a process. The time of its crash is that of the attempt: elections count from there.
+    /// Kills a process. The time of its crash is that of the attempt, from which elections are
+    /// measured.
     pub(super) async fn kill(&mut self, process: ProcessId) -> Result<(), Failure> {
-        let member = &mut self.members[process.index()];
-        member.fell_unseen = member.life == Life::Booting;
-        if !member.fell_unseen {
+        let node = &mut self.nodes[process.index()];
+        node.died_unobserved = node.state == NodeState::Booting;
+        if !node.died_unobserved {
             self.note(process, Kind::Crash)?;
         }
-        let killed = self.members[process.index()].kill().await;
+        let killed = self.nodes[process.index()].kill().await;
         killed.map_err(|error| Failure::environment(format!("cannot kill {process}: {error}")))
     }
 
-    /// Kills several at once: none of them sees another one go.
+    /// Kills several processes at once, so that none observes the crash of another.
     pub(super) async fn kill_all(&mut self, processes: &[ProcessId]) -> Result<(), Failure> {
         for process in processes {
-            let struck = self.members[process.index()].strike();
+            let struck = self.nodes[process.index()].send_kill();
             struck
                 .map_err(|error| Failure::environment(format!("cannot kill {process}: {error}")))?;
         }
@@ -130,106 +133,109 @@ impl<'a> Cluster<'a> {
         Ok(())
     }
 
-    /// Where clients of a log ask, by process.
-    pub(super) fn desks(&self) -> &[SocketAddr] {
+    /// Returns the addresses for clients of a log, by process.
+    pub(super) fn client_addresses(&self) -> &[SocketAddr] {
         &self.ports.addresses()[self.plan.size as usize..]
     }
 
-    /// Asks a process to leave.
+    /// Asks a process to leave the cluster.
     pub(super) fn leave(&mut self, process: ProcessId) -> Result<(), Failure> {
-        let left = self.members[process.index()].leave();
+        let left = self.nodes[process.index()].leave();
         left.map_err(|error| Failure::environment(format!("cannot signal {process}: {error}")))
     }
 
     /// Suspends a process.
     pub(super) fn stop(&mut self, process: ProcessId) -> Result<(), Failure> {
-        let stopped = self.members[process.index()].stop();
+        let stopped = self.nodes[process.index()].stop();
         stopped.map_err(|error| Failure::environment(format!("cannot stop {process}: {error}")))?;
         self.note(process, Kind::Stop)
     }
 
     /// Resumes a process, if it is suspended.
     pub(super) fn resume(&mut self, process: ProcessId) -> Result<(), Failure> {
-        if self.members[process.index()].life != Life::Stopped {
+        if self.nodes[process.index()].state != NodeState::Stopped {
             return Ok(());
         }
         self.note(process, Kind::Continue)?;
-        let resumed = self.members[process.index()].resume();
+        let resumed = self.nodes[process.index()].resume();
         resumed.map_err(|error| Failure::environment(format!("cannot resume {process}: {error}")))
     }
 
-    /// Makes these the cuts in force, each by who is on one of its sides.
+    /// Sets the current partitions, each as the processes of one side.
     pub(super) fn cut(&mut self, cuts: Vec<Vec<ProcessId>>) -> Result<(), Failure> {
-        let happened = match &cuts[..] {
+        let process_event = match &cuts[..] {
             [] => Kind::Heal,
             cuts => Kind::Partition(parts(self.plan.size, cuts)),
         };
-        if let Some(wires) = &self.wires {
-            wires.cut(cuts);
+        if let Some(proxies) = &self.proxies {
+            proxies.cut(cuts);
         }
-        self.diary.network(happened).map_err(Failure::environment)
+        self.trace.network_event(process_event).map_err(Failure::environment)
     }
 
-    /// Takes note of what a node said. Words of an earlier boot mean nothing any more.
-    pub(super) async fn hear(&mut self, heard: Heard) -> Result<(), Failure> {
-        let Heard { process, boot, what } = heard;
-        let member = &mut self.members[process.index()];
-        if boot != member.boot || !member.is_up() {
+    /// Handles the output of a node. Output of an earlier boot is ignored.
+    pub(super) async fn handle(&mut self, messages: NodeMessage) -> Result<(), Failure> {
+        let NodeMessage { process, boot, output } = messages;
+        let node = &mut self.nodes[process.index()];
+        if boot != node.boot || !node.is_up() {
             return Ok(());
         }
-        match what {
-            What::Said(Report::Ready { session, .. }) => {
-                member.session = session;
-                if member.life == Life::Booting {
-                    member.life = Life::Running;
+        match output {
+            NodeOutput::Report(Report::Ready { session, .. }) => {
+                node.session = session;
+                if node.state == NodeState::Booting {
+                    node.state = NodeState::Running;
                 }
                 if boot > 1 {
                     self.note(process, Kind::Recover)?;
                 }
             }
-            What::Said(
+            NodeOutput::Report(
                 Report::Page { .. }
-                | Report::Came { .. }
-                | Report::Left { .. }
+                | Report::PeerUp { .. }
+                | Report::PeerDown { .. }
                 | Report::Granted { .. },
             ) => {}
-            What::Said(Report::Elected { leader, term }) => member.belief = Some((term, leader)),
-            What::Said(Report::Deposed { .. }) => member.belief = None,
-            What::Said(Report::Progress { entries, .. }) => member.entries = entries,
-            What::Said(Report::Log { stored, committed, last_terms }) => {
-                member.known = Known { stored, committed, last_terms };
+            NodeOutput::Report(Report::Elected { leader, term }) => {
+                node.leader_view = Some((term, leader))
             }
-            What::Said(Report::Done { entries, .. }) => {
-                member.entries = entries;
-                member.done = true;
+            NodeOutput::Report(Report::Deposed { .. }) => node.leader_view = None,
+            NodeOutput::Report(Report::Progress { entries, .. }) => node.entries = entries,
+            NodeOutput::Report(Report::Log { stored, committed, last_terms }) => {
+                node.log_state = LogState { stored, committed, last_terms };
             }
-            What::Said(Report::Failed { says }) => {
-                return Err(Failure::environment(format!("{process} failed: {says}")));
+            NodeOutput::Report(Report::Done { entries, .. }) => {
+                node.entries = entries;
+                node.done = true;
             }
-            What::Mumbled(line) => {
-                let says = format!("{process} printed `{line}`, which is no report of a node");
-                return Err(Failure::environment(says));
+            NodeOutput::Report(Report::Failed { reason }) => {
+                return Err(Failure::environment(format!("{process} failed: {reason}")));
             }
-            What::Ended => {
-                let leaves = member.life == Life::Leaving;
-                let status = member.ended(ENDING).await.ok().flatten();
+            NodeOutput::Invalid(line) => {
+                let message = format!("{process} printed `{line}`, which is not a report");
+                return Err(Failure::environment(message));
+            }
+            NodeOutput::Ended => {
+                let leaves = node.state == NodeState::Leaving;
+                let status = node.wait_ended(SHUTDOWN_TIMEOUT).await.ok().flatten();
                 if !leaves || status.is_none_or(|status| !status.success()) {
-                    return Err(self.gone(process, status));
+                    return Err(self.unexpected_exit(process, status));
                 }
             }
         }
         Ok(())
     }
 
-    /// Whom the live believe to lead, if whoever that is lives: the latest term counts.
+    /// Returns the leader in the view of the running nodes, if it is running. The latest term
+    /// counts.
     pub(super) fn leader(&self) -> Option<ProcessId> {
-        let running = || self.members.iter().filter(|member| member.life == Life::Running);
-        let (_, leader) = running().filter_map(|member| member.belief).max()?;
-        running().map(|member| member.process).find(|process| process.number() == leader)
+        let running = || self.nodes.iter().filter(|node| node.state == NodeState::Running);
+        let (_, leader) = running().filter_map(|node| node.leader_view).max()?;
+        running().map(|node| node.process).find(|process| process.number() == leader)
     }
 
-    /// Whom an action is about, as far as that can be said now.
-    pub(super) fn find(&self, target: Target) -> Option<Vec<ProcessId>> {
+    /// Resolves the target of an action to processes, if it is known now.
+    pub(super) fn resolve(&self, target: Target) -> Option<Vec<ProcessId>> {
         match target {
             Target::Process(process) => Some(vec![process]),
             Target::Leader => self.leader().map(|leader| vec![leader]),
@@ -238,50 +244,52 @@ impl<'a> Cluster<'a> {
         }
     }
 
-    /// Whether all that are up have all of one log, and know it to be committed.
-    pub(super) fn is_level(&self) -> bool {
-        let mut known = self.members.iter().filter(|it| it.is_up()).map(|it| &it.known);
-        let Some(first) = known.next() else { return true };
-        let level = |it: &Known| it.stored == it.committed && it.stored == first.stored;
-        level(first) && known.all(level)
+    /// True if all running nodes have the same log and know all of it to be committed.
+    pub(super) fn logs_are_equal(&self) -> bool {
+        let mut log_state = self.nodes.iter().filter(|it| it.is_up()).map(|it| &it.log_state);
+        let Some(first) = log_state.next() else { return true };
+        let level = |it: &LogState| it.stored == it.committed && it.stored == first.stored;
+        level(first) && log_state.all(level)
     }
 
-    /// The process that was killed as the leader, or as the holder, and has not come back.
-    pub(super) fn fallen(&self, target: Target) -> Option<ProcessId> {
-        let mut members = self.members.iter();
-        members.find(|it| !it.is_up() && it.killed_as == Some(target)).map(|it| it.process)
+    /// Returns the process that was killed as this target and is still down.
+    pub(super) fn killed_target(&self, target: Target) -> Option<ProcessId> {
+        let mut nodes = self.nodes.iter();
+        nodes.find(|it| !it.is_up() && it.killed_as == Some(target)).map(|it| it.process)
     }
 
-    /// How often anybody entered, as far as it was reported.
+    /// Returns the number of entries that were reported.
     pub(super) fn entries(&self) -> u64 {
-        self.members.iter().map(|member| member.entries_before + member.entries).sum()
+        self.nodes.iter().map(|node| node.entries_before + node.entries).sum()
     }
 
-    /// Ends every node: what is suspended is resumed, everybody is asked, and whoever does not
-    /// listen is killed. The leader is asked last, when nobody is there who could take over: what
-    /// a successor did then would be part of the run, and others would have gone before it.
+    /// Shuts down every node: resumes suspended ones, asks all to end, and kills those that do not.
+    /// The leader ends last, when no node can succeed it. Otherwise the actions of a successor
+    /// would be part of the run after other nodes have ended.
     pub(super) async fn end(&mut self) -> Result<(), Failure> {
-        for place in 0..self.members.len() {
-            if self.members[place].fell_unseen {
+        for place in 0..self.nodes.len() {
+            if self.nodes[place].died_unobserved {
                 self.note(ProcessId::at(place), Kind::Crash)?;
             }
         }
-        self.diary.end().map_err(Failure::environment)?;
+        self.trace.end().map_err(Failure::environment)?;
         let leader = self.leader();
         let (last, first): (Vec<usize>, Vec<usize>) =
-            (0..self.members.len()).partition(|place| leader == Some(ProcessId::at(*place)));
+            (0..self.nodes.len()).partition(|place| leader == Some(ProcessId::at(*place)));
         let ended = self.end_these(&first).await;
         ended.and(self.end_these(&last).await)
     }
 
-    /// Ends these.
+    /// Shuts down these nodes.
     async fn end_these(&mut self, places: &[usize]) -> Result<(), Failure> {
-        places.iter().for_each(|place| self.members[*place].dismiss());
+        places.iter().for_each(|place| self.nodes[*place].request_shutdown());
         let mut outcome = Ok(());
         for place in places {
-            let process = self.members[*place].process;
-            let ended = match self.members[*place].ended(ENDING).await {
-                Ok(Some(status)) if !status.success() => Err(self.gone(process, Some(status))),
+            let process = self.nodes[*place].process;
+            let ended = match self.nodes[*place].wait_ended(SHUTDOWN_TIMEOUT).await {
+                Ok(Some(status)) if !status.success() => {
+                    Err(self.unexpected_exit(process, Some(status)))
+                }
                 Ok(_) => Ok(()),
                 Err(error) => {
                     Err(Failure::environment(format!("cannot wait for {process}: {error}")))
@@ -292,28 +300,28 @@ impl<'a> Cluster<'a> {
         outcome
     }
 
-    /// Kills every node at once.
+    /// Kills all nodes.
     pub(super) async fn abandon(&mut self) {
-        for member in &mut self.members {
-            let _ = member.kill().await;
+        for node in &mut self.nodes {
+            let _ = node.kill().await;
         }
     }
 
-    /// A node that ended, and not because we said so.
-    fn gone(&self, process: ProcessId, status: Option<ExitStatus>) -> Failure {
-        let words = match status.and_then(|status| status.signal()) {
-            Some(signal) => format!("somebody else sent it signal {signal}"),
+    /// Returns the failure for a node that ended unexpectedly.
+    fn unexpected_exit(&self, process: ProcessId, status: Option<ExitStatus>) -> Failure {
+        let reason = match status.and_then(|status| status.signal()) {
+            Some(signal) => format!("signal {signal} from another process"),
             None => {
-                let words = self.members[process.index()].last_words();
-                words.unwrap_or_else(|| "it left no word".into())
+                let reason = self.nodes[process.index()].last_log_line();
+                reason.unwrap_or_else(|| "its log is empty".into())
             }
         };
-        Failure::environment(format!("{process} ended unexpectedly: {words}"))
+        Failure::environment(format!("{process} ended unexpectedly: {reason}"))
     }
 
     fn note(&mut self, process: ProcessId, kind: Kind) -> Result<(), Failure> {
-        let session = self.members[process.index()].session;
-        self.diary.happened(process, session, kind).map_err(Failure::environment)
+        let session = self.nodes[process.index()].session;
+        self.trace.process_event(process, session, kind).map_err(Failure::environment)
     }
 
     fn start_one(
@@ -327,7 +335,7 @@ impl<'a> Cluster<'a> {
         fs::write(&path, config.text()).map_err(|error| {
             Failure::environment(format!("cannot write {}: {error}", path.display()))
         })?;
-        let started = self.members[process.index()].start(&self.program, &self.heard);
+        let started = self.nodes[process.index()].start(&self.program, &self.messages);
         started.map_err(|error| Failure::environment(format!("cannot start {process}: {error}")))
     }
 
@@ -338,8 +346,8 @@ impl<'a> Cluster<'a> {
         duration: Option<Duration>,
     ) -> Config {
         let Plan { service, fifo, lose, duplicate, seed, .. } = self.plan;
-        let addresses = match &self.wires {
-            Some(wires) => wires.of(process),
+        let addresses = match &self.proxies {
+            Some(proxies) => proxies.of(process),
             None => &self.ports.addresses()[..self.plan.size as usize],
         };
         let addresses = addresses.iter().map(ToString::to_string).collect();
@@ -382,20 +390,20 @@ impl<'a> Cluster<'a> {
             log: self.plan.log.as_ref().map(|log| Log {
                 algorithm: log.name.clone(),
                 variants: log.variants.clone(),
-                clients: self.desks()[process.index()],
-                election_ms: Some((millis(log.timeouts.least), millis(log.timeouts.most))),
+                clients: self.client_addresses()[process.index()],
+                election_ms: Some((millis(log.timeouts.min), millis(log.timeouts.max))),
                 snapshot_after: Some(log.snapshot_after),
             }),
         }
     }
 }
 
-/// Who can reach each other, when none of the cuts may be between them.
+/// Returns the groups of processes that can reach each other under these partitions.
 fn parts(size: u32, cuts: &[Vec<ProcessId>]) -> Vec<Vec<ProcessId>> {
     let mut parts: Vec<(Vec<bool>, Vec<ProcessId>)> = Vec::new();
     for process in (0..size).map(ProcessId) {
         let sides: Vec<bool> = cuts.iter().map(|side| side.contains(&process)).collect();
-        match parts.iter_mut().find(|(known, _)| *known == sides) {
+        match parts.iter_mut().find(|(log_state, _)| *log_state == sides) {
             Some((_, part)) => part.push(process),
             None => parts.push((sides, vec![process])),
         }
@@ -416,7 +424,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cuts_leave_together_whom_none_of_them_parts() {
+    fn groups_are_connected_under_all_partitions() {
         let of = |sides: &[&[u32]]| -> Vec<Vec<ProcessId>> {
             sides.iter().map(|side| side.iter().copied().map(ProcessId).collect()).collect()
         };

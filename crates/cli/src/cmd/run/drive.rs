@@ -1,4 +1,4 @@
-//! The course of a run: start, schedule, end.
+//! Drives a run: starts the nodes, performs the schedule, shuts down.
 
 use std::time::Duration;
 
@@ -12,87 +12,88 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
 
 use super::cluster::Cluster;
-use super::log::{Clients, boxes};
-use super::member::{Heard, Life, Member};
+use super::log::{Clients, box_diagram};
+use super::node_process::{NodeMessage, NodeProcess, NodeState};
+use super::parent_trace::header;
 use super::plan::Plan;
 use super::progress::Progress;
-use super::pulse::Pulse;
-use super::record::header;
-use super::schedule::{Action, Cut, Deed, Target};
+use super::responsiveness::ResponsivenessProbe;
+use super::schedule::{Action, ActionKind, PartitionSpec, Target};
 use super::workspace::Workspace;
 use crate::cmd::failure::Failure;
-use crate::cmd::interrupt::Interrupts;
+use crate::cmd::interrupt::TerminationSignals;
 
-/// How long all nodes together may take to get ready.
-const BOOTING: Duration = Duration::from_secs(60);
+/// Time limit for all nodes to become ready.
+const BOOT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How long nobody may enter, when somebody should, before the run is given up.
-const GRACE: Duration = Duration::from_secs(15);
+/// Time without an entry after which a run is given up.
+const PROGRESS_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// For how long at most, where the machine is late, for which nobody promises anything.
-const LONGEST: Duration = Duration::from_secs(120);
+/// The same on a machine that is too slow, for which progress is not promised.
+const MAX_PROGRESS_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// After how long in which nobody enters it is watched whether the machine is late.
-const SOON: Duration = Duration::from_secs(1);
+/// Time without an entry after which the responsiveness of the machine is probed.
+const PROBE_AFTER: Duration = Duration::from_secs(1);
 
-/// How a run went, as far as its parent knows.
+/// The record of a run, as seen by its parent.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Course {
-    /// Whether the user ended it.
+pub(super) struct RunRecord {
+    /// True if the user interrupted the run.
     pub(super) interrupted: bool,
-    /// Who was still at work when the run was given up.
+    /// Processes that were still working when the run was given up.
     pub(super) unfinished: Vec<ProcessId>,
-    /// Who was cut off, and when.
-    pub(super) apart: Vec<Apart>,
-    /// Remarks for the user.
+    /// Partitions of the network.
+    pub(super) partitions: Vec<Partition>,
+    /// Notes for the user.
     pub(super) notes: Vec<String>,
-    /// Of a log: what its clients asked, how often they were refused, and how often they repeated
-    /// what might have been done.
+    /// Operations of the clients of a log, and the numbers of rejections and of retries of
+    /// operations that might have been performed.
     pub(super) operations: Vec<Operation>,
     pub(super) refusals: u64,
     pub(super) repeats: u64,
-    /// When a leader was killed, and when one was asked to leave, from the start; and who it was,
-    /// as far as was known then.
+    /// Times from the start at which a leader was killed or asked to leave, with the process that
+    /// was known as the leader.
     pub(super) kills: Vec<(Duration, ProcessId)>,
     pub(super) departures: Vec<(Duration, ProcessId)>,
-    /// How many of them were left without an answer.
+    /// Number of clients without a response at the end.
     pub(super) left_waiting: usize,
-    /// Whether most nodes were up at the end.
+    /// True if a majority of the nodes was up at the end.
     pub(super) has_majority: bool,
-    /// By how much the machine was late for as long as the run waited in vain.
+    /// Longest delay of the machine while the run waited for progress.
     pub(super) late: Option<Duration>,
 }
 
-/// Some who were cut off from all others.
+/// A partition of the network.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Apart {
-    /// When, in milliseconds from the start.
+pub(super) struct Partition {
+    /// Start, in milliseconds from the start of the run.
     pub(super) at: f64,
-    /// For how long.
+    /// Duration, in milliseconds.
     pub(super) ms: f64,
-    /// Who was on the one side.
+    /// Numbers of the processes of one side.
     pub(super) side: Vec<u32>,
 }
 
-/// Runs the cluster from start to end. When this returns, every node has ended.
+/// Runs the cluster from start to end. All nodes have ended when this returns.
 pub(super) async fn drive(
     plan: &Plan,
     workspace: &Workspace,
-    interrupts: &mut Interrupts,
-) -> Result<Course, Failure> {
+    interrupts: &mut TerminationSignals,
+) -> Result<RunRecord, Failure> {
     let server = match &plan.log {
         Some(_) => None,
         None => Some(resource(plan, workspace).await?),
     };
-    let (tell, heard) = mpsc::unbounded_channel();
+    let (tell, messages) = mpsc::unbounded_channel();
     let address = server.as_ref().map(Server::address);
     let cluster = Cluster::new(plan, workspace, address, tell).await?;
     let work = match &server {
         Some(server) => Work::Lock(server),
-        None => Work::Log(Clients::new(cluster.desks().to_vec())),
+        None => Work::Log(Clients::new(cluster.client_addresses().to_vec())),
     };
-    let mut run = Run::new(plan, cluster, work, (heard, Pulse::of(workspace.path())));
-    let went = run.go(interrupts).await;
+    let mut run =
+        Run::new(plan, cluster, work, (messages, ResponsivenessProbe::of(workspace.path())));
+    let went = run.run(interrupts).await;
     let ended = match &went {
         Ok(()) => tokio::select! {
             ended = run.cluster.end() => ended,
@@ -100,60 +101,60 @@ pub(super) async fn drive(
         },
         Err(_) => Ok(()),
     };
-    // Whoever is left by now is not asked any more.
+    // Kills the nodes that are left.
     run.cluster.abandon().await;
-    let course = run.told();
+    let record = run.take_record();
     drop(run);
     went.and(ended)?;
     server.map_or(Ok(()), |server| server.stop().map(drop)).map_err(Failure::environment)?;
-    Ok(course)
+    Ok(record)
 }
 
-/// The counter and its trace.
+/// Starts the server of the counter, with its trace.
 async fn resource(plan: &Plan, workspace: &Workspace) -> Result<Server, Failure> {
     let (path, header) = (workspace.resource_trace(), header(plan, Source::Resource));
     let trace = Writer::create(&path, &header).map_err(Failure::environment)?;
     let failed = |error| Failure::environment(format!("cannot start the resource server: {error}"));
     let server = Server::start(plan.size, Some(trace)).await.map_err(failed)?;
     if let Some(kib) = plan.segment_kib {
-        server.write_in(Segments::new(path, header, kib.saturating_mul(1024)).map_err(failed)?);
+        server.set_segments(Segments::new(path, header, kib.saturating_mul(1024)).map_err(failed)?);
     }
     Ok(server)
 }
 
-/// What is done in a run.
+/// Workload of a run.
 enum Work<'a> {
-    /// The nodes enter, to change this counter.
+    /// Nodes increment this counter under the lock.
     Lock(&'a Server),
-    /// The clients of their log ask them.
+    /// Clients use the log of the nodes.
     Log(Clients),
 }
 
-/// A run under way.
+/// A run in progress.
 struct Run<'a> {
     plan: &'a Plan,
     cluster: Cluster<'a>,
     work: Work<'a>,
-    heard: UnboundedReceiver<Heard>,
+    messages: UnboundedReceiver<NodeMessage>,
     progress: Progress,
-    /// What is still to be done, in order.
+    /// Pending actions, in order.
     actions: Vec<Action>,
-    /// Where the next process that enters is told of, while one is wanted.
-    catching: Option<oneshot::Receiver<Holder>>,
-    /// Whom to resume when.
+    /// Receiver of the next process that enters, while one is needed.
+    awaited_holder: Option<oneshot::Receiver<Holder>>,
+    /// Times at which to resume suspended processes.
     pauses: Vec<(Duration, ProcessId)>,
-    /// When the network is still to be cut.
-    cuts: Vec<Cut>,
-    /// Who is cut off, until when.
-    apart: Vec<(Duration, Vec<ProcessId>)>,
-    /// When all were ready: times count from here.
+    /// Pending partitions.
+    cuts: Vec<PartitionSpec>,
+    /// Current partitions, with their ends.
+    partitions: Vec<(Duration, Vec<ProcessId>)>,
+    /// Time at which all nodes were ready: times are relative to it.
     start: Option<Instant>,
-    /// When the cluster last did something: entered, or was hurt.
+    /// Time of the last entry or fault.
     active: Instant,
     entries: u64,
-    /// Whether the machine is late.
-    pulse: Pulse,
-    course: Course,
+    /// Probe of the responsiveness of the machine.
+    probe: ResponsivenessProbe,
+    record: RunRecord,
 }
 
 impl<'a> Run<'a> {
@@ -161,38 +162,38 @@ impl<'a> Run<'a> {
         plan: &'a Plan,
         cluster: Cluster<'a>,
         work: Work<'a>,
-        (heard, pulse): (UnboundedReceiver<Heard>, Pulse),
+        (messages, probe): (UnboundedReceiver<NodeMessage>, ResponsivenessProbe),
     ) -> Self {
         Run {
             plan,
             cluster,
             work,
-            heard,
+            messages,
             progress: Progress::new(plan),
             actions: plan.actions.clone(),
-            catching: None,
+            awaited_holder: None,
             pauses: Vec::new(),
             cuts: plan.cuts.clone(),
-            apart: Vec::new(),
+            partitions: Vec::new(),
             start: None,
             active: Instant::now(),
             entries: 0,
-            pulse,
-            course: Course::default(),
+            probe,
+            record: RunRecord::default(),
         }
     }
 
-    /// From the start of the nodes to the moment when nothing is left to be done.
-    async fn go(&mut self, interrupts: &mut Interrupts) -> Result<(), Failure> {
+    /// Runs from the start of the nodes until nothing is left to do.
+    async fn run(&mut self, interrupts: &mut TerminationSignals) -> Result<(), Failure> {
         self.cluster.start()?;
         loop {
             self.watch_start()?;
-            self.act().await?;
+            self.perform_due().await?;
             self.watch_progress();
-            if self.is_over() {
+            if self.is_complete() {
                 return Ok(());
             }
-            let wake = self.wake();
+            let next_wakeup = self.next_wakeup();
             let server = match self.work {
                 Work::Lock(server) => Some(server),
                 Work::Log(_) => None,
@@ -204,25 +205,25 @@ impl<'a> Run<'a> {
                 }
             };
             tokio::select! {
-                Some(heard) = self.heard.recv() => self.cluster.hear(heard).await?,
-                holder = caught(&mut self.catching) => self.cluster.holder = holder,
-                () = sleep_until(wake) => {}
+                Some(messages) = self.messages.recv() => self.cluster.handle(messages).await?,
+                holder = wait_holder(&mut self.awaited_holder) => self.cluster.holder = holder,
+                () = sleep_until(next_wakeup) => {}
                 failure = failed => return Err(Failure::environment(failure)),
                 () = interrupts.next() => {
-                    self.course.interrupted = true;
+                    self.record.interrupted = true;
                     return Ok(());
                 }
             }
         }
     }
 
-    /// The clock of the schedule starts when everybody is ready.
+    /// Starts the clock of the schedule when all nodes are ready.
     fn watch_start(&mut self) -> Result<(), Failure> {
         if self.start.is_some() {
             return Ok(());
         }
-        let mut members = self.cluster.members.iter();
-        match members.find(|member| member.life == Life::Booting) {
+        let mut nodes = self.cluster.nodes.iter();
+        match nodes.find(|node| node.state == NodeState::Booting) {
             None => {
                 self.start = Some(Instant::now());
                 self.active = Instant::now();
@@ -231,26 +232,26 @@ impl<'a> Run<'a> {
                     clients.begin(self.plan, log, self.active);
                 }
             }
-            Some(late) if self.active.elapsed() > BOOTING => {
-                let (process, seconds) = (late.process, BOOTING.as_secs());
-                let says = format!("{process} was not ready within {seconds} s");
-                return Err(Failure::environment(says));
+            Some(late) if self.active.elapsed() > BOOT_TIMEOUT => {
+                let (process, seconds) = (late.process, BOOT_TIMEOUT.as_secs());
+                let message = format!("{process} was not ready within {seconds} s");
+                return Err(Failure::environment(message));
             }
             Some(_) => {}
         }
         Ok(())
     }
 
-    /// Does what is due and possible.
-    async fn act(&mut self) -> Result<(), Failure> {
+    /// Performs the actions that are due and possible.
+    async fn perform_due(&mut self) -> Result<(), Failure> {
         let Some(start) = self.start else { return Ok(()) };
         let passed = start.elapsed();
         while let Some(place) = self.pauses.iter().position(|(until, _)| *until <= passed) {
             let (_, process) = self.pauses.swap_remove(place);
             self.cluster.resume(process)?;
-            self.hurt(format!("{process} continues"));
+            self.log_event(format!("{process} resumed"));
         }
-        self.mend(passed)?;
+        self.end_partitions(passed)?;
         let mut waiting = Vec::new();
         for action in std::mem::take(&mut self.actions) {
             if action.at > passed || !self.perform(&action, passed).await? {
@@ -258,95 +259,102 @@ impl<'a> Run<'a> {
             }
         }
         self.actions = waiting;
-        self.cut(passed)?;
-        // What was to be done to the holder was done; it goes on as far as that lets it.
+        self.start_due_partitions(passed)?;
+        // All actions on the holder were performed: it continues.
         self.cluster.holder = None;
-        self.catch_holder(passed);
+        self.await_holder(passed);
         Ok(())
     }
 
-    /// Has the next process that enters caught, if something is due that is to be done to it.
-    fn catch_holder(&mut self, passed: Duration) {
-        let of_holder = |it: &Action| it.target == Target::Inside && it.deed != Deed::Restart;
+    /// Waits for the next process that enters, if a due action targets the holder.
+    fn await_holder(&mut self, passed: Duration) {
+        let of_holder = |it: &Action| it.target == Target::Inside && it.kind != ActionKind::Restart;
         let mut cuts = self.cuts.iter();
         let wanted = self.actions.iter().any(|it| it.at <= passed && of_holder(it))
             || cuts.any(|it| it.from <= passed && it.side.contains(&Target::Inside));
         match &self.work {
-            Work::Lock(server) if wanted && self.catching.is_none() => {
-                self.catching = Some(server.catch_holder());
+            Work::Lock(server) if wanted && self.awaited_holder.is_none() => {
+                self.awaited_holder = Some(server.await_holder());
             }
             _ => {}
         }
     }
 
-    /// Ends the cuts whose time is over.
-    fn mend(&mut self, passed: Duration) -> Result<(), Failure> {
-        let before = self.apart.len();
-        self.apart.retain(|(until, _)| *until > passed);
-        if self.apart.len() == before {
+    /// Ends the partitions whose time has passed.
+    fn end_partitions(&mut self, passed: Duration) -> Result<(), Failure> {
+        let before = self.partitions.len();
+        self.partitions.retain(|(until, _)| *until > passed);
+        if self.partitions.len() == before {
             return Ok(());
         }
-        self.sever()?;
-        self.hurt("a cut is mended".to_owned());
+        self.apply_partitions()?;
+        self.log_event("a partition ends".to_owned());
         Ok(())
     }
 
-    /// Cuts the network where it is time, unless it is not known yet between whom.
-    fn cut(&mut self, passed: Duration) -> Result<(), Failure> {
+    /// Starts the partitions that are due and whose processes are known.
+    fn start_due_partitions(&mut self, passed: Duration) -> Result<(), Failure> {
         let mut waiting = Vec::new();
-        for cut in std::mem::take(&mut self.cuts) {
-            let side = cut.side.iter().map(|target| self.cluster.find(*target));
+        for start_due_partitions in std::mem::take(&mut self.cuts) {
+            let side = start_due_partitions.side.iter().map(|target| self.cluster.resolve(*target));
             let side: Option<Vec<ProcessId>> =
                 side.collect::<Option<Vec<_>>>().map(|it| it.concat());
             match side {
-                Some(side) if cut.from <= passed => self.part(&cut, side, passed)?,
-                _ => waiting.push(cut),
+                Some(side) if start_due_partitions.from <= passed => {
+                    self.start_partition(&start_due_partitions, side, passed)?
+                }
+                _ => waiting.push(start_due_partitions),
             }
         }
         self.cuts = waiting;
         Ok(())
     }
 
-    fn part(&mut self, cut: &Cut, side: Vec<ProcessId>, now: Duration) -> Result<(), Failure> {
-        let long = cut.until - cut.from;
+    fn start_partition(
+        &mut self,
+        start_due_partitions: &PartitionSpec,
+        side: Vec<ProcessId>,
+        now: Duration,
+    ) -> Result<(), Failure> {
+        let long = start_due_partitions.until - start_due_partitions.from;
         let [at, ms] = [now, long].map(|it| it.as_secs_f64() * 1e3);
         let numbers = side.iter().map(|process| process.number()).collect();
-        self.course.apart.push(Apart { at: at.round(), ms, side: numbers });
+        self.record.partitions.push(Partition { at: at.round(), ms, side: numbers });
         let names: Vec<String> = side.iter().map(ProcessId::to_string).collect();
-        self.apart.push((now + long, side));
-        self.sever()?;
-        self.hurt(format!("{} cut off", are(&names)));
+        self.partitions.push((now + long, side));
+        self.apply_partitions()?;
+        self.log_event(format!("{} partitioned", subject(&names)));
         Ok(())
     }
 
-    /// Nothing passes between the sides of any cut.
-    fn sever(&mut self) -> Result<(), Failure> {
-        self.cluster.cut(self.apart.iter().map(|(_, side)| side.clone()).collect())
+    /// Applies the current partitions to the network.
+    fn apply_partitions(&mut self) -> Result<(), Failure> {
+        self.cluster.cut(self.partitions.iter().map(|(_, side)| side.clone()).collect())
     }
 
-    /// Does one thing, unless it is not known yet to whom.
+    /// Performs an action. Returns false if its target is not known yet.
     async fn perform(&mut self, action: &Action, passed: Duration) -> Result<bool, Failure> {
-        let found = match (action.deed, action.target) {
-            (Deed::Restart, Target::Leader | Target::Inside) => {
-                self.cluster.fallen(action.target).map(|fallen| vec![fallen])
+        let found = match (action.kind, action.target) {
+            (ActionKind::Restart, Target::Leader | Target::Inside) => {
+                self.cluster.killed_target(action.target).map(|killed_target| vec![killed_target])
             }
-            (_, target) => self.cluster.find(target),
+            (_, target) => self.cluster.resolve(target),
         };
         let Some(found) = found else { return Ok(false) };
         let can = |run: &Self, process: ProcessId| {
-            let member = &run.cluster.members[process.index()];
-            match action.deed {
-                Deed::Kill => member.is_up(),
-                Deed::Pause(_) | Deed::Leave => member.life == Life::Running,
-                Deed::Restart => !member.is_up(),
+            let node = &run.cluster.nodes[process.index()];
+            match action.kind {
+                ActionKind::Kill => node.is_up(),
+                ActionKind::Pause(_) | ActionKind::Leave => node.state == NodeState::Running,
+                ActionKind::Restart => !node.is_up(),
             }
         };
         let (can, cannot): (Vec<_>, Vec<_>) =
             found.into_iter().partition(|process| can(self, *process));
-        // Of all, those are meant to whom it can be done.
+        // Of `all`, the action applies to the processes that are in a suitable state.
         if let ([process], []) = (&cannot[..], &can[..]) {
-            let says = format!("{action} found {process} in no state for that; left out");
-            self.course.notes.push(says);
+            let message = format!("{action} was skipped: {process} was in an unsuitable state");
+            self.record.notes.push(message);
         }
         self.perform_on(&can, action, passed).await?;
         Ok(true)
@@ -359,138 +367,144 @@ impl<'a> Run<'a> {
         passed: Duration,
     ) -> Result<(), Failure> {
         let of_leader = action.target == Target::Leader;
-        if matches!(action.deed, Deed::Kill | Deed::Leave) {
+        if matches!(action.kind, ActionKind::Kill | ActionKind::Leave) {
             for process in processes {
-                self.cluster.members[process.index()].killed_as = Some(action.target);
+                self.cluster.nodes[process.index()].killed_as = Some(action.target);
             }
             let now = self.start.map_or(Duration::ZERO, |start| start.elapsed());
             let them = processes.iter().map(|process| (now, *process));
-            match action.deed {
-                Deed::Kill if of_leader => self.course.kills.extend(them),
-                Deed::Leave if of_leader => self.course.departures.extend(them),
+            match action.kind {
+                ActionKind::Kill if of_leader => self.record.kills.extend(them),
+                ActionKind::Leave if of_leader => self.record.departures.extend(them),
                 _ => {}
             }
         }
-        if action.deed == Deed::Kill {
+        if action.kind == ActionKind::Kill {
             self.cluster.kill_all(processes).await?;
             self.pauses.retain(|(_, paused)| !processes.contains(paused));
         }
         for process in processes.iter().copied() {
-            match action.deed {
-                Deed::Kill => self.hurt(format!("{process} is killed")),
-                Deed::Leave => {
+            match action.kind {
+                ActionKind::Kill => self.log_event(format!("{process} killed")),
+                ActionKind::Leave => {
                     self.cluster.leave(process)?;
-                    self.hurt(format!("{process} is asked to leave"));
+                    self.log_event(format!("{process} asked to leave"));
                 }
-                Deed::Pause(length) => {
+                ActionKind::Pause(length) => {
                     self.cluster.stop(process)?;
                     self.pauses.push((passed + length, process));
-                    self.hurt(format!("{process} is stopped"));
+                    self.log_event(format!("{process} suspended"));
                 }
-                Deed::Restart => {
+                ActionKind::Restart => {
                     self.cluster.restart(process, passed)?;
-                    self.hurt(format!("{process} is started again"));
+                    self.log_event(format!("{process} restarted"));
                 }
             }
         }
         Ok(())
     }
 
-    fn hurt(&mut self, says: String) {
+    fn log_event(&mut self, message: String) {
         self.active = Instant::now();
-        self.progress.event(&says);
+        self.progress.event(&message);
     }
 
     fn watch_progress(&mut self) {
         let entries = match &self.work {
             Work::Lock(_) => self.cluster.entries(),
-            Work::Log(clients) => clients.course().answered(),
+            Work::Log(clients) => clients.record().completed(),
         };
         if entries != self.entries {
             self.entries = entries;
             self.active = Instant::now();
         }
-        self.pulse.want(self.active.elapsed() > SOON);
+        self.probe.set_enabled(self.active.elapsed() > PROBE_AFTER);
         let leader = self.cluster.leader();
         self.progress.show(entries, leader);
         if self.plan.watch.is_some() && self.plan.log.is_some() && self.start.is_some() {
-            self.progress.logs(|| boxes(&self.cluster.members, leader));
+            self.progress.logs(|| box_diagram(&self.cluster.nodes, leader));
         }
     }
 
-    /// What there is to tell when it is over.
-    fn told(&mut self) -> Course {
-        let mut course = std::mem::take(&mut self.course);
+    /// Returns the record at the end of the run.
+    fn take_record(&mut self) -> RunRecord {
+        let mut record = std::mem::take(&mut self.record);
         if let Work::Log(clients) = &mut self.work {
             clients.abandon();
-            let seen = clients.course();
-            course.operations = seen.operations();
-            course.refusals = seen.refusals();
-            course.repeats = seen.repeats();
+            let seen = clients.record();
+            record.operations = seen.operations();
+            record.refusals = seen.rejections();
+            record.repeats = seen.retries();
         }
-        course
+        record
     }
 
-    /// Whether all is done, or will never be.
-    fn is_over(&mut self) -> bool {
+    /// Returns true if the run is complete or must be given up.
+    fn is_complete(&mut self) -> bool {
         let Some(start) = self.start else { return false };
-        let idle = |life| !matches!(life, Life::Booting | Life::Stopped | Life::Leaving);
-        let members = &self.cluster.members;
-        let level = self.cluster.is_level();
+        let idle =
+            |state| !matches!(state, NodeState::Booting | NodeState::Stopped | NodeState::Leaving);
+        let nodes = &self.cluster.nodes;
+        let level = self.cluster.logs_are_equal();
         let working = match &mut self.work {
             Work::Lock(_) => 0,
             Work::Log(clients) => clients.working(),
         };
         let of_log = self.plan.log.is_some();
-        let done = |it: &Member| if of_log { working == 0 && level } else { it.done };
-        let served = members.iter().all(|it| idle(it.life) && (done(it) || !it.is_up()));
-        let up = members.iter().filter(|it| it.is_up()).count();
-        self.course.has_majority = 2 * up > members.len();
-        let fallen = self.cluster.fallen(Target::Leader).is_some();
-        let needed = |it: &Action| !it.by_default || (it.deed == Deed::Restart && fallen);
+        let done = |it: &NodeProcess| if of_log { working == 0 && level } else { it.done };
+        let served = nodes.iter().all(|it| idle(it.state) && (done(it) || !it.is_up()));
+        let up = nodes.iter().filter(|it| it.is_up()).count();
+        self.record.has_majority = 2 * up > nodes.len();
+        let killed_target = self.cluster.killed_target(Target::Leader).is_some();
+        let needed =
+            |it: &Action| !it.by_default || (it.kind == ActionKind::Restart && killed_target);
         if served && self.cuts.is_empty() && !self.actions.iter().any(needed) {
             return true;
         }
-        let grace = GRACE + 2 * (self.plan.hold + self.plan.think) + Clients::patience();
+        let grace =
+            PROGRESS_TIMEOUT + 2 * (self.plan.hold + self.plan.think) + Clients::max_retry_time();
         let early = self.plan.duration.is_some_and(|duration| start.elapsed() < duration);
         let passed = start.elapsed();
         let due = self.actions.iter().any(|action| action.at > passed)
-            || self.cuts.iter().any(|cut| cut.from > passed);
-        let hurts = !(self.pauses.is_empty() && self.apart.is_empty());
+            || self.cuts.iter().any(|start_due_partitions| start_due_partitions.from > passed);
+        let hurts = !(self.pauses.is_empty() && self.partitions.is_empty());
         if early || due || hurts || self.active.elapsed() < grace {
             return false;
         }
-        self.course.late = self.pulse.late_within(grace);
-        if self.course.late.is_some() && self.active.elapsed() < LONGEST {
+        self.record.late = self.probe.late_within(grace);
+        if self.record.late.is_some() && self.active.elapsed() < MAX_PROGRESS_TIMEOUT {
             return false;
         }
-        self.course.left_waiting = working;
-        let unfinished = members.iter().filter(|it| it.is_up() && !it.done && !(of_log && level));
-        self.course.unfinished = unfinished.map(|member| member.process).collect();
+        self.record.left_waiting = working;
+        let unfinished = nodes.iter().filter(|it| it.is_up() && !it.done && !(of_log && level));
+        self.record.unfinished = unfinished.map(|node| node.process).collect();
         let undone = self.actions.iter().map(Action::to_string);
-        let undone = undone.chain(self.cuts.iter().map(Cut::to_string));
-        self.course.notes.extend(undone.map(|it| format!("{it} never found its target")));
+        let undone = undone.chain(self.cuts.iter().map(PartitionSpec::to_string));
+        self.record
+            .notes
+            .extend(undone.map(|it| format!("{it} was skipped: its target was never known")));
         true
     }
 
-    /// When to look again even if nobody says anything.
-    fn wake(&self) -> Instant {
+    /// Returns the time of the next wakeup if no message arrives.
+    fn next_wakeup(&self) -> Instant {
         let soon = Instant::now() + Duration::from_millis(200);
         let Some(start) = self.start else { return soon };
         let due = self.actions.iter().map(|action| start + action.at);
-        let due = due.chain(self.cuts.iter().map(|cut| start + cut.from));
+        let due = due
+            .chain(self.cuts.iter().map(|start_due_partitions| start + start_due_partitions.from));
         let due = due.chain(self.pauses.iter().map(|(until, _)| start + *until));
-        let due = due.chain(self.apart.iter().map(|(until, _)| start + *until));
+        let due = due.chain(self.partitions.iter().map(|(until, _)| start + *until));
         due.filter(|at| *at > Instant::now()).chain([soon]).min().unwrap_or(soon)
     }
 }
 
-/// The process that was caught inside; never returns while none is wanted.
-async fn caught(catching: &mut Option<oneshot::Receiver<Holder>>) -> Option<Holder> {
-    match catching {
+/// Waits for the next process that enters; never returns while none is needed.
+async fn wait_holder(awaited_holder: &mut Option<oneshot::Receiver<Holder>>) -> Option<Holder> {
+    match awaited_holder {
         Some(wanted) => {
             let holder = wanted.await.ok();
-            *catching = None;
+            *awaited_holder = None;
             holder
         }
         None => std::future::pending().await,
@@ -498,6 +512,6 @@ async fn caught(catching: &mut Option<oneshot::Receiver<Holder>>) -> Option<Hold
 }
 
 /// `P1 is`, `P1 and P2 are`.
-fn are(names: &[String]) -> String {
+fn subject(names: &[String]) -> String {
     format!("{} {}", names.join(" and "), if names.len() == 1 { "is" } else { "are" })
 }

@@ -1,23 +1,23 @@
-//! `tenure run`: the main job.
+//! `tenure run`: runs a cluster of real processes and verifies the result.
 
 mod analysis;
 mod cluster;
 mod drive;
-mod idle;
-mod judging;
 mod log;
-mod member;
+mod node_process;
 mod options;
+mod parent_trace;
 mod plan;
 mod progress;
-mod pulse;
-mod record;
+mod proxies;
+mod responsiveness;
 mod schedule;
 #[cfg(feature = "service")]
 mod service;
 mod summary;
 mod table;
-mod wires;
+mod unused_options;
+mod verifier;
 mod workspace;
 
 pub(crate) use options::Options;
@@ -26,20 +26,20 @@ pub(crate) use service::{ClientOptions, WriterOptions, client, writer};
 
 use serde::Serialize;
 use serde_json::json;
-use tenure_daemon::page::{About, LivePage, Source};
+use tenure_daemon::page::{LivePage, PageInfo, Source};
 
 use super::failure::{Failure, Status};
-use super::interrupt::Interrupts;
-use super::output::{Format, no_effect, print, print_json};
-use judging::Judging;
+use super::interrupt::TerminationSignals;
+use super::output::{Format, print, print_json, warn_no_effect};
 use plan::Plan;
-use progress::JudgingLine;
+use progress::VerificationLine;
 use summary::Summary;
+use verifier::Verifier;
 use workspace::Workspace;
 
-/// Starts the cluster, hurts it, ends it, judges it and prints the table.
+/// Runs the cluster with its faults, verifies the traces and prints the result.
 ///
-/// One thread does it all: the system ties a child's life to the thread that started it.
+/// Runs on one thread: the system ties the life of a child process to the thread that started it.
 pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     #[cfg(feature = "service")]
     if options.service.is_some() {
@@ -47,24 +47,24 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     }
     #[cfg(not(feature = "service"))]
     if options.service.is_some() {
-        return Err(super::service::absent("run --service"));
+        return Err(super::service::not_in_this_build("run --service"));
     }
-    let asked = options.clone();
+    let given = options.clone();
     let plan = Plan::new(options)?;
     let lock = plan.log.is_none().then_some(&*plan.service.mutex);
-    for option in idle::of_nodes(&asked, lock) {
-        no_effect(option, lock.unwrap_or("a log"));
+    for option in unused_options::of_nodes(&given, lock) {
+        warn_no_effect(option, lock.unwrap_or("a log"));
     }
-    let format = asked.format;
+    let format = given.format;
     let mut workspace = Workspace::new(plan.directory.as_deref(), plan.size)?;
-    let runtime = super::machine::one_thread()?;
-    let page = watch(&plan, &workspace)?;
-    let outcome = runtime.block_on(measure(&plan, &workspace));
-    // A judge that was interrupted is not waited for.
+    let runtime = super::machine::current_thread_runtime()?;
+    let page = open_page(&plan, &workspace)?;
+    let outcome = runtime.block_on(run_and_verify(&plan, &workspace));
+    // Does not wait for an interrupted verification.
     runtime.shutdown_background();
     if let Some(page) = page {
         page.finish(&match &outcome {
-            Ok(summary) => json!({"held": summary.held(), "summary": summary}),
+            Ok(summary) => json!({"held": summary.succeeded(), "summary": summary}),
             Err(failure) => json!({"held": false, "failed": failure.to_string()}),
         });
     }
@@ -72,22 +72,22 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
         workspace.keep();
         failure.see(workspace.path())
     })?;
-    if !summary.held() || summary.is_undecided() {
+    if !summary.succeeded() || summary.is_undecided() {
         workspace.keep();
     }
-    summary.lies_in(workspace.is_kept().then(|| workspace.path().display().to_string()));
+    summary.set_directory(workspace.is_kept().then(|| workspace.path().display().to_string()));
     match format {
         Format::Json => print_json(&summary)?,
         Format::Text => print(&summary.table())?,
     }
-    Ok(match (summary.held(), summary.is_undecided() || summary.was_interrupted()) {
+    Ok(match (summary.succeeded(), summary.is_undecided() || summary.was_interrupted()) {
         (false, _) => Status::Violated,
         (true, true) => Status::Incomplete,
-        (true, false) => Status::Held,
+        (true, false) => Status::Success,
     })
 }
 
-/// The result of a run, of a lock or of a log.
+/// The result of a run with a lock or a log.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 enum Outcome {
@@ -96,14 +96,14 @@ enum Outcome {
 }
 
 impl Outcome {
-    fn held(&self) -> bool {
+    fn succeeded(&self) -> bool {
         match self {
-            Outcome::Lock(summary) => summary.held(),
-            Outcome::Log(summary) => summary.held(),
+            Outcome::Lock(summary) => summary.succeeded(),
+            Outcome::Log(summary) => summary.succeeded(),
         }
     }
 
-    /// Whether nobody can say if there was progress: the machine was late.
+    /// True if progress is undecided, as the machine was too slow.
     fn is_undecided(&self) -> bool {
         match self {
             Outcome::Lock(summary) => summary.undecided,
@@ -118,10 +118,10 @@ impl Outcome {
         }
     }
 
-    fn lies_in(&mut self, directory: Option<String>) {
+    fn set_directory(&mut self, directory: Option<String>) {
         match self {
             Outcome::Lock(summary) => summary.directory = directory,
-            Outcome::Log(summary) => summary.lies_in(directory),
+            Outcome::Log(summary) => summary.set_directory(directory),
         }
     }
 
@@ -133,40 +133,40 @@ impl Outcome {
     }
 }
 
-/// The page on which the run can be watched, if it is asked for.
-fn watch(plan: &Plan, workspace: &Workspace) -> Result<Option<LivePage>, Failure> {
+/// Opens the page of the run, if requested.
+fn open_page(plan: &Plan, workspace: &Workspace) -> Result<Option<LivePage>, Failure> {
     let Some(listen) = plan.watch else { return Ok(None) };
     let log = plan.log.as_ref().map(|log| &log.name);
-    let about = About {
+    let about = PageInfo {
         title: "tenure run".to_owned(),
         mutex: log.unwrap_or(&plan.service.mutex).clone(),
         election: log.unwrap_or(&plan.service.election).clone(),
         size: plan.size,
         own: None,
     };
-    let source = Source::files(workspace.traces_to_be());
+    let source = Source::files(workspace.trace_paths());
     let page = LivePage::open(listen, None, about, source)
         .map_err(|error| Failure::usage(format!("--watch: {error}")))?;
-    eprintln!("watch it at {}", page.url());
+    eprintln!("open {} to watch the run", page.url());
     Ok(Some(page))
 }
 
-/// Runs the cluster and judges its traces meanwhile.
-async fn measure(plan: &Plan, workspace: &Workspace) -> Result<Outcome, Failure> {
-    let mut interrupts = Interrupts::new()?;
-    let judging = Judging::begin(plan, workspace);
-    let course = drive::drive(plan, workspace, &mut interrupts).await?;
+/// Runs the cluster and verifies its traces concurrently.
+async fn run_and_verify(plan: &Plan, workspace: &Workspace) -> Result<Outcome, Failure> {
+    let mut interrupts = TerminationSignals::new()?;
+    let verifier = Verifier::begin(plan, workspace);
+    let record = drive::drive(plan, workspace, &mut interrupts).await?;
     if plan.log.is_some() {
-        record::history(&workspace.history(), &course.operations)?;
+        parent_trace::write_history(&workspace.history(), &record.operations)?;
     }
-    let _line = JudgingLine::begins();
+    let _line = VerificationLine::start();
     tokio::select! {
-        judged = judging.end() => Ok(match &plan.log {
-            Some(log) => Outcome::Log(Box::new(log::Summary::new(plan, log, judged?, course))),
-            None => Outcome::Lock(Box::new(Summary::new(plan, judged?, course))),
+        verified = verifier.end() => Ok(match &plan.log {
+            Some(log) => Outcome::Log(Box::new(log::Summary::new(plan, log, verified?, record))),
+            None => Outcome::Lock(Box::new(Summary::new(plan, verified?, record))),
         }),
         () = interrupts.next() => {
-            Err(Failure::incomplete("interrupted before the traces were judged"))
+            Err(Failure::incomplete("interrupted before the traces were verified"))
         }
     }
 }

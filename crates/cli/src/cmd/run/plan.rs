@@ -1,4 +1,4 @@
-//! What will be done, once it is known to be possible.
+//! Validates the options and plans the run.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -6,66 +6,66 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tenure_algorithms::catalogue::{Parameters, Unknown};
-use tenure_core::{Card, Crashes, Property, Service as Offered, Surroundings, TICKS_PER_UNIT};
+use tenure_algorithms::catalogue::{CatalogueError, Parameters};
+use tenure_core::{Card, Crashes, Property, Service as Offered, SystemModel, TICKS_PER_UNIT};
 use tenure_daemon::Service;
 
 use super::analysis::Coordinator;
 use super::options::Options;
-use super::schedule::{Action, Cut, Deed, Moment, Target, Timeouts};
+use super::schedule::{Action, ActionKind, PartitionSpec, Target, TargetAt, Timeouts};
 use crate::cmd::failure::Failure;
-use crate::cmd::known::misplaced;
+use crate::cmd::name_parser::describe_mismatch;
 
-/// More processes than this on one machine measure the machine.
-const MOST_NODES: u32 = 64;
+/// Upper bound on nodes: more of them measure the machine rather than the algorithm.
+const MAX_NODES: u32 = 64;
 
-/// Each pair of nodes is joined by a wire of this command where it is to be cut, and a process may
-/// open a thousand files.
-const MOST_WIRED: u32 = 16;
+/// Upper bound on nodes with partitions: each pair of nodes has a proxy connection, and a process
+/// may open a thousand files.
+const MAX_WIRED_NODES: u32 = 16;
 
-/// How long a run lasts when nobody says how long or how much.
+/// Default duration of a run.
 const DEFAULT_DURATION: Duration = Duration::from_secs(10);
 
-/// The defaults of `--kill` and `--restart`.
-const DEFAULT_BLOWS: [Moment; 2] = [Moment::leader_at(2), Moment::leader_at(5)];
+/// Default faults of `--kill` and `--restart`.
+const DEFAULT_FAULTS: [TargetAt; 2] = [TargetAt::leader_at(2), TargetAt::leader_at(5)];
 
-/// The same where somebody watches, who wants time to open the page.
+/// Defaults with `--watch`, which leave time to open the page.
 const WATCHED_DURATION: Duration = Duration::from_secs(60);
-const WATCHED_BLOWS: [Moment; 2] = [Moment::leader_at(10), Moment::leader_at(15)];
+const WATCHED_FAULTS: [TargetAt; 2] = [TargetAt::leader_at(10), TargetAt::leader_at(15)];
 
-/// How many clients a log has where nobody says how many, and at most.
-const CLIENTS: u32 = 8;
-const MOST_CLIENTS: u32 = 256;
+/// Default number and upper bound of clients of a log.
+const DEFAULT_CLIENTS: u32 = 8;
+const MAX_CLIENTS: u32 = 256;
 
-/// The election timeouts of a log where nobody says which: those of the paper.
-const TIMEOUTS: Timeouts =
-    Timeouts { least: Duration::from_millis(150), most: Duration::from_millis(300) };
+/// Default election timeouts of a log: those of the paper.
+const DEFAULT_TIMEOUTS: Timeouts =
+    Timeouts { min: Duration::from_millis(150), max: Duration::from_millis(300) };
 
-/// After how many entries a snapshot stands for them, where nobody says after how many.
-const SNAPSHOT_AFTER: NonZeroU64 = NonZeroU64::new(1_000).expect("it is not 0");
+/// Default number of entries after which a log takes a snapshot.
+const DEFAULT_SNAPSHOT_AFTER: NonZeroU64 = NonZeroU64::new(1_000).expect("it is not 0");
 
-/// How much of a trace is kept where nobody says how much, in MiB.
-const TRACE_MIB: u64 = 64;
+/// Default size of a trace to keep, in MiB.
+const DEFAULT_TRACE_MIB: u64 = 64;
 
-/// A log that is kept in place of a lock.
+/// A run of a replicated log instead of a lock.
 #[derive(Clone, Debug)]
 pub(super) struct LogPlan {
     pub(super) name: String,
     pub(super) variants: Vec<String>,
     pub(super) clients: u32,
     pub(super) timeouts: Timeouts,
-    /// After how many entries a snapshot stands for them.
+    /// Number of entries after which a snapshot is taken.
     pub(super) snapshot_after: NonZeroU64,
 }
 
-/// A run that is possible.
+/// A validated run.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub(super) size: u32,
     pub(super) service: Service,
     pub(super) card: Card,
     pub(super) coordinator: Coordinator,
-    /// The log, if there is one: then there is no lock.
+    /// The log, if the run has one instead of a lock.
     pub(super) log: Option<LogPlan>,
     pub(super) lock: bool,
     pub(super) entries: Option<u64>,
@@ -79,13 +79,13 @@ pub(super) struct Plan {
     pub(super) states: bool,
     pub(super) watch: Option<SocketAddr>,
     pub(super) directory: Option<PathBuf>,
-    /// How long a file of a trace may be, in KiB; nothing where all is kept.
+    /// Maximum size of a trace file in KiB; `None` to keep everything.
     pub(super) segment_kib: Option<u64>,
-    /// In the order of their times.
+    /// Faults, ordered by time.
     pub(super) actions: Vec<Action>,
-    /// When the network is cut, in the order of their times.
-    pub(super) cuts: Vec<Cut>,
-    /// What the card promises of a run in which this is done.
+    /// Partitions, ordered by time.
+    pub(super) cuts: Vec<PartitionSpec>,
+    /// Properties that the card promises for these faults.
     pub(super) promises: Vec<Property>,
 }
 
@@ -100,7 +100,7 @@ impl Plan {
         };
         let name = log.as_ref().map_or(&service.mutex, |log| &log.name);
         let lock = tenure_instances::card(&service.mutex, &Parameters::plain(options.size()));
-        let coordinator = lock.map_or(Coordinator::Nobody, |lock| Coordinator::of(&lock));
+        let coordinator = lock.map_or(Coordinator::None, |lock| Coordinator::of(&lock));
         let duration = match (options.duration, options.entries) {
             (None, None) if options.watch.is_some() => Some(WATCHED_DURATION),
             (None, None) => Some(DEFAULT_DURATION),
@@ -108,13 +108,13 @@ impl Plan {
         };
         let actions = actions(&options, name, &card, duration)?;
         let cuts = cuts(&options, duration)?;
-        // Whoever is stopped for longer than a heartbeat may take is suspected, and is alive; and
-        // so is whoever is cut off. Nothing is lost by a cut: TCP repeats it.
-        let stops = actions.iter().any(|action| matches!(action.deed, Deed::Pause(_)));
+        // A process that is suspended or partitioned for longer than the heartbeat timeout is
+        // falsely suspected. A partition loses no messages: TCP retransmits them.
+        let stops = actions.iter().any(|action| matches!(action.kind, ActionKind::Pause(_)));
         let suspicion = stops || !cuts.is_empty();
-        let around = Surroundings { suspicion, ..card.surroundings() };
-        let mut promises = card.promises_in(&around);
-        // That is for its clients to say, not for traces: see what a node writes down.
+        let around = SystemModel { false_suspicion: suspicion, ..card.system_model() };
+        let mut promises = card.promises_under(&around);
+        // No-creation is checked with the clients' operations, not with traces.
         promises.retain(|promise| log.is_none() || *promise != Property::NoCreation);
         Ok(Plan {
             promises,
@@ -134,11 +134,11 @@ impl Plan {
             seed: options.seed,
             states: options.states,
             watch: options.watch,
-            // Of each trace there are two parts that were judged, or one and the one being written.
+            // Two verified parts of each trace exist, or one and the part that is being written.
             segment_kib: options
                 .dir
                 .is_none()
-                .then_some(options.trace_mib.unwrap_or(TRACE_MIB).saturating_mul(512)),
+                .then_some(options.trace_mib.unwrap_or(DEFAULT_TRACE_MIB).saturating_mul(512)),
             directory: options.dir,
             actions,
             cuts,
@@ -146,14 +146,14 @@ impl Plan {
     }
 }
 
-/// Whether the reliable channel is asked for, and what shall run: each of lock and election
-/// follows the other where it is not named.
+/// Returns whether the reliable channel is used, and the lock and election to run. Each of the two
+/// follows the other if it is not given.
 fn service(options: &Options) -> (bool, Service) {
     const DEFAULT_ELECTION: &str = "bully";
     let election = options.election.as_deref();
     let Some(mutex) = options.mutex.as_deref() else {
         let election = election.unwrap_or(DEFAULT_ELECTION).to_string();
-        return (options.fifo, of(options, format!("coordinated:{election}"), election));
+        return (options.fifo, service_of(options, format!("coordinated:{election}"), election));
     };
     let (fifo, mutex) = match mutex.strip_prefix("fifo:") {
         Some(inner) => (true, inner),
@@ -161,10 +161,10 @@ fn service(options: &Options) -> (bool, Service) {
     };
     let own = mutex.strip_prefix("coordinated:");
     let election = election.or(own).unwrap_or(DEFAULT_ELECTION).to_string();
-    (fifo, of(options, mutex.to_string(), election))
+    (fifo, service_of(options, mutex.to_string(), election))
 }
 
-fn of(options: &Options, mutex: String, election: String) -> Service {
+fn service_of(options: &Options, mutex: String, election: String) -> Service {
     let Options { variant, quorums, tree, .. } = options.clone();
     let quorums = quorums.unwrap_or_else(|| "grid".to_owned());
     let tree = tree.unwrap_or_else(|| "star".to_owned());
@@ -176,50 +176,53 @@ fn validate(options: &Options, fifo: bool) -> Result<(), Failure> {
         |holds: bool, says: String| if holds { Ok(()) } else { Err(Failure::usage(says)) };
     let (nodes, lose, duplicate) = (options.size(), options.lose, options.duplicate);
     require(
-        (1..=MOST_NODES).contains(&nodes),
-        format!("--nodes {nodes} is too few or too many; 1 to {MOST_NODES} are possible"),
+        (1..=MAX_NODES).contains(&nodes),
+        format!("invalid value '{nodes}' for --nodes: expected 1 to {MAX_NODES}"),
     )?;
     for (option, chance) in [("--lose", lose), ("--duplicate", duplicate)] {
         require(
             (0.0..1.0).contains(&chance),
-            format!("{option} {chance} is no probability from 0 to below 1, such as 0.1"),
+            format!(
+                "invalid value '{chance}' for {option}: expected a probability from 0 to below 1, \
+                 such as 0.1"
+            ),
         )?;
         require(
             chance == 0.0 || fifo || options.log.is_some(),
-            format!("{option} needs --fifo: without it nothing brings a lost message back"),
+            format!("{option} requires --fifo, which retransmits lost messages"),
         )?;
     }
     require(
         options.trace_mib != Some(0),
-        "--trace-mib 0 leaves no room for a trace; 1 or more are needed".into(),
+        "invalid value '0' for --trace-mib: expected at least 1".into(),
     )?;
     require(
         options.entries != Some(0),
-        "--entries 0 leaves nothing to do; 1 or more are needed".into(),
+        "invalid value '0' for --entries: expected at least 1".into(),
     )?;
     require(
         options.duration != Some(Duration::ZERO),
-        "--duration 0ms leaves no time to do anything; try 10s".into(),
+        "invalid value '0s' for --duration: expected a positive duration, such as 10s".into(),
     )
 }
 
-/// The log that is asked for.
+/// Returns the log to run, if one is given.
 fn log(options: &Options) -> Result<Option<LogPlan>, Failure> {
     let Some(name) = options.log.clone() else {
         return match (options.clients, options.snapshot_after) {
             (None, None) => Ok(None),
-            (Some(_), _) => Err(Failure::usage("--clients goes with --log or --service")),
-            _ => Err(Failure::usage("--snapshot-after goes with --log or --service")),
+            (Some(_), _) => Err(Failure::usage("--clients requires --log or --service")),
+            _ => Err(Failure::usage("--snapshot-after requires --log or --service")),
         };
     };
-    let clients = options.clients.unwrap_or(CLIENTS);
-    if !(1..=MOST_CLIENTS).contains(&clients) {
+    let clients = options.clients.unwrap_or(DEFAULT_CLIENTS);
+    if !(1..=MAX_CLIENTS).contains(&clients) {
         return Err(Failure::usage(format!(
-            "--clients {clients} is too few or too many; 1 to {MOST_CLIENTS} are possible"
+            "invalid value '{clients}' for --clients: expected 1 to {MAX_CLIENTS}"
         )));
     }
-    let timeouts = options.election_timeout.unwrap_or(TIMEOUTS);
-    let snapshot_after = options.snapshot_after.unwrap_or(SNAPSHOT_AFTER);
+    let timeouts = options.election_timeout.unwrap_or(DEFAULT_TIMEOUTS);
+    let snapshot_after = options.snapshot_after.unwrap_or(DEFAULT_SNAPSHOT_AFTER);
     let variants = options.variant.clone();
     Ok(Some(LogPlan { name, variants, clients, timeouts, snapshot_after }))
 }
@@ -229,11 +232,11 @@ fn card_of_log(size: u32, log: &LogPlan) -> Result<Card, Failure> {
     let card = tenure_instances::card(&log.name, &parameters).map_err(Failure::usage)?;
     if card.service != Offered::Log {
         let name = &log.name;
-        return Err(Failure::usage(format!("{name} keeps no log; write --log raft-log")));
+        return Err(Failure::usage(format!("{name} is not a replicated log: use --log raft-log")));
     }
     if log.name == "relayed-log" {
         return Err(Failure::usage(
-            "relayed-log is what --service runs; write that, or --log raft-log",
+            "relayed-log is the log of --service: use --service or --log raft-log",
         ));
     }
     Ok(card)
@@ -244,58 +247,64 @@ fn card(size: u32, service: &Service) -> Result<Card, Failure> {
     let parameters = service.parameters(size, TICKS_PER_UNIT).map_err(Failure::usage)?;
     let office = tenure_instances::office(service, &parameters);
     let office = office.map_err(|unknown| match unknown {
-        Unknown::Algorithm { .. } => {
+        CatalogueError::Algorithm { .. } => {
             let option = |what: &str, name: &str| format!("--{what} {name}");
-            Failure::usage(misplaced(mutex, election, option))
+            Failure::usage(describe_mismatch(mutex, election, option))
         }
         other => Failure::usage(other),
     })?;
     let card = office.card(size);
     if !card.promised(Some(0)).any(|promise| promise == Property::MutualExclusion) {
         return Err(Failure::usage(format!(
-            "{mutex} does not promise mutual exclusion, and this job counts on it; \
-             `tenure simulate {mutex}` runs it"
+            "{mutex} does not promise mutual exclusion, which `tenure run` requires: use `tenure \
+             simulate {mutex}`"
         )));
     }
     Ok(card)
 }
 
-/// Whether any fault is asked for: it takes the place of the default ones.
-fn asks_for_faults(options: &Options) -> bool {
+/// True if any fault is given. It replaces the default ones.
+fn has_faults(options: &Options) -> bool {
     let Options { kill, leave, restart, pause, partition, lose, duplicate, .. } = options;
     let on_time = !(kill.is_empty() && leave.is_empty() && restart.is_empty());
     let for_a_time = !(pause.is_empty() && partition.is_empty());
     on_time || for_a_time || *lose > 0.0 || *duplicate > 0.0
 }
 
-/// When the network is cut, if that is possible.
-fn cuts(options: &Options, duration: Option<Duration>) -> Result<Vec<Cut>, Failure> {
+/// Validates the partitions and orders them by time.
+fn cuts(options: &Options, duration: Option<Duration>) -> Result<Vec<PartitionSpec>, Failure> {
     let (nodes, mut cuts) = (options.size(), options.partition.clone());
     cuts.sort_by_key(|cut| cut.from);
-    if !cuts.is_empty() && nodes > MOST_WIRED {
-        return Err(Failure::usage(format!("--partition is for {MOST_WIRED} nodes at most")));
+    if !cuts.is_empty() && nodes > MAX_WIRED_NODES {
+        return Err(Failure::usage(format!(
+            "--partition supports at most {MAX_WIRED_NODES} nodes"
+        )));
     }
     for cut in &cuts {
-        let of = |target: &Target| match target {
+        let is_known = |target: &Target| match target {
             Target::Leader | Target::Inside | Target::All => true,
             Target::Process(process) => process.0 < nodes,
         };
         if cut.side.contains(&Target::Inside) {
-            has_inside(cut, options)?;
+            check_has_lock(cut, options)?;
         }
-        if !cut.side.iter().all(of) {
-            return Err(Failure::usage(format!("{cut}: there are only processes 1 to {nodes}")));
+        if !cut.side.iter().all(is_known) {
+            return Err(Failure::usage(format!("{cut}: expected processes 1 to {nodes}")));
         }
-        in_time(cut, cut.until, duration)?;
+        check_end(cut, cut.until, duration)?;
     }
     Ok(cuts)
 }
 
-/// Refuses what is not over before the end.
-fn in_time(what: &impl fmt::Display, end: Duration, of: Option<Duration>) -> Result<(), Failure> {
-    let Some(duration) = of.filter(|duration| end >= *duration) else { return Ok(()) };
-    let over = crate::cmd::duration::show(duration);
-    Err(Failure::usage(format!("{what} is not over before the end at {over}")))
+/// Checks that a fault ends before the run.
+fn check_end(
+    fault: &impl fmt::Display,
+    end: Duration,
+    limit: Option<Duration>,
+) -> Result<(), Failure> {
+    let Some(duration) = limit.filter(|duration| end >= *duration) else { return Ok(()) };
+    let end_of_run = crate::cmd::duration::show(duration);
+    Err(Failure::usage(format!("{fault} does not end before the run, at {end_of_run}")))
 }
 
 fn actions(
@@ -304,39 +313,39 @@ fn actions(
     card: &Card,
     duration: Option<Duration>,
 ) -> Result<Vec<Action>, Failure> {
-    let asked = |moment: &Moment| Action::kill(*moment, false);
+    let asked = |moment: &TargetAt| Action::kill(*moment, false);
     let mut actions: Vec<Action> = options.kill.iter().map(asked).collect();
     actions.extend(options.leave.iter().map(|moment| Action::leave(*moment)));
     actions.extend(options.restart.iter().map(|moment| Action::restart(*moment, false)));
-    let has_default = !options.no_faults && !asks_for_faults(options);
+    let has_default = !options.no_faults && !has_faults(options);
     if has_default && card.faults.crashes == Crashes::Recovery {
-        let at_leisure = options.watch.is_some() && duration == Some(WATCHED_DURATION);
-        let [kill, restart] = if at_leisure { WATCHED_BLOWS } else { DEFAULT_BLOWS };
+        let is_watched = options.watch.is_some() && duration == Some(WATCHED_DURATION);
+        let [kill, restart] = if is_watched { WATCHED_FAULTS } else { DEFAULT_FAULTS };
         actions.push(Action::kill(kill, true));
         actions.push(Action::restart(restart, true));
         actions.retain(|action| duration.is_none_or(|duration| action.at < duration));
     }
     actions.extend(options.pause.iter().map(|pause| Action::pause(*pause)));
-    // Of what happens at the same time, a kill comes before the restart that follows it.
-    actions.sort_by_key(|action| (action.at, action.deed == Deed::Restart));
+    // Of simultaneous actions, a kill comes before the restart that follows it.
+    actions.sort_by_key(|action| (action.at, action.kind == ActionKind::Restart));
     for (place, action) in actions.iter().enumerate() {
-        check(action, &actions[..place], options, mutex, card, duration)?;
+        check_action(action, &actions[..place], options, mutex, card, duration)?;
     }
     Ok(actions)
 }
 
-/// Refuses to look for a process that is inside where there is no lock.
-fn has_inside(what: &impl fmt::Display, options: &Options) -> Result<(), Failure> {
+/// Checks that there is a lock, so that a process can hold it.
+fn check_has_lock(fault: &impl fmt::Display, options: &Options) -> Result<(), Failure> {
     if options.no_lock || options.log.is_some() {
         return Err(Failure::usage(format!(
-            "{what}: no process is ever inside without a lock; name the leader or a process"
+            "{fault}: no process is inside without a lock: use leader or a process"
         )));
     }
     Ok(())
 }
 
-/// Whether something can be done, after what is done `before`.
-fn check(
+/// Checks that an action is possible after those `before` it.
+fn check_action(
     action: &Action,
     before: &[Action],
     options: &Options,
@@ -344,38 +353,38 @@ fn check(
     card: &Card,
     duration: Option<Duration>,
 ) -> Result<(), Failure> {
-    let Action { target, deed, .. } = *action;
+    let Action { target, kind, .. } = *action;
     if target == Target::Inside {
-        has_inside(action, options)?;
+        check_has_lock(action, options)?;
     }
     if let Target::Process(process) = target
         && process.0 >= options.size()
     {
         let nodes = options.size();
-        return Err(Failure::usage(format!("{action}: there are only processes 1 to {nodes}")));
+        return Err(Failure::usage(format!("{action}: expected processes 1 to {nodes}")));
     }
-    in_time(action, action.end(), duration)?;
-    let crashes = match deed {
-        Deed::Kill | Deed::Leave => Crashes::Stop,
-        Deed::Restart => Crashes::Recovery,
-        // A stopped process is only slow.
-        Deed::Pause(_) => Crashes::None,
+    check_end(action, action.end(), duration)?;
+    let crashes = match kind {
+        ActionKind::Kill | ActionKind::Leave => Crashes::Stop,
+        ActionKind::Restart => Crashes::Recovery,
+        // A suspended process is only slow.
+        ActionKind::Pause(_) => Crashes::None,
     };
-    let around = Surroundings { crashes, ..card.surroundings() };
-    if card.weaknesses(&around).next().is_some() && !options.beyond_assumptions {
-        let (name, says) = (mutex, card.faults.says);
+    let around = SystemModel { crashes, ..card.system_model() };
+    if card.unmet_assumptions(&around).next().is_some() && !options.beyond_assumptions {
+        let (name, says) = (mutex, card.faults.description);
         return Err(Failure::usage(format!(
-            "{action} is more than {name} survives (its card: {says}); \
-             leave it out, or add --beyond-assumptions"
+            "{action} exceeds the faults that {name} tolerates ({says}): leave it out, or add \
+             --beyond-assumptions"
         )));
     }
-    // Who is killed with all others can be started alone, and the other way round.
+    // A process that is killed with all others can be restarted by itself, and vice versa.
     let same = |it: &Action| it.target == target || [it.target, target].contains(&Target::All);
-    let of_target = |deed| before.iter().filter(|it| it.deed == deed && same(it)).count();
-    let gone = of_target(Deed::Kill) + of_target(Deed::Leave);
-    if deed == Deed::Restart && gone <= of_target(Deed::Restart) {
+    let of_target = |kind| before.iter().filter(|it| it.kind == kind && same(it)).count();
+    let gone = of_target(ActionKind::Kill) + of_target(ActionKind::Leave);
+    if kind == ActionKind::Restart && gone <= of_target(ActionKind::Restart) {
         return Err(Failure::usage(format!(
-            "{action} starts nobody: add an earlier --kill {target}@…"
+            "{action} has no process to restart: add an earlier --kill {target}@…"
         )));
     }
     Ok(())
@@ -404,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn the_defaults_are_those_of_the_manual() {
+    fn has_documented_defaults() {
         let plan = plan("").unwrap();
         assert_eq!((plan.size, plan.duration), (5, Some(Duration::from_secs(10))));
         assert_eq!((&*plan.service.mutex, &*plan.service.election), ("coordinated:bully", "bully"));
@@ -412,11 +421,11 @@ mod tests {
     }
 
     #[test]
-    fn a_log_is_kept_for_eight_clients_with_the_timeouts_of_the_paper() {
+    fn log_defaults_to_eight_clients_and_paper_timeouts() {
         let log = plan("--log raft-log").unwrap();
         assert_eq!(log.card.service, Offered::Log);
         let LogPlan { clients, timeouts, .. } = log.log.unwrap();
-        assert_eq!((clients, timeouts), (8, TIMEOUTS));
+        assert_eq!((clients, timeouts), (8, DEFAULT_TIMEOUTS));
         assert!(!log.lock);
         assert_eq!(actions("--log raft-log"), "--kill leader@2s --restart leader@5s");
         let all = "--kill all@1s --restart all@2s";
@@ -426,11 +435,11 @@ mod tests {
         let gone = "--leave leader@1s --restart leader@2s";
         assert_eq!(actions(&format!("--log raft-log {gone}")), gone);
         let lossy = plan("--log raft-log --lose 0.1 --election-timeout 1s..2s").unwrap();
-        assert_eq!(lossy.log.unwrap().timeouts.least, Duration::from_secs(1));
+        assert_eq!(lossy.log.unwrap().timeouts.min, Duration::from_secs(1));
     }
 
     #[test]
-    fn the_default_kill_is_only_for_locks_that_survive_it_and_runs_that_last() {
+    fn default_kill_needs_tolerant_lock_and_long_run() {
         assert_eq!(actions("--mutex ricart-agrawala"), "");
         assert_eq!(actions("--kill 3@1s"), "--kill 3@1s");
         assert_eq!(actions("--pause 3@1s..3s"), "--pause 3@1s..3s");
@@ -444,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_card_does_not_survive_is_refused_in_its_own_words() {
+    fn rejects_faults_beyond_the_card() {
         let says = plan("--mutex ricart-agrawala --kill leader@2s").unwrap_err();
         assert!(says.contains("needs a reply from every process"), "{says}");
         assert!(says.contains("--beyond-assumptions"), "{says}");
@@ -454,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_under_a_card_that_needs_a_perfect_detector_leaves_what_the_resource_sees_to() {
+    fn pause_voids_promises_that_need_perfect_detector() {
         let promises = |line: &str| plan(line).unwrap().promises;
         let lock = "--mutex tolerant-ricart-agrawala --election raft";
         assert!(promises(lock).contains(&Property::Fencing));
@@ -465,11 +474,11 @@ mod tests {
         assert!(paused.contains(&Property::StarvationFreedom));
         assert_eq!(promises(&format!("{lock} --partition 4@1s..3s")), paused);
         let patient = promises("--mutex central --pause 1@1s..3s");
-        assert!(patient.contains(&Property::Fencing), "nobody is suspected there");
+        assert!(patient.contains(&Property::Fencing), "no process is suspected there");
     }
 
     #[test]
-    fn every_mistake_is_one_line_that_says_what_would_be_right() {
+    fn errors_contain_the_remedy() {
         for (line, says) in [
             ("--nodes 0", "1 to 64"),
             ("--nodes 65", "1 to 64"),
@@ -477,13 +486,13 @@ mod tests {
             ("--fifo --lose 1", "below 1"),
             ("--fifo --duplicate -1", "--duplicate"),
             ("--fifo --duplicate NaN", "probability"),
-            ("--entries 0", "1 or more"),
-            ("--trace-mib 0", "1 or more"),
+            ("--entries 0", "at least 1"),
+            ("--trace-mib 0", "at least 1"),
             ("--duration 0s", "10s"),
             ("--duration 10", "10s"),
             ("--mutex lamprot", "nearest are lamport"),
             ("--mutex bully", "--mutex coordinated:bully"),
-            ("--mutex coordinated:bully --election chang-roberts", "do not go together"),
+            ("--mutex coordinated:bully --election chang-roberts", "do not match"),
             ("--mutex maekawa --quorums round", "grid"),
             ("--mutex maekawa --quorums fpp", "plane"),
             ("--mutex raymond --tree oak", "heap"),
@@ -517,7 +526,7 @@ mod tests {
     }
 
     #[test]
-    fn lock_and_election_follow_each_other_where_one_is_not_named() {
+    fn lock_and_election_default_to_each_other() {
         for (line, mutex, election) in [
             ("--election chang-roberts", "coordinated:chang-roberts", "chang-roberts"),
             ("--mutex coordinated:chang-roberts", "coordinated:chang-roberts", "chang-roberts"),
@@ -530,7 +539,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_is_the_same_as_the_option() {
+    fn fifo_prefix_equals_fifo_option() {
         let plan = plan("--mutex fifo:central --lose 0.1").unwrap();
         assert!(plan.fifo);
         assert_eq!(plan.service.mutex, "central");

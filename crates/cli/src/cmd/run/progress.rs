@@ -1,4 +1,4 @@
-//! How the run is going, on a terminal; elsewhere not a word.
+//! Progress of a run, at a terminal only.
 
 use std::time::{Duration, Instant};
 
@@ -7,33 +7,33 @@ use tenure_core::ProcessId;
 
 use super::plan::Plan;
 
-/// How often the logs are shown.
-const OFTEN: Duration = Duration::from_millis(500);
+/// Minimum interval between prints of the logs.
+const LOGS_INTERVAL: Duration = Duration::from_millis(500);
 
-/// A line on standard error that follows the run. It vanishes when it is dropped.
+/// A progress line on standard error, which is removed when this is dropped.
 #[derive(Debug)]
 pub(super) struct Progress {
     bar: ProgressBar,
-    /// Whether the length of the bar is a time; else it is a number of entries.
+    /// True if the bar shows time; otherwise it shows entries.
     timed: bool,
     total: u64,
-    /// What was shown of the logs, and when.
+    /// Time and text of the last print of the logs.
     shown: Option<(Instant, String)>,
 }
 
-/// Says that it is being judged what happened, until it is dropped.
+/// A progress line during the verification.
 #[derive(Debug)]
-pub(super) struct JudgingLine(ProgressBar);
+pub(super) struct VerificationLine(ProgressBar);
 
-impl JudgingLine {
-    pub(super) fn begins() -> JudgingLine {
-        let bar = ProgressBar::new_spinner().with_message("judging what happened");
+impl VerificationLine {
+    pub(super) fn start() -> VerificationLine {
+        let bar = ProgressBar::new_spinner().with_message("verifying the traces");
         bar.enable_steady_tick(Duration::from_millis(100));
-        JudgingLine(bar)
+        VerificationLine(bar)
     }
 }
 
-impl Drop for JudgingLine {
+impl Drop for VerificationLine {
     fn drop(&mut self) {
         self.0.finish_and_clear();
     }
@@ -45,7 +45,7 @@ impl Progress {
             (Some(duration), _) => (true, u64::try_from(duration.as_millis()).unwrap_or(1)),
             (None, entries) => (false, entries.unwrap_or(1) * u64::from(plan.size)),
         };
-        // Drawn on standard error, and hidden when that is no terminal.
+        // Drawn on standard error; hidden if that is no terminal.
         let bar = ProgressBar::new(total).with_message("starting");
         if let Ok(style) = ProgressStyle::with_template("{elapsed:>4} {bar:30} {msg}") {
             bar.set_style(style);
@@ -53,21 +53,21 @@ impl Progress {
         Progress { bar, timed, total, shown: None }
     }
 
-    /// Everybody is ready.
+    /// Starts the clock: all nodes are ready.
     pub(super) fn started(&self) {
         self.bar.reset();
         self.bar.enable_steady_tick(Duration::from_millis(100));
     }
 
-    /// Something was done to a node.
-    pub(super) fn event(&self, says: &str) {
-        self.bar.println(format!("{:>6.2} s  {says}", self.bar.elapsed().as_secs_f64()));
+    /// Prints a fault.
+    pub(super) fn event(&self, text: &str) {
+        self.bar.println(format!("{:>6.2} s  {text}", self.bar.elapsed().as_secs_f64()));
     }
 
-    /// Shows the logs on standard error, where that is asked for: now and then, when they changed.
+    /// Prints the logs on standard error if they changed, with a minimum interval.
     pub(super) fn logs(&mut self, rows: impl FnOnce() -> String) {
         let now = Instant::now();
-        if self.shown.as_ref().is_some_and(|(at, _)| now.duration_since(*at) < OFTEN) {
+        if self.shown.as_ref().is_some_and(|(at, _)| now.duration_since(*at) < LOGS_INTERVAL) {
             return;
         }
         let rows = rows();
@@ -81,7 +81,7 @@ impl Progress {
     pub(super) fn show(&self, entries: u64, leader: Option<ProcessId>) {
         let passed = u64::try_from(self.bar.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.bar.set_position(self.total.min(if self.timed { passed } else { entries }));
-        let leader = leader.map_or("nobody leads".into(), |leader| format!("{leader} leads"));
+        let leader = leader.map_or("no leader".into(), |leader| format!("leader {leader}"));
         self.bar.set_message(format!("{entries} entries, {leader}"));
     }
 }

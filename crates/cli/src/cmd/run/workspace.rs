@@ -9,7 +9,7 @@ use tenure_core::ProcessId;
 
 use crate::cmd::failure::Failure;
 
-/// The directory of a run. A temporary one is removed in the end, unless it is to be kept.
+/// The directory of a run. A temporary one is removed at the end unless it is kept.
 #[derive(Debug)]
 pub(super) struct Workspace {
     path: PathBuf,
@@ -18,10 +18,10 @@ pub(super) struct Workspace {
 }
 
 impl Workspace {
-    /// Makes the directory that was asked for, or a temporary one.
-    pub(super) fn new(wanted: Option<&Path>, size: u32) -> Result<Workspace, Failure> {
-        let Some(wanted) = wanted else {
-            // Named by the process, so that no prefix covers those of two runs.
+    /// Creates the requested directory, or a temporary one.
+    pub(super) fn new(requested: Option<&Path>, size: u32) -> Result<Workspace, Failure> {
+        let Some(requested) = requested else {
+            // Contains the process ID, so that concurrent runs have different prefixes.
             let prefix = format!("tenure-run-{}-", std::process::id());
             let made = tempfile::Builder::new().prefix(&prefix).tempdir();
             let temporary = made.map_err(|error| {
@@ -31,21 +31,21 @@ impl Workspace {
             return Ok(Workspace { path, size, temporary: Some(temporary) });
         };
         let failed = |error: io::Error| {
-            Failure::environment(format!("cannot use --dir {}: {error}", wanted.display()))
+            Failure::environment(format!("cannot use --dir {}: {error}", requested.display()))
         };
-        if wanted.exists() && !wanted.is_dir() {
-            let wanted = wanted.display();
-            return Err(Failure::usage(format!("--dir {wanted} is a file; name a directory")));
+        if requested.exists() && !requested.is_dir() {
+            let requested = requested.display();
+            return Err(Failure::usage(format!("invalid --dir {requested}: expected a directory")));
         }
-        fs::create_dir_all(wanted).map_err(failed)?;
-        let path = wanted.canonicalize().map_err(failed)?;
+        fs::create_dir_all(requested).map_err(failed)?;
+        let path = requested.canonicalize().map_err(failed)?;
         let mut files = fs::read_dir(&path).map_err(failed)?;
-        // What a new file system comes with disturbs nobody.
+        // `lost+found` of a new file system is ignored.
         let foreign = files.find(|file| !matches!(file, Ok(it) if it.file_name() == "lost+found"));
         if foreign.is_some() {
             return Err(Failure::usage(format!(
-                "--dir {} is not empty; name a new directory, or empty it first",
-                wanted.display()
+                "--dir {} is not empty: use a new directory, or empty it first",
+                requested.display()
             )));
         }
         Ok(Workspace { path, size, temporary: None })
@@ -55,19 +55,19 @@ impl Workspace {
         &self.path
     }
 
-    /// Whether the files are there when the command has ended.
+    /// True if the files are kept after the command.
     pub(super) fn is_kept(&self) -> bool {
         self.temporary.is_none()
     }
 
-    /// Keeps the files for whoever wants to see what happened.
+    /// Keeps the files for inspection.
     pub(super) fn keep(&mut self) {
         if let Some(temporary) = self.temporary.take() {
             self.path = temporary.keep();
         }
     }
 
-    /// The directory of the keys by which the nodes know each other.
+    /// Returns the directory of the nodes' keys.
     pub(super) fn keys(&self) -> PathBuf {
         self.path.join("keys")
     }
@@ -96,13 +96,13 @@ impl Workspace {
         self.path.join("parent.ndjson")
     }
 
-    /// What the clients of a log have seen.
+    /// Returns the file with the operations of the clients of a log.
     pub(super) fn history(&self) -> PathBuf {
         self.path.join("clients.ndjson")
     }
 
-    /// The traces that there will be: those of the nodes first.
-    pub(super) fn traces_to_be(&self) -> Vec<PathBuf> {
+    /// Returns the paths of all traces, those of the nodes first.
+    pub(super) fn trace_paths(&self) -> Vec<PathBuf> {
         let nodes = (0..self.size).map(|process| self.trace(ProcessId(process)));
         nodes.chain([self.resource_trace(), self.parent_trace()]).collect()
     }

@@ -1,4 +1,4 @@
-//! Whom a command believes where members speak TLS.
+//! TLS certificates of a client command.
 
 use std::path::PathBuf;
 
@@ -7,22 +7,22 @@ use tenure_client::Certificates;
 
 use crate::cmd::failure::Failure;
 
-/// Whom a command believes where members speak TLS, and what it shows them.
+/// TLS certificates of a client command.
 #[derive(Clone, Debug, Default, Args)]
-pub(crate) struct Files {
-    /// Who vouches for the members, where URLs are https (PEM)
+pub(crate) struct CertificateFiles {
+    /// CA certificates that the members' certificates must be signed by, for https URLs (PEM)
     #[arg(long, value_name = "FILE")]
     cacert: Option<PathBuf>,
-    /// The certificate that members are shown, where they want to see one (PEM)
+    /// Client certificate, for members that require one (PEM)
     #[arg(long, value_name = "FILE", requires_all = ["cacert", "key"])]
     cert: Option<PathBuf>,
-    /// The private key of that certificate (PEM)
+    /// Private key of the client certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "cert")]
     key: Option<PathBuf>,
 }
 
-impl Files {
-    /// What is in them, if there are any.
+impl CertificateFiles {
+    /// Reads the files, if any are given.
     pub(crate) fn read(&self) -> Result<Option<Certificates>, Failure> {
         let Some(authorities) = &self.cacert else { return Ok(None) };
         let own = self.cert.as_deref().zip(self.key.as_deref());

@@ -1,35 +1,35 @@
-//! The service that a command asks, and a client of it for a command that waits for each response.
+//! The endpoints of a service, and a blocking client of it.
 
 use std::future::Future;
 
 use clap::Args;
-use tenure_client::{Access, Admin, ClientError, Code};
+use tenure_client::{Admin, ClientError, Code, ConnectOptions};
 use tokio::runtime::Runtime;
 
-use super::certificates::Files;
+use super::certificates::CertificateFiles;
 use super::user::{self, User};
 use crate::cmd::failure::Failure;
 use crate::cmd::machine;
 
-/// The service that a command asks.
+/// Options that select a service.
 #[derive(Debug, Args)]
 pub(crate) struct Endpoints {
-    /// Members of the service, of Tenure or etcd; the first one that answers is asked
+    /// Members of the service, of Tenure or etcd; the first one that responds is used
     #[arg(long, alias = "endpoint", value_name = "URL,…", value_delimiter = ',')]
     #[arg(default_value = "http://127.0.0.1:2379")]
     endpoints: Vec<String>,
-    /// Who asks, where members want to know: NAME:PASSWORD [default: TENURE_USER]
+    /// User to authenticate as, NAME:PASSWORD [default: TENURE_USER]
     #[arg(long, value_name = "NAME:PASSWORD", value_parser = user::parse)]
     user: Option<User>,
     #[command(flatten)]
-    files: Files,
+    files: CertificateFiles,
 }
 
 impl Endpoints {
-    /// Makes a client. It connects with the first call.
+    /// Creates a client. It connects with the first call.
     pub(crate) fn service(&self) -> Result<Service, Failure> {
-        let mut access = Access::default();
-        if let Some(User { name, password }) = user::or_of_environment(self.user.as_ref())? {
+        let mut access = ConnectOptions::default();
+        if let Some(User { name, password }) = user::or_from_environment(self.user.as_ref())? {
             access = access.user(tenure_client::User::new(name, password));
         }
         if let Some(certificates) = self.files.read()? {
@@ -38,7 +38,7 @@ impl Endpoints {
         Service::new(&self.endpoints, access)
     }
 
-    /// The endpoints as they were given.
+    /// Returns the endpoints as given.
     pub(crate) fn urls(&self) -> &[String] {
         &self.endpoints
     }
@@ -52,42 +52,42 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// A client of one member, without TLS and as no user.
+    /// Creates a client of one member, without TLS and without a user.
     pub(crate) fn of(endpoint: &str) -> Result<Service, Failure> {
-        Service::new(&[endpoint], Access::default())
+        Service::new(&[endpoint], ConnectOptions::default())
     }
 
-    fn new<E: AsRef<str>>(endpoints: &[E], access: Access) -> Result<Service, Failure> {
-        let admin = Admin::new(endpoints, access).map_err(failed)?;
-        Ok(Service { admin, runtime: machine::one_thread()? })
+    fn new<E: AsRef<str>>(endpoints: &[E], access: ConnectOptions) -> Result<Service, Failure> {
+        let admin = Admin::new(endpoints, access).map_err(request_failure)?;
+        Ok(Service { admin, runtime: machine::current_thread_runtime()? })
     }
 
-    /// Waits for a call.
+    /// Makes a call and waits for its response.
     pub(crate) fn call<T>(
         &self,
         call: impl Future<Output = Result<T, ClientError>>,
     ) -> Result<T, Failure> {
-        self.runtime.block_on(call).map_err(failed)
+        self.runtime.block_on(call).map_err(request_failure)
     }
 
-    /// Waits for several calls of which one failure may end the command.
+    /// Makes several calls and waits for them. The caller handles failures.
     pub(crate) fn run<T>(&self, calls: impl Future<Output = T>) -> T {
         self.runtime.block_on(calls)
     }
 }
 
-/// The failure of a call, as a command reports it.
-pub(crate) fn failed(error: ClientError) -> Failure {
+/// Converts the error of a call into a failure of the command.
+pub(crate) fn request_failure(error: ClientError) -> Failure {
     match error {
-        ClientError::Unvouched { .. } => {
-            Failure::usage(format!("{error}: --cacert says whose does"))
+        ClientError::MissingCertificates { .. } => {
+            Failure::usage(format!("{error}: give the CA certificate with --cacert"))
         }
-        ClientError::Endpoint { .. } => Failure::usage(error),
-        // Not a refusal: what was received is no response.
-        ClientError::Refused { code: Code::Internal | Code::OutOfRange, .. } => {
+        ClientError::InvalidEndpoint { .. } => Failure::usage(error),
+        // Not an error response: the received data is invalid.
+        ClientError::Rejected { code: Code::Internal | Code::OutOfRange, .. } => {
             Failure::environment(error)
         }
-        ClientError::Refused { .. } => Failure::usage(user::advised(error.to_string())),
+        ClientError::Rejected { .. } => Failure::usage(user::with_remedy(error.to_string())),
         error => Failure::environment(error),
     }
 }

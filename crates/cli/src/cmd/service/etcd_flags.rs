@@ -5,55 +5,56 @@ use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 
 use crate::cmd::failure::Failure;
 
-/// What a flag of etcd does here.
+/// Effect of a flag of etcd.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
-    /// It is an option of `tenure serve`.
+    /// An option of `tenure serve`.
     Same,
-    /// Nothing, and nothing depends on it: a warning says why.
+    /// No effect. A warning gives the reason.
     Ignored(&'static str),
-    /// It is rejected: ignoring it would be unsafe, or would not serve what was asked for.
+    /// Rejected, because ignoring it would be unsafe or would not provide what it requests.
     Rejected(&'static str),
-    /// It concerns certificates of members. It has no effect where no other member is named, or
-    /// members have keys; it is rejected otherwise.
+    /// A setting of members' certificates. It has no effect on a single member or with keys, and is
+    /// rejected otherwise.
     Peers,
 }
 
 /// A flag of etcd.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flag {
-    /// Its name, without dashes.
+    /// Name, without dashes.
     pub(super) name: &'static str,
-    /// What it does here.
+    /// Effect in `tenure serve`.
     pub(super) effect: Effect,
-    /// Values with which it asks for what is so anyway: they cause no warning and no error.
-    usual: &'static [&'static str],
-    /// True if it may stand without a value.
+    /// Values that match the behaviour of `tenure serve`: they cause no warning and no error.
+    accepted: &'static [&'static str],
+    /// True if the value may be omitted.
     is_switch: bool,
 }
 
 const fn same(name: &'static str) -> Flag {
-    Flag { name, effect: Effect::Same, usual: &[], is_switch: false }
+    Flag { name, effect: Effect::Same, accepted: &[], is_switch: false }
 }
 
-const fn of(name: &'static str, usual: &'static [&'static str], effect: Effect) -> Flag {
-    Flag { name, effect, usual, is_switch: false }
+const fn of(name: &'static str, accepted: &'static [&'static str], effect: Effect) -> Flag {
+    Flag { name, effect, accepted, is_switch: false }
 }
 
-const fn switch(name: &'static str, usual: &'static [&'static str], effect: Effect) -> Flag {
-    Flag { name, effect, usual, is_switch: true }
+const fn switch(name: &'static str, accepted: &'static [&'static str], effect: Effect) -> Flag {
+    Flag { name, effect, accepted, is_switch: true }
 }
 
 use Effect::{Ignored, Peers, Rejected};
 
 const HISTORY: Effect =
-    Ignored("the history always has a bound, 100,000 changes and 64 MiB, and is compacted by it");
+    Ignored("the history is always compacted automatically, to at most 100,000 changes and 64 MiB");
 const NO_V2: Effect = Ignored("the API v2 is not served");
 const NO_BOLT: Effect = Ignored("the store is in memory, and its files are not those of etcd");
 const NO_PROXY: Effect = Rejected("there is no proxy mode");
-const NO_DISCOVERY: Effect = Rejected("name all members by --initial-cluster");
+const NO_DISCOVERY: Effect =
+    Rejected("discovery is not supported: list all members in --initial-cluster");
 const KEEPALIVE: Effect = Ignored("a connection is probed after 20 s of silence");
-const LOG: Effect = Ignored("the log goes to standard error as text");
+const LOG: Effect = Ignored("the log goes to standard error");
 const TRACING: Effect = Ignored("there is no distributed tracing");
 const CHECKSUMS: Effect =
     Ignored("checksums of files and messages are always verified; compare Maintenance/Hash");
@@ -84,7 +85,7 @@ pub(super) const FLAGS: &[Flag] = &[
     of("backend-batch-limit", &[], NO_BOLT),
     same("max-txn-ops"),
     same("max-request-bytes"),
-    of("max-concurrent-streams", &[], Ignored("a connection has 20,000 calls at a time at most")),
+    of("max-concurrent-streams", &[], Ignored("a connection has at most 20,000 concurrent calls")),
     of("grpc-keepalive-min-time", &[], KEEPALIVE),
     of("grpc-keepalive-interval", &[], KEEPALIVE),
     of("grpc-keepalive-timeout", &[], KEEPALIVE),
@@ -109,14 +110,25 @@ pub(super) const FLAGS: &[Flag] = &[
     same("cert-file"),
     same("key-file"),
     same("client-cert-auth"),
-    of("client-crl-file", &[""], Rejected("revoked certificates would be accepted")),
+    of(
+        "client-crl-file",
+        &[""],
+        Rejected("revocation lists are not supported, and revoked certificates would be accepted"),
+    ),
     of(
         "client-cert-allowed-hostname",
         &[""],
-        Rejected("all certificates that --trusted-ca-file vouches for would be accepted"),
+        Rejected(
+            "host names of clients are not checked: all certificates signed by --trusted-ca-file \
+             would be accepted",
+        ),
     ),
     same("trusted-ca-file"),
-    switch("auto-tls", &["false"], Rejected("give a certificate: --cert-file and --key-file")),
+    switch(
+        "auto-tls",
+        &["false"],
+        Rejected("certificates are not generated: give --cert-file and --key-file"),
+    ),
     of("peer-cert-file", &[""], Peers),
     of("peer-key-file", &[""], Peers),
     switch("peer-client-cert-auth", &["false"], Peers),
@@ -129,13 +141,27 @@ pub(super) const FLAGS: &[Flag] = &[
     of(
         "cipher-suites",
         &[""],
-        Rejected("TLS 1.3 and TLS 1.2 with ECDHE and AEAD are offered, and no choice of suites"),
+        Rejected(
+            "cipher suites cannot be selected: TLS 1.3 and TLS 1.2 with ECDHE and AEAD are offered",
+        ),
     ),
-    of("tls-min-version", &["", "TLS1.2"], Rejected("TLS 1.2 and 1.3 are offered")),
-    of("tls-max-version", &["", "TLS1.3"], Rejected("TLS 1.2 and 1.3 are offered")),
+    of(
+        "tls-min-version",
+        &["", "TLS1.2"],
+        Rejected("the TLS version cannot be selected: TLS 1.2 and 1.3 are offered"),
+    ),
+    of(
+        "tls-max-version",
+        &["", "TLS1.3"],
+        Rejected("the TLS version cannot be selected: TLS 1.2 and 1.3 are offered"),
+    ),
     same("cors"),
-    of("host-whitelist", &["*", ""], Rejected("requests for other hosts would be answered")),
-    of("auth-token", &["simple"], Rejected("only tokens that a member has given are accepted")),
+    of(
+        "host-whitelist",
+        &["*", ""],
+        Rejected("host names are not checked, and requests for other hosts would be served"),
+    ),
+    of("auth-token", &["simple"], Rejected("only simple tokens are supported")),
     of("bcrypt-cost", &[], Ignored("passwords are hashed by Argon2id")),
     same("auth-token-ttl"),
     switch("enable-pprof", &["false"], Ignored("there is no profiler")),
@@ -144,7 +170,7 @@ pub(super) const FLAGS: &[Flag] = &[
     of("logger", &["zap"], LOG),
     of("log-outputs", &["default", "stderr"], LOG),
     same("log-level"),
-    of("log-format", &[], LOG),
+    same("log-format"),
     switch("enable-log-rotation", &["false"], LOG),
     of("log-rotation-config-json", &[], LOG),
     switch("experimental-enable-distributed-tracing", &["false"], TRACING),
@@ -178,30 +204,32 @@ pub(super) const FLAGS: &[Flag] = &[
     switch("experimental-txn-mode-write-with-shared-buffer", &["true"], NO_BOLT),
     of("experimental-bootstrap-defrag-threshold-megabytes", &[], NO_BOLT),
     switch("experimental-memory-mlock", &["false"], Ignored("memory is not locked")),
-    of("experimental-max-learners", &[], Ignored("--initial-cluster bounds the members")),
+    of("experimental-max-learners", &[], Ignored("--initial-cluster limits the members")),
     of("experimental-wait-cluster-ready-timeout", &[], Ignored("clients are served at once")),
-    of("experimental-downgrade-check-time", &[], Ignored("releases are not changed by a request")),
+    of("experimental-downgrade-check-time", &[], Ignored("downgrades are not supported")),
     switch(
         "experimental-stop-grpc-service-on-defrag",
         &["false"],
-        Ignored("a defragmentation has nothing to do"),
+        Ignored("defragmentation is a no-op"),
     ),
     same("experimental-snapshot-catchup-entries"),
     switch(
         "force-new-cluster",
         &["false"],
-        Rejected("make a new cluster of a backup: tenure snapshot restore"),
+        Rejected(
+            "not supported: create a new cluster from a backup with `tenure snapshot restore`",
+        ),
     ),
     switch("unsafe-no-fsync", &["false"], Ignored("entries are always flushed to the disk")),
-    of("config-file", &[], Rejected("--config reads a TOML file with the options of tenure serve")),
+    of("config-file", &[], Rejected("YAML files are not supported: use --config with a TOML file")),
 ];
 
-/// The flags of etcd that were given and are no options of `tenure serve`, with their values.
+/// The given flags of etcd that are not options of `tenure serve`, with their values.
 #[derive(Clone, Debug, Default)]
 pub(super) struct EtcdFlags(Vec<(Flag, String)>);
 
 impl EtcdFlags {
-    /// Adds the flags of another place that were not given here.
+    /// Adds the flags of `other` that are not given here.
     pub(super) fn or(mut self, other: EtcdFlags) -> Self {
         for (flag, value) in other.0 {
             if self.0.iter().all(|(given, _)| given.name != flag.name) {
@@ -215,14 +243,14 @@ impl EtcdFlags {
     ///
     /// # Errors
     ///
-    /// A flag is rejected. `is_safe` says that no certificates of members are needed.
+    /// Fails if a flag is rejected. `is_safe` is true if no certificates of members are needed.
     pub(super) fn check(
         &self,
         is_safe: bool,
     ) -> Result<Vec<(&'static str, &'static str)>, Failure> {
         let mut ignored = Vec::new();
-        for (Flag { name, effect, usual, .. }, value) in &self.0 {
-            if usual.contains(&value.as_str()) {
+        for (Flag { name, effect, accepted, .. }, value) in &self.0 {
+            if accepted.contains(&value.as_str()) {
                 continue;
             }
             let rejected = |reason| Err(Failure::usage(format!("--{name} {value}: {reason}")));
@@ -245,13 +273,13 @@ impl EtcdFlags {
     }
 }
 
-fn foreign() -> impl Iterator<Item = &'static Flag> {
+fn other_flags() -> impl Iterator<Item = &'static Flag> {
     FLAGS.iter().filter(|flag| flag.effect != Effect::Same)
 }
 
 impl clap::Args for EtcdFlags {
     fn augment_args(command: Command) -> Command {
-        foreign().fold(command, |command, flag| {
+        other_flags().fold(command, |command, flag| {
             let arg = Arg::new(flag.name).long(flag.name).hide(true).action(ArgAction::Set);
             command.arg(match flag.is_switch {
                 true => arg.num_args(0..=1).require_equals(true).default_missing_value("true"),
@@ -268,7 +296,7 @@ impl clap::Args for EtcdFlags {
 impl FromArgMatches for EtcdFlags {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let given = |flag: &Flag| Some((*flag, matches.get_one::<String>(flag.name)?.clone()));
-        Ok(EtcdFlags(foreign().filter_map(given).collect()))
+        Ok(EtcdFlags(other_flags().filter_map(given).collect()))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -277,16 +305,16 @@ impl FromArgMatches for EtcdFlags {
     }
 }
 
-/// What the environment says.
+/// Settings from environment variables.
 #[derive(Debug, Default)]
 pub(super) struct Environment {
-    /// Arguments that say the same.
+    /// Equivalent command-line arguments.
     pub(super) arguments: Vec<String>,
-    /// Variables that are named as those of etcd are, and are of no flag.
+    /// Variables with the prefix `ETCD_` that match no flag.
     pub(super) unknown: Vec<String>,
 }
 
-/// Reads the variables `ETCD_…`, each named after a flag. One without a value says nothing.
+/// Converts the variables `ETCD_…` into arguments. Variables with an empty value are ignored.
 pub(super) fn environment(variables: impl Iterator<Item = (String, String)>) -> Environment {
     let mut all = Environment::default();
     let mut variables: Vec<_> = variables.collect();
@@ -310,7 +338,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_flag_is_there_once_and_in_the_documentation() {
+    fn flags_are_unique_and_documented() {
         let names: BTreeSet<&str> = FLAGS.iter().map(|flag| flag.name).collect();
         assert_eq!(names.len(), FLAGS.len());
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/etcd-flags.md");
@@ -328,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn environment_is_read_as_arguments() {
+    fn converts_environment_into_arguments() {
         let variables = [
             ("ETCD_NAME", "a"),
             ("ETCD_LISTEN_CLIENT_URLS", ""),

@@ -1,4 +1,4 @@
-//! `tenure locks`.
+//! `tenure locks`: the locks of a lock service.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,27 +7,28 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tenure_client::{ClientError, Code, Page, Query};
-use tenure_store::{Bytes, KeyValue, Share, claim_of};
+use tenure_store::{Bytes, KeyValue, LockMode, claim_of};
 use tenure_trace::plain;
 
-use super::endpoint::{Endpoints, Service, failed};
+use super::endpoint::{Endpoints, Service, request_failure};
 use super::table::columns;
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::{Format, print, print_json};
 
-/// How many keys are asked for at once.
-const PAGE: i64 = 1000;
+/// Number of keys per request.
+const PAGE_SIZE: i64 = 1000;
 
-/// Upper bound on warnings of nested names.
-const MOST_NOTES: usize = 5;
+/// Upper bound on warnings about nested names.
+const MAX_NOTES: usize = 5;
 
-/// How many keys are read.
-const MOST_KEYS: usize = 1 << 20;
+/// Upper bound on keys that are read.
+const MAX_KEYS: usize = 1 << 20;
 
-/// The locks and offices of a lock service, or of an etcd: who holds them, who waits, and why
+/// Show the locks and elections of a lock service or an etcd: holders, waiters, reasons
 ///
-/// A lock is what clients of etcd make of it: the keys NAME/LEASE below its name, in the order in
-/// which they were made. Who is first is inside, and the number of the revision is its fence.
+/// A lock consists of the keys NAME/LEASE below its name, as clients of etcd create them, in the
+/// order of their creation. The first key belongs to the holder, and its revision is the fencing
+/// token.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     #[command(subcommand)]
@@ -36,112 +37,112 @@ pub(crate) struct Options {
 
 #[derive(Debug, Subcommand)]
 enum Task {
-    /// All locks and offices that somebody claims
+    /// List the locks and elections that are held or waited for
     Ls {
-        /// Only those whose names begin so
+        /// Only names with this prefix
         #[arg(value_name = "PREFIX", default_value = "")]
         prefix: String,
         #[command(flatten)]
-        asked: Asked,
+        common: CommonOptions,
     },
-    /// Who holds one, and how many wait
-    Show(Named),
-    /// Who holds one and who waits, in the order in which they are let in
-    Queue(Named),
-    /// Why whoever waits for one does so, and when that ends
-    Why(Named),
+    /// Show the holders of a lock and the number of waiters
+    Show(LockOptions),
+    /// Show the queue of a lock: holders and waiters in the order of acquisition
+    Queue(LockOptions),
+    /// Explain why each waiter waits, and until when
+    Why(LockOptions),
 }
 
 #[derive(Debug, Args)]
-struct Named {
-    /// The lock, as it was named when it was asked for
+struct LockOptions {
+    /// Name of the lock or election
     #[arg(value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     name: String,
     #[command(flatten)]
-    asked: Asked,
+    common: CommonOptions,
 }
 
 #[derive(Debug, Args)]
-struct Asked {
+struct CommonOptions {
     #[command(flatten)]
     endpoints: Endpoints,
-    /// How to print what is known
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
 }
 
-/// A key below the name of a lock.
+/// A claim on a lock: a key below its name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-struct Place {
+struct Claim {
     key: String,
-    /// The lease with which it ends, in hexadecimal digits as clients have it.
+    /// ID of the lease that the key is attached to, in hexadecimal.
     lease: Option<String>,
     fence: u64,
     /// `alone`, `shared` or `slots-N`.
     share: String,
     inside: bool,
-    /// What is left of the lease and what it has in all, in seconds; nothing where it is over.
+    /// Remaining and total time of the lease, in seconds; `None` if it has expired.
     seconds_left: Option<i64>,
     seconds: Option<i64>,
     #[serde(skip)]
-    kind: Share,
+    kind: LockMode,
     #[serde(skip)]
     id: u64,
 }
 
-/// A lock, and all who are there.
+/// A lock with all its claims.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 struct Lock {
     name: String,
-    queue: Vec<Place>,
+    queue: Vec<Claim>,
     /// Number of keys of locks whose names begin with this one and a slash.
     nested: usize,
-    /// The name of one of those.
+    /// Name of one of these locks.
     #[serde(skip)]
     example: Option<String>,
 }
 
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     let (text, value, format) = match &options.task {
-        Task::Ls { prefix, asked } => {
-            let locks = locks(&asked.endpoints.service()?, prefix)?;
-            let told: Vec<Value> = locks.iter().map(Lock::told).collect();
-            (list(&locks), json!({ "locks": told }), asked.format)
+        Task::Ls { prefix, common } => {
+            let locks = locks(&common.endpoints.service()?, prefix)?;
+            let to_json: Vec<Value> = locks.iter().map(Lock::to_json).collect();
+            (format_list(&locks), json!({ "locks": to_json }), common.format)
         }
-        Task::Show(named) => {
-            let lock = named.lock()?;
-            (lock.shown(), lock.told(), named.asked.format)
+        Task::Show(selected) => {
+            let lock = selected.lock()?;
+            (lock.summary(), lock.to_json(), selected.common.format)
         }
-        Task::Queue(named) => {
-            let lock = named.lock()?;
-            (table(&lock), json!(lock), named.asked.format)
+        Task::Queue(selected) => {
+            let lock = selected.lock()?;
+            (format_queue(&lock), json!(lock), selected.common.format)
         }
-        Task::Why(named) => {
-            let lock = named.lock()?;
-            let says = lock.reasons();
-            let value = json!({ "name": lock.name, "says": says });
-            (says.join("\n") + "\n", value, named.asked.format)
+        Task::Why(selected) => {
+            let lock = selected.lock()?;
+            let lines = lock.explanation();
+            let value = json!({ "name": lock.name, "says": lines });
+            (lines.join("\n") + "\n", value, selected.common.format)
         }
     };
     match format {
         Format::Json => print_json(&value)?,
         Format::Text => print(&text)?,
     }
-    Ok(Status::Held)
+    Ok(Status::Success)
 }
 
-impl Named {
+impl LockOptions {
     fn lock(&self) -> Result<Lock, Failure> {
-        let Named { name, asked: Asked { endpoints, .. } } = self;
+        let LockOptions { name, common: CommonOptions { endpoints, .. } } = self;
         let service = endpoints.service()?;
         let below = keys(&service, format!("{name}/").as_bytes())?;
         let mut lock = lock(name.as_bytes(), &below);
-        lock.ask_for_leases(&service)?;
+        lock.fetch_leases(&service)?;
         Ok(lock)
     }
 }
 
-/// All locks whose names begin so.
+/// Reads all locks whose names have a prefix.
 fn locks(service: &Service, prefix: &str) -> Result<Vec<Lock>, Failure> {
     let all = keys(service, prefix.as_bytes())?;
     let names: BTreeSet<Bytes> = all.iter().filter_map(claim_of).map(|claim| claim.name).collect();
@@ -151,29 +152,29 @@ fn locks(service: &Service, prefix: &str) -> Result<Vec<Lock>, Failure> {
         let first = all.partition_point(|kv| kv.key[..] < begin[..]);
         let below = all[first..].partition_point(|kv| kv.key.starts_with(&begin));
         let mut lock = lock(&name, &all[first..first + below]);
-        lock.ask_for_leases(service)?;
+        lock.fetch_leases(service)?;
         locks.push(lock);
     }
     Ok(locks)
 }
 
-/// All keys that begin so, as of one moment, in their order, without their values.
+/// Reads all keys with a prefix at one revision, in order, without values.
 fn keys(service: &Service, prefix: &[u8]) -> Result<Vec<KeyValue>, Failure> {
     let mut keys: Vec<KeyValue> = Vec::new();
-    let (mut revision, mut limit) = (0, PAGE);
+    let (mut revision, mut limit) = (0, PAGE_SIZE);
     let mut from = if prefix.is_empty() { vec![0] } else { prefix.to_vec() };
     loop {
-        let (key, range_end) = (from.clone(), behind(prefix));
+        let (key, range_end) = (from.clone(), range_end_of(prefix));
         let query = Query { key, range_end, limit, revision, keys_only: true, ..Query::default() };
         let page = match service.run(service.admin.range(query)) {
-            // Keys may be long: fewer of them fit into a response.
-            Err(ClientError::Refused { code, .. })
+            // Keys may be long, so that fewer of them fit into a response.
+            Err(ClientError::Rejected { code, .. })
                 if limit > 1 && [Code::ResourceExhausted, Code::OutOfRange].contains(&code) =>
             {
                 limit /= 2;
                 continue;
             }
-            page => page.map_err(failed)?,
+            page => page.map_err(request_failure)?,
         };
         let Page { revision: now, keys: found, has_more } = page;
         let (before, is_empty) = (keys.len().saturating_sub(1), found.is_empty());
@@ -183,13 +184,13 @@ fn keys(service: &Service, prefix: &[u8]) -> Result<Vec<KeyValue>, Failure> {
             lease: u64::from_ne_bytes(kv.lease.to_ne_bytes()),
             ..KeyValue::default()
         }));
-        // Whoever lies could go on for ever.
+        // A faulty service could otherwise send keys without end.
         if !keys[before..].is_sorted_by(|one, next| one.key < next.key) {
-            return Err(Failure::environment("the keys of the answer are not in their order"));
+            return Err(Failure::environment("the keys of the response are not sorted"));
         }
-        if keys.len() > MOST_KEYS {
-            let says = format!("there are more than {MOST_KEYS} keys; ask for a longer PREFIX");
-            return Err(Failure::environment(says));
+        if keys.len() > MAX_KEYS {
+            let lines = format!("there are more than {MAX_KEYS} keys: give a longer PREFIX");
+            return Err(Failure::environment(lines));
         }
         match keys.last() {
             Some(last) if has_more && !is_empty => from = [&last.key[..], &[0]].concat(),
@@ -201,8 +202,8 @@ fn keys(service: &Service, prefix: &[u8]) -> Result<Vec<KeyValue>, Failure> {
     }
 }
 
-/// The first key behind all that begin so; for etcd, `\0` is behind all keys.
-fn behind(prefix: &[u8]) -> Vec<u8> {
+/// Returns the end of the range of keys with a prefix; in etcd, `\0` stands for all keys.
+fn range_end_of(prefix: &[u8]) -> Vec<u8> {
     let mut end = prefix.to_vec();
     while let Some(last) = end.pop() {
         if last < u8::MAX {
@@ -219,7 +220,8 @@ fn is_nested(rest: &[u8]) -> bool {
     rest.contains(&b'/')
 }
 
-/// A lock, made of all keys below its name. Those of locks below it are not in its queue.
+/// Builds a lock from the keys below its name. Keys of locks with longer names are not in its
+/// queue.
 fn lock(name: &[u8], below: &[KeyValue]) -> Lock {
     let (nested, below): (Vec<&KeyValue>, Vec<&KeyValue>) =
         below.iter().partition(|kv| kv.key.get(name.len() + 1..).is_some_and(is_nested));
@@ -227,22 +229,22 @@ fn lock(name: &[u8], below: &[KeyValue]) -> Lock {
     below.sort_by(|one, other| {
         (one.create_revision, &one.key).cmp(&(other.create_revision, &other.key))
     });
-    let mut places: Vec<Place> = Vec::new();
+    let mut places: Vec<Claim> = Vec::new();
     let mut inside = Some(0);
     for kv in below {
         let claim = claim_of(kv).filter(|claim| claim.name[..] == *name);
-        let kind = claim.map_or(Share::Exclusive, |claim| claim.share);
-        let first = places.first().map(|place| place.kind);
-        // Nobody goes ahead of who is not inside.
-        inside = inside.filter(|inside| kind.may_join(*inside, first)).map(|inside| inside + 1);
-        places.push(Place {
+        let kind = claim.map_or(LockMode::Exclusive, |claim| claim.mode);
+        let first = places.first().map(|position| position.kind);
+        // A claim cannot be granted before an earlier one that waits.
+        inside = inside.filter(|inside| kind.can_join(*inside, first)).map(|inside| inside + 1);
+        places.push(Claim {
             key: plain(&String::from_utf8_lossy(&kv.key)).into_owned(),
             lease: (kv.lease != 0).then(|| format!("{:x}", kv.lease)),
             fence: kv.create_revision,
             share: match kind {
-                Share::Exclusive => "alone".into(),
-                Share::Shared => "shared".into(),
-                Share::Slots(slots) => format!("slots-{slots}"),
+                LockMode::Exclusive => "alone".into(),
+                LockMode::Shared => "shared".into(),
+                LockMode::Slots(slots) => format!("slots-{slots}"),
             },
             inside: inside.is_some(),
             seconds_left: None,
@@ -260,26 +262,26 @@ fn lock(name: &[u8], below: &[KeyValue]) -> Lock {
 }
 
 impl Lock {
-    fn ask_for_leases(&mut self, service: &Service) -> Result<(), Failure> {
+    fn fetch_leases(&mut self, service: &Service) -> Result<(), Failure> {
         let mut known: BTreeMap<u64, Option<(i64, i64)>> = BTreeMap::new();
-        for place in self.queue.iter_mut().filter(|place| place.id != 0) {
-            let left = match known.get(&place.id) {
+        for position in self.queue.iter_mut().filter(|position| position.id != 0) {
+            let left = match known.get(&position.id) {
                 Some(known) => *known,
                 None => {
-                    let id = i64::from_ne_bytes(place.id.to_ne_bytes());
+                    let id = i64::from_ne_bytes(position.id.to_ne_bytes());
                     service.call(service.admin.lease_time_left(id))?
                 }
             };
-            known.insert(place.id, left);
-            // If not, it has ended since.
+            known.insert(position.id, left);
+            // `None` if the lease has expired in the meantime.
             if let Some((left, all)) = left {
-                (place.seconds_left, place.seconds) = (Some(left), Some(all));
+                (position.seconds_left, position.seconds) = (Some(left), Some(all));
             }
         }
         Ok(())
     }
 
-    /// A warning, if other locks are named below this one.
+    /// Returns a warning if other locks are named below this one.
     fn note(&self) -> Option<String> {
         let (name, nested, example) = (&self.name, self.nested, self.example.as_ref()?);
         let are = if nested == 1 { "1 key is".to_owned() } else { format!("{nested} keys are") };
@@ -289,126 +291,130 @@ impl Lock {
         ))
     }
 
-    fn holders(&self) -> impl Iterator<Item = &Place> {
-        self.queue.iter().filter(|place| place.inside)
+    fn holders(&self) -> impl Iterator<Item = &Claim> {
+        self.queue.iter().filter(|position| position.inside)
     }
 
-    fn waiting(&self) -> impl Iterator<Item = &Place> {
-        self.queue.iter().filter(|place| !place.inside)
+    fn waiting(&self) -> impl Iterator<Item = &Claim> {
+        self.queue.iter().filter(|position| !position.inside)
     }
 
-    fn told(&self) -> Value {
-        let holders: Vec<&Place> = self.holders().collect();
+    fn to_json(&self) -> Value {
+        let holders: Vec<&Claim> = self.holders().collect();
         let waiting = self.waiting().count();
         json!({
             "name": self.name, "holders": holders, "waiting": waiting, "nested": self.nested,
         })
     }
 
-    fn shown(&self) -> String {
+    fn summary(&self) -> String {
         let note = self.note().map_or_else(String::new, |note| note + "\n");
         if self.queue.is_empty() {
-            return format!("nobody claims {}\n{note}", self.name);
+            return format!("{} is free\n{note}", self.name);
         }
         let waiting = self.waiting().count();
-        let holders = self.holders().map(|it| format!("  {}\n", it.described()));
+        let holders = self.holders().map(|it| format!("  {}\n", it.description()));
         let holders = holders.collect::<String>();
         format!("{}: {waiting} waiting, held by\n{holders}{note}", self.name)
     }
 
-    /// Sentences that say who holds it up, for how long at most, and who comes next.
-    fn reasons(&self) -> Vec<String> {
+    /// Explains the holders, the reason and maximum of each wait, and the next holder.
+    fn explanation(&self) -> Vec<String> {
         let Some(first) = self.queue.first() else {
-            let says = format!("nobody claims {}: whoever asks next is inside", self.name);
-            return [says].into_iter().chain(self.note()).collect();
+            let lines = format!("{} is free: the next client acquires it", self.name);
+            return [lines].into_iter().chain(self.note()).collect();
         };
-        let mut says: Vec<String> = self
+        let mut lines: Vec<String> = self
             .holders()
-            .map(|it| format!("{} is held by {}", self.name, it.described()))
+            .map(|it| format!("{} is held by {}", self.name, it.description()))
             .collect();
-        for (place, it) in self.queue.iter().enumerate().filter(|(_, it)| !it.inside) {
-            let why = match (it.kind, first.kind) {
-                _ if !self.queue[place - 1].inside => "whoever is ahead of it waits as well",
-                (Share::Slots(_), Share::Slots(_)) => "all slots are taken",
-                (Share::Exclusive, _) => "it wants to be inside alone",
-                _ => "who is inside does not share with it",
+        for (position, it) in self.queue.iter().enumerate().filter(|(_, it)| !it.inside) {
+            let reason = match (it.kind, first.kind) {
+                _ if !self.queue[position - 1].inside => "the claim ahead of it waits as well",
+                (LockMode::Slots(_), LockMode::Slots(_)) => "all slots are in use",
+                (LockMode::Exclusive, _) => "it requests exclusive access",
+                _ => "the holder does not share the lock",
             };
-            let who = it.who();
-            says.push(format!("{who} waits at place {} of the queue: {why}", place + 1));
+            let label = it.label();
+            lines
+                .push(format!("{label} waits at position {} of the queue: {reason}", position + 1));
         }
         if let Some(next) = self.waiting().next() {
-            let holders: Vec<&Place> = self.holders().collect();
+            let holders: Vec<&Claim> = self.holders().collect();
             let left = holders.iter().map(|it| it.seconds_left).max().flatten();
             let when = match left {
                 Some(left) if holders.iter().all(|it| it.seconds_left.is_some()) => {
-                    format!(", or {left} s from now where nobody renews")
+                    format!(", or in {left} s if the leases are not renewed")
                 }
                 _ => String::new(),
             };
-            says.push(format!("{} comes in when who is inside leaves{when}", next.who()));
+            lines.push(format!(
+                "{} acquires the lock when its holders release it{when}",
+                next.label()
+            ));
         }
-        says.extend(self.note());
-        says
+        lines.extend(self.note());
+        lines
     }
 }
 
-impl Place {
-    fn who(&self) -> String {
+impl Claim {
+    fn label(&self) -> String {
         match &self.lease {
             Some(lease) => format!("lease {lease}"),
             None => format!("the key {}", self.key),
         }
     }
 
-    fn described(&self) -> String {
+    fn description(&self) -> String {
         let time = match (self.seconds_left, self.seconds) {
             (Some(left), Some(all)) => format!("{left} of {all} s left"),
-            _ if self.id == 0 => "without a lease: it stays until somebody deletes it".into(),
-            _ => "its lease is over".into(),
+            _ if self.id == 0 => "without a lease: it stays until the key is deleted".into(),
+            _ => "its lease has expired".into(),
         };
-        format!("{}, fence {}, {time}", self.who(), self.fence)
+        format!("{}, fence {}, {time}", self.label(), self.fence)
     }
 }
 
-fn list(locks: &[Lock]) -> String {
+fn format_list(locks: &[Lock]) -> String {
     if locks.is_empty() {
-        return "nobody claims a lock\n".into();
+        return "no locks are held\n".into();
     }
     let mut rows = vec![["lock", "held by", "fence", "left", "waiting"].map(str::to_owned)];
     for lock in locks {
         let waiting = lock.waiting().count().to_string();
-        for (place, holder) in lock.holders().enumerate() {
-            let [name, waiting] = match place {
+        for (position, holder) in lock.holders().enumerate() {
+            let [name, waiting] = match position {
                 0 => [lock.name.clone(), waiting.clone()],
                 _ => [String::new(), String::new()],
             };
-            rows.push([name, holder.who(), holder.fence.to_string(), left(holder), waiting]);
+            rows.push([name, holder.label(), holder.fence.to_string(), left(holder), waiting]);
         }
     }
     let notes: Vec<String> = locks.iter().filter_map(Lock::note).collect();
     let mut text = columns(&rows);
-    notes.iter().take(MOST_NOTES).for_each(|note| text += &format!("{note}\n"));
-    if let Some(more @ 1..) = notes.len().checked_sub(MOST_NOTES) {
-        text += &format!("and {more} more names with others below them\n");
+    notes.iter().take(MAX_NOTES).for_each(|note| text += &format!("{note}\n"));
+    if let Some(more @ 1..) = notes.len().checked_sub(MAX_NOTES) {
+        text += &format!("and {more} more names with nested locks\n");
     }
     text
 }
 
-fn table(lock: &Lock) -> String {
+fn format_queue(lock: &Lock) -> String {
     if lock.queue.is_empty() {
-        return lock.shown();
+        return lock.summary();
     }
-    let mut rows = vec![["", "who", "fence", "left", "wants it", ""].map(str::to_owned)];
-    rows.extend(lock.queue.iter().enumerate().map(|(place, it)| {
-        let inside = if it.inside { "inside" } else { "waits" };
-        let place = (place + 1).to_string();
-        [place, it.who(), it.fence.to_string(), left(it), it.share.clone(), inside.into()]
+    let mut rows = vec![["", "client", "fence", "left", "mode", ""].map(str::to_owned)];
+    rows.extend(lock.queue.iter().enumerate().map(|(position, it)| {
+        let inside = if it.inside { "holds" } else { "waits" };
+        let position = (position + 1).to_string();
+        [position, it.label(), it.fence.to_string(), left(it), it.share.clone(), inside.into()]
     }));
     columns(&rows)
 }
 
-fn left(place: &Place) -> String {
-    place.seconds_left.map_or("-".into(), |left| format!("{left} s"))
+fn left(position: &Claim) -> String {
+    position.seconds_left.map_or("-".into(), |left| format!("{left} s"))
 }
 
 #[cfg(test)]
@@ -426,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_inside_is_the_head_of_the_queue() {
+    fn holders_are_the_head_of_the_queue() {
         let inside = |keys: &[(&str, u64, u64)]| -> Vec<(u64, bool)> {
             lock(b"a", &below(keys)).queue.iter().map(|it| (it.fence, it.inside)).collect()
         };
@@ -437,17 +443,17 @@ mod tests {
         assert_eq!(inside(&late), [(1, true), (2, false), (3, false)]);
         let slots = [("a/1.slots-1", 1, 1), ("a/2.slots-1", 2, 2)];
         assert_eq!(inside(&slots), [(1, true), (2, false)]);
-        // A key without a lease keeps others out as well.
+        // A key without a lease blocks other clients as well.
         let stray = lock(b"a", &below(&[("a/b", 1, 0), ("a/2", 2, 2)]));
-        assert!(stray.reasons()[0].contains("it stays until somebody deletes it"));
+        assert!(stray.explanation()[0].contains("it stays until the key is deleted"));
         assert_eq!(
-            stray.reasons()[1],
-            "lease 2 waits at place 2 of the queue: it wants to be inside alone"
+            stray.explanation()[1],
+            "lease 2 waits at position 2 of the queue: it requests exclusive access"
         );
     }
 
     #[test]
-    fn keys_of_nested_locks_are_counted_and_do_not_wait() {
+    fn nested_locks_are_counted_and_not_queued() {
         let lock = lock(b"a", &below(&[("a/1", 5, 1), ("a/b/2", 3, 2), ("a/b/c/3", 4, 3)]));
         let fences: Vec<_> = lock.queue.iter().map(|it| (it.fence, it.inside)).collect();
         assert_eq!((fences, lock.nested), (vec![(5, true)], 2));
@@ -455,9 +461,9 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_ends_before_what_does_not_begin_so() {
-        assert_eq!(behind(b"a/"), b"a0");
-        assert_eq!(behind(b"a\xff"), b"b");
-        assert_eq!(behind(b"\xff"), b"\0");
+    fn range_end_excludes_other_prefixes() {
+        assert_eq!(range_end_of(b"a/"), b"a0");
+        assert_eq!(range_end_of(b"a\xff"), b"b");
+        assert_eq!(range_end_of(b"\xff"), b"\0");
     }
 }

@@ -1,15 +1,15 @@
-//! `tenure member`.
+//! `tenure member`: lists and changes the members of a lock service.
 
 use clap::{Args, Subcommand};
 use tenure_client::Member;
 use tenure_trace::plain;
 
 use super::endpoint::{Endpoints, Service};
-use super::member_states::{Report, survey};
+use super::member_states::{Report, query_members};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::{Format, print, print_json};
 
-/// The members of a lock service: list, add, promote and remove them
+/// List, add, promote and remove the members of a lock service
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     #[command(subcommand)]
@@ -20,110 +20,110 @@ pub(crate) struct Options {
 enum Task {
     List(List),
     Add(Add),
-    /// Have a learner count
+    /// Make a learner a voting member
     ///
-    /// It has to have the log by then, or it is refused. A majority of those before and of those
-    /// after has to be there.
-    Promote(Chosen),
+    /// Fails if the learner does not have the log yet. Requires a majority of the voting members
+    /// before and after the change.
+    Promote(MemberOptions),
     /// Remove a member from the cluster
     ///
-    /// A majority of the members before and of those after has to be there. The removed member ends
-    /// by itself, with status 5, as soon as it learns of it. It may be added again with an empty
+    /// Requires a majority of the voting members before and after the change. The removed member
+    /// exits with status 5 as soon as it learns of the removal. It can be added again with an empty
     /// data directory.
-    Remove(Chosen),
+    Remove(MemberOptions),
 }
 
-/// Ask each member for its state: who leads, in which term, how far each has come
+/// Show the state of each member: leader, term, applied index
 ///
-/// Every member is asked directly, at the client URLs that it advertises, all at the same time; one
-/// that does not respond within 1.5 s is reported as unreachable, with the reason. Without a quorum
-/// the members are those that the asked member knows. With --format json the peer URLs are printed
-/// too.
+/// Queries all members in parallel, at the client URLs that they advertise. A member that does not
+/// respond within 1.5 s is reported as unreachable, with the reason. Without a quorum the list is
+/// that of the queried member. With --format json the peer URLs are printed too.
 ///
-/// Exit status: 0 if there is a quorum, 4 if there is none or no endpoint answers.
+/// Exit status: 0 if there is a quorum, 4 if there is none or no endpoint responds.
 #[derive(Debug, Args)]
 struct List {
     #[command(flatten)]
-    asked: Asked,
+    common: CommonOptions,
 }
 
-/// Take in a member that was removed, and runs again with an empty folder
+/// Add a member that was removed and restarted with an empty data directory
 ///
-/// It has to run with --initial-cluster-state existing. It is sent the log first, and counts as
-/// soon as it has it; with --learner it does not count before it is promoted.
+/// The member must run with --initial-cluster-state existing. It receives the log first, and votes
+/// as soon as it has the log. With --learner it votes only after it is promoted.
 #[derive(Debug, Args)]
 struct Add {
-    /// The URL for its peers, as --initial-cluster has it
+    /// Peer URL of the member, as in --initial-cluster
     #[arg(value_name = "URL")]
     peer_url: String,
-    /// It has the log, and does not count
+    /// Add a learner: it receives the log and does not vote
     #[arg(long)]
     learner: bool,
     #[command(flatten)]
-    asked: Asked,
+    common: CommonOptions,
 }
 
 #[derive(Debug, Args)]
-struct Chosen {
-    /// Its name, or its number as `tenure member list` has it
+struct MemberOptions {
+    /// Name of the member, or its ID as shown by `tenure member list`
     #[arg(value_name = "MEMBER")]
     member: String,
     #[command(flatten)]
-    asked: Asked,
+    common: CommonOptions,
 }
 
 #[derive(Debug, Args)]
-struct Asked {
+struct CommonOptions {
     #[command(flatten)]
     endpoints: Endpoints,
-    /// How to print the members
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
 }
 
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
-    let (Task::List(List { asked })
-    | Task::Add(Add { asked, .. })
-    | Task::Promote(Chosen { asked, .. })
-    | Task::Remove(Chosen { asked, .. })) = &options.task;
-    let service = asked.endpoints.service()?;
+    let (Task::List(List { common })
+    | Task::Add(Add { common, .. })
+    | Task::Promote(MemberOptions { common, .. })
+    | Task::Remove(MemberOptions { common, .. })) = &options.task;
+    let service = common.endpoints.service()?;
     let changed = match &options.task {
         Task::List(_) => None,
         Task::Add(Add { peer_url, learner, .. }) => {
             Some(service.call(service.admin.add_member(peer_url, *learner))?)
         }
-        Task::Promote(chosen) => {
-            let id = chosen.id(&service)?;
+        Task::Promote(selected) => {
+            let id = selected.id(&service)?;
             Some(service.call(service.admin.promote_member(id))?)
         }
-        Task::Remove(chosen) => {
-            let id = chosen.id(&service)?;
+        Task::Remove(selected) => {
+            let id = selected.id(&service)?;
             Some(service.call(service.admin.remove_member(id))?)
         }
     };
-    let report = service.call(survey(&service.admin, asked.endpoints.urls(), changed))?;
-    asked.print(&report)
+    let report = service.call(query_members(&service.admin, common.endpoints.urls(), changed))?;
+    common.print(&report)
 }
 
-impl Asked {
+impl CommonOptions {
     fn print(&self, report: &Report) -> Result<Status, Failure> {
         match self.format {
             Format::Json => print_json(report)?,
             Format::Text => print(&report.text())?,
         }
-        Ok(if report.quorum { Status::Held } else { Status::Environment })
+        Ok(if report.quorum { Status::Success } else { Status::Environment })
     }
 }
 
-impl Chosen {
-    /// Returns the identifier of the member that was named.
+impl MemberOptions {
+    /// Returns the ID of the selected member.
     fn id(&self, service: &Service) -> Result<u64, Failure> {
         let members = service.call(service.admin.members(true))?;
-        let is_it = |it: &&Member| it.name == self.member || format!("{:x}", it.id) == self.member;
-        let found = members.iter().find(is_it).ok_or_else(|| {
+        let matches =
+            |it: &&Member| it.name == self.member || format!("{:x}", it.id) == self.member;
+        let found = members.iter().find(matches).ok_or_else(|| {
             let names: Vec<_> = members.iter().map(|it| plain(&it.name)).collect();
             let (member, names) = (&self.member, names.join(", "));
-            Failure::usage(format!("there is no member `{member}`; there are {names}"))
+            Failure::usage(format!("unknown member '{member}': expected {names}"))
         })?;
         Ok(found.id)
     }

@@ -1,4 +1,4 @@
-//! The state of each member of a service, by its own word.
+//! The state of each member of a service, as the member reports it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,26 +11,26 @@ use tokio::time::timeout;
 
 use super::table::columns;
 
-/// Time within which a member has to report its state.
+/// Time limit for the response of a member.
 const REPORT_TIMEOUT: Duration = Duration::from_millis(1_500);
 
-/// Time within which a quorum has to confirm who the members are.
+/// Time limit for a quorum to confirm the members.
 const QUORUM_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// All members and what they reported. Scripts depend on the names.
+/// All members and their reports. Scripts depend on the JSON keys.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
-    /// True if a quorum has confirmed who the members are.
+    /// True if a quorum has confirmed the members.
     pub(super) quorum: bool,
-    /// Identifier of the leader, if one reports that it leads.
+    /// ID of the leader, if a member reports that it leads.
     #[serde(serialize_with = "hex_or_null")]
     leader: Option<u64>,
-    members: Vec<Line>,
+    members: Vec<MemberReport>,
 }
 
-/// A member and what it reported.
+/// A member and its report.
 #[derive(Debug, Serialize)]
-struct Line {
+struct MemberReport {
     #[serde(serialize_with = "hex")]
     id: u64,
     name: String,
@@ -39,14 +39,14 @@ struct Line {
     learner: bool,
     leader: bool,
     state: State,
-    /// What the member reported; nothing if it is unreachable.
+    /// Term that the member reported; `None` if it is unreachable, as for the following fields.
     term: Option<u64>,
     applied_index: Option<u64>,
     /// Number of entries that the leader has applied and this member has not.
     lag: Option<u64>,
     version: Option<String>,
     errors: Vec<String>,
-    /// Why the member did not report.
+    /// Reason if the member did not respond.
     unreachable: Option<String>,
 }
 
@@ -83,17 +83,16 @@ fn hex_or_null<S: Serializer>(id: &Option<u64>, to: S) -> Result<S::Ok, S::Error
     }
 }
 
-/// Reports by the identifier of the member that made them, and reasons by that of the one that did
-/// not.
+/// Reports by member ID, and reasons of the members that did not respond.
 #[derive(Debug, Default)]
-struct Answers {
+struct Responses {
     reports: BTreeMap<u64, MemberStatus>,
-    silent: BTreeMap<u64, String>,
+    failed: BTreeMap<u64, String>,
 }
 
-/// Asks each member for its state. The members are those after a change that was just made, if
-/// there was one.
-pub(super) async fn survey(
+/// Queries the state of each member. `changed` has the members after a change that was just made,
+/// if any.
+pub(super) async fn query_members(
     admin: &Admin,
     endpoints: &[String],
     changed: Option<Vec<Member>>,
@@ -101,32 +100,32 @@ pub(super) async fn survey(
     let is_changed = changed.is_some();
     let mut members = match changed {
         Some(members) => members,
-        // Each member knows them, also without a quorum.
+        // Any member can list them, also without a quorum.
         None => admin.members(false).await?,
     };
-    let (mut answers, mut quorum) = (Answers::default(), is_changed);
+    let (mut responses, mut quorum) = (Responses::default(), is_changed);
     if is_changed {
-        answers.ask(admin, endpoints, &members).await;
+        responses.ask(admin, endpoints, &members).await;
     } else {
         let confirmed = timeout(QUORUM_TIMEOUT, admin.members(true));
-        let (confirmed, ()) = tokio::join!(confirmed, answers.ask(admin, endpoints, &members));
+        let (confirmed, ()) = tokio::join!(confirmed, responses.ask(admin, endpoints, &members));
         match confirmed {
             Ok(Ok(confirmed)) => {
                 let is_new = |it: &&Member| members.iter().all(|known| known.id != it.id);
                 let new: Vec<Member> = confirmed.iter().filter(is_new).cloned().collect();
-                answers.ask(admin, &[], &new).await;
+                responses.ask(admin, &[], &new).await;
                 (members, quorum) = (confirmed, true);
             }
-            Ok(Err(error @ ClientError::Refused { .. })) => return Err(error),
+            Ok(Err(error @ ClientError::Rejected { .. })) => return Err(error),
             Ok(Err(_)) | Err(_) => {}
         }
     }
-    Ok(Report::new(&members, &answers, quorum))
+    Ok(Report::new(&members, &responses, quorum))
 }
 
-impl Answers {
-    /// Asks these members at the client URLs that they advertise, and these endpoints, which may be
-    /// other ways to them; all at the same time.
+impl Responses {
+    /// Queries these members at the client URLs that they advertise, and these endpoints, which may
+    /// be other routes to them, all in parallel.
     async fn ask(&mut self, admin: &Admin, endpoints: &[String], members: &[Member]) {
         let mut asking = JoinSet::new();
         let mut ask = |of: Option<u64>, urls: Vec<String>| {
@@ -146,25 +145,25 @@ impl Answers {
         for member in members {
             match member.client_urls.is_empty() {
                 true => {
-                    let why = "it has not told where clients reach it".to_owned();
-                    self.silent.insert(member.id, why);
+                    let reason = "it has not published its client URLs".to_owned();
+                    self.failed.insert(member.id, reason);
                 }
                 false => ask(Some(member.id), member.client_urls.clone()),
             }
         }
-        // Not for an endpoint that does not respond, if all members have.
+        // Does not wait for an endpoint if all members have responded.
         while !members.iter().all(|it| self.reports.contains_key(&it.id)) {
             let Some(answered) = asking.join_next().await else { return };
             let Ok((of, status)) = answered else { continue };
             match (of, status) {
-                (Some(id), Err(why)) => {
-                    self.silent.insert(id, why);
+                (Some(id), Err(reason)) => {
+                    self.failed.insert(id, reason);
                 }
                 (None, Err(_)) => {}
                 (of, Ok(status)) => {
                     if let Some(id) = of.filter(|id| *id != status.id) {
-                        let why = format!("member {:x} answers at its client URL", status.id);
-                        self.silent.insert(id, why);
+                        let reason = format!("member {:x} responds at its client URL", status.id);
+                        self.failed.insert(id, reason);
                     }
                     self.reports.insert(status.id, status);
                 }
@@ -174,16 +173,16 @@ impl Answers {
 }
 
 impl Report {
-    fn new(members: &[Member], answers: &Answers, quorum: bool) -> Report {
-        // Of two that claim to lead the one of the later term does.
+    fn new(members: &[Member], responses: &Responses, quorum: bool) -> Report {
+        // If two members claim to lead, the one of the later term does.
         let leads = |it: &&MemberStatus| it.leader == it.id && it.id != 0;
-        let leader = answers.reports.values().filter(leads).max_by_key(|it| it.term);
+        let leader = responses.reports.values().filter(leads).max_by_key(|it| it.term);
         let applied = leader.map(|it| it.applied_index);
-        let lines = members.iter().map(|it| Line::new(it, answers, applied)).collect();
+        let lines = members.iter().map(|it| MemberReport::new(it, responses, applied)).collect();
         Report { quorum, leader: leader.map(|it| it.id), members: lines }
     }
 
-    /// The report as a table, with a line for everything that is wrong.
+    /// Formats the report as a table, with a line for each problem.
     pub(super) fn text(&self) -> String {
         let head = ["id", "name", "state", "term", "applied", "lag", "version", "client URL"];
         let mut rows = vec![head.map(str::to_owned)];
@@ -205,20 +204,20 @@ impl Report {
         }));
         let mut text = columns(&rows);
         for it in &self.members {
-            let who = if it.name.is_empty() { format!("{:x}", it.id) } else { it.name.clone() };
-            if let Some(why) = &it.unreachable {
+            let name = if it.name.is_empty() { format!("{:x}", it.id) } else { it.name.clone() };
+            if let Some(reason) = &it.unreachable {
                 let peers = it.peer_urls.join(", ");
-                text += &format!("{who} is unreachable: {why} (its peer URL: {peers})\n");
+                text += &format!("{name} is unreachable: {reason} (its peer URL: {peers})\n");
             }
             for error in &it.errors {
-                text += &format!("{who} reports: {error}\n");
+                text += &format!("{name} reports: {error}\n");
             }
         }
         if !self.quorum {
             let voters = || self.members.iter().filter(|it| !it.learner);
             let there = voters().filter(|it| it.unreachable.is_none()).count();
             let all = voters().count();
-            text += &format!("no quorum: {there} of {all} voting members answered, ");
+            text += &format!("no quorum: {there} of {all} voting members responded, ");
             text += match self.leader {
                 Some(_) => "and the leader could not confirm that it leads\n",
                 None => "and none of them leads\n",
@@ -228,9 +227,9 @@ impl Report {
     }
 }
 
-impl Line {
-    fn new(member: &Member, answers: &Answers, applied: Option<u64>) -> Line {
-        let report = answers.reports.get(&member.id);
+impl MemberReport {
+    fn new(member: &Member, responses: &Responses, applied: Option<u64>) -> MemberReport {
+        let report = responses.reports.get(&member.id);
         let clean = |texts: &[String]| texts.iter().map(|it| plain(it).into_owned()).collect();
         let state = match report {
             None => State::Unreachable,
@@ -239,9 +238,9 @@ impl Line {
             Some(it) if it.is_learner || member.is_learner => State::Learner,
             Some(_) => State::Follower,
         };
-        let why = answers.silent.get(&member.id).map(|it| plain(it).into_owned());
-        let why = || why.unwrap_or_else(|| "it was not asked".to_owned());
-        Line {
+        let reason = responses.failed.get(&member.id).map(|it| plain(it).into_owned());
+        let reason = || reason.unwrap_or_else(|| "it was not queried".to_owned());
+        MemberReport {
             id: member.id,
             name: plain(&member.name).into_owned(),
             peer_urls: clean(&member.peer_urls),
@@ -254,7 +253,7 @@ impl Line {
             lag: report.and_then(|it| Some(applied?.saturating_sub(it.applied_index))),
             version: report.map(|it| plain(&it.version).into_owned()),
             errors: report.map_or_else(Vec::new, |it| clean(&it.errors)),
-            unreachable: report.is_none().then(why),
+            unreachable: report.is_none().then(reason),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The lock service: its members, its clients, and what operates it.
+//! Subcommands of the lock service: members, clients and operation.
 
 mod certificates;
 mod endpoint;
@@ -19,7 +19,7 @@ use clap::Subcommand;
 use super::failure::{Failure, Status};
 use super::run;
 
-/// What is done at a lock service.
+/// Subcommands of the lock service.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Subcommands {
     Serve(Box<serve::Options>),

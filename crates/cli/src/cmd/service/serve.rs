@@ -1,224 +1,228 @@
-//! `tenure serve`.
+//! `tenure serve`: a member of a lock service.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::{Args, FromArgMatches};
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
-use tenure_server::{ClusterState, Config, ServeError, Server, Standing};
+use tenure_server::{ClusterState, Config, LeaderStatus, ServeError, Server};
 use tokio::signal::unix::SignalKind;
 use tracing::warn;
 use tracing_subscriber::filter::LevelFilter;
 
 use super::etcd_flags::{self, EtcdFlags};
 use crate::cmd::failure::{Failure, Status};
-use crate::cmd::node::{self, interrupted};
-use crate::cmd::notify::Manager;
+use crate::cmd::node::{self, LogFormat, interrupted};
+use crate::cmd::notify::ServiceManager;
 
-/// A lock and election server that clients of etcd talk to
+/// Run a lock and election server for clients of etcd
 ///
-/// Without options it is one durable member at http://127.0.0.1:2379, with its data in
-/// default.tenure: `etcdctl lock jobs/nightly ./report.sh` works, and so does any client of etcd
-/// 3.4 or later. Three members that know each other by --initial-cluster go on when one of them is
-/// gone. On standard output it says where it serves and who leads, a line each time; its log goes
-/// to standard error (RUST_LOG filters it). Interrupted or sent TERM it hands over the lead and
-/// ends. A service manager is told that it is ready, and stops (sd_notify). Options are named as
-/// etcd names them; --config reads them from a TOML file, and those given besides count more.
-/// Without --config, variables ETCD_… set options that are not given (ETCD_NAME is --name). Other
-/// flags of etcd are accepted where that is safe: docs/etcd-flags.md lists all of them.
+/// Without options the server is a single durable member at http://127.0.0.1:2379, with its data in
+/// default.tenure. Clients of etcd 3.4 or later can use it, as in `etcdctl lock jobs/nightly
+/// ./report.sh`. A cluster of three members, configured by --initial-cluster, tolerates the failure
+/// of one. The server prints its URLs and each change of the leader to standard output. The log
+/// goes to standard error; RUST_LOG filters it. On SIGINT or SIGTERM the server transfers
+/// leadership and exits. It notifies a service manager when it is ready and when it stops
+/// (sd_notify).
+///
+/// Options have the names of etcd's flags. --config reads them from a TOML file; options on the
+/// command line take precedence. Without --config, variables ETCD_… set options that are not given
+/// (ETCD_NAME sets --name). Other flags of etcd are accepted if that is safe: see
+/// docs/etcd-flags.md.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// A TOML file with these options, as in `name = "a"`
+    /// TOML file with these options, as in `name = "a"`
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// What this member is called
+    /// Name of this member [default: default]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// The folder of its data [default: NAME.tenure]
+    /// Data directory [default: NAME.tenure]
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
-    /// Where clients are served [default: http://127.0.0.1:2379]
+    /// URLs at which to serve clients [default: http://127.0.0.1:2379]
     #[arg(long, value_name = "URL,…")]
     listen_client_urls: Option<String>,
-    /// Where clients reach this member [default: where they are served]
+    /// URLs at which clients reach this member [default: --listen-client-urls]
     #[arg(long, value_name = "URL,…")]
     advertise_client_urls: Option<String>,
-    /// Where it listens for the other members [default: its own of --initial-cluster]
+    /// URL at which to listen for other members [default: its URL in --initial-cluster]
     #[arg(long, value_name = "URL")]
     listen_peer_urls: Option<String>,
-    /// The URL that other members are told for this one; the same as in --initial-cluster
+    /// Peer URL of this member; must equal its URL in --initial-cluster
     #[arg(long, value_name = "URL")]
     initial_advertise_peer_urls: Option<String>,
-    /// Serve /metrics and /health at these URLs as well, and nothing else there
+    /// Also serve /metrics and /health at these URLs, and nothing else there
     #[arg(long, value_name = "URL,…")]
     listen_metrics_urls: Option<String>,
-    /// All members, the same on each of them [default: this one alone]
+    /// All members of the cluster; the same on each member [default: this member only]
     #[arg(long, value_name = "NAME=URL,…")]
     initial_cluster: Option<String>,
-    /// Where to dial others, if not at their URLs
+    /// Addresses at which to dial other members, if not at their URLs
     #[arg(long, value_name = "NAME=HOST:PORT,…", hide = true)]
     dial_peers: Option<String>,
-    /// What the cluster is called: members of another are refused [default: tenure]
+    /// Name of the cluster; members with another name are rejected [default: tenure]
     #[arg(long, value_name = "TOKEN")]
     initial_cluster_token: Option<String>,
-    /// `existing` for a member with an empty folder that takes the place of one that was removed
+    /// `existing` for a member that joins with an empty data directory in place of a removed one
     /// [default: new]
     #[arg(long, value_name = "STATE", value_parser = cluster_state)]
     initial_cluster_state: Option<ClusterState>,
-    /// How often a leader says that it is there, in milliseconds [default: 50]
+    /// Heartbeat interval of the leader, in milliseconds [default: 50]
     #[arg(long, value_name = "MS")]
     heartbeat_interval: Option<u64>,
-    /// How long a leader may be silent at least, in milliseconds; half as long again at most
-    /// [default: 250]
+    /// Minimum election timeout, in milliseconds; the maximum is 1.5 times as long [default: 250]
     #[arg(long, value_name = "MS")]
     election_timeout: Option<u64>,
-    /// After how many entries the log is replaced by a snapshot [default: 10000]
+    /// Number of log entries after which a snapshot is taken [default: 10000]
     #[arg(long, value_name = "N")]
     snapshot_count: Option<u64>,
-    /// How many entries before a snapshot are kept for members that are a little behind
-    /// [default: 1024]
+    /// Number of log entries before a snapshot to keep for slow members [default: 1024]
     #[arg(long, value_name = "N", alias = "experimental-snapshot-catchup-entries")]
     snapshot_catchup_entries: Option<u64>,
-    /// The certificate that clients are shown at https, and those that vouch for it (PEM)
+    /// Certificate chain for https URLs (PEM)
     #[arg(long, value_name = "FILE")]
     cert_file: Option<PathBuf>,
-    /// The private key of that certificate (PEM)
+    /// Private key of the certificate (PEM)
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
-    /// Who vouches for the certificates that clients have to show then (PEM)
+    /// CA certificates that client certificates must be signed by (PEM)
     #[arg(long, value_name = "FILE")]
     trusted_ca_file: Option<PathBuf>,
-    /// Clients have to show a certificate, as they do if --trusted-ca-file is given
+    /// Require client certificates; implied by --trusted-ca-file
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "true")]
     client_cert_auth: Option<bool>,
-    /// The key by which the other members know this one, as `tenure keys new` makes it
+    /// Private key of this member for peer connections, as made by `tenure keys new`
     #[arg(long, value_name = "FILE")]
     peer_private_key: Option<PathBuf>,
-    /// The keys of all members, P1 being the first of their names
+    /// Public keys of all members; P1 is the first member by name
     #[arg(long, value_name = "FILE")]
     peer_public_keys: Option<PathBuf>,
-    /// For how many seconds a token counts that a user gets for a password [default: 300]
+    /// Lifetime of an authentication token, in seconds [default: 300]
     #[arg(long, value_name = "SECONDS")]
     auth_token_ttl: Option<u64>,
-    /// Origins whose web pages may read responses over HTTP, `*` for all [default: *]
+    /// Origins that may read responses over HTTP (CORS); `*` for all [default: *]
     #[arg(long, value_name = "ORIGIN,…")]
     cors: Option<String>,
-    /// Reject puts and grants, and raise the alarm NOSPACE, when the store has this many bytes;
-    /// 0 for 2 GiB, negative for no quota [default: 0]
+    /// Size of the store in bytes from which puts and grants are rejected and the alarm NOSPACE is
+    /// raised; 0 for 2 GiB, negative for no quota [default: 0]
     #[arg(long, value_name = "BYTES", allow_negative_numbers = true)]
     quota_backend_bytes: Option<i64>,
-    /// Largest request of a client, up to 10485760 [default: 1572864]
+    /// Maximum size of a request in bytes, up to 10485760 [default: 1572864]
     #[arg(long, value_name = "BYTES")]
     max_request_bytes: Option<u64>,
-    /// Most operations of a transaction, up to 16384 [default: 128]
+    /// Maximum number of operations in a transaction, up to 16384 [default: 128]
     #[arg(long, value_name = "N")]
     max_txn_ops: Option<usize>,
-    /// Send a progress notification to idle watchers that ask for it this often [default: 10m]
+    /// Interval of progress notifications to idle watchers that request them [default: 10m]
     #[arg(long, value_name = "DURATION", alias = "watch-progress-notify-interval")]
     experimental_watch_progress_notify_interval: Option<String>,
-    /// Log from this level on: debug, info, warn or error; RUST_LOG counts more [default: info]
+    /// Log level: debug, info, warn or error; RUST_LOG takes precedence [default: info]
     #[arg(long, value_name = "LEVEL", value_parser = log_level)]
     log_level: Option<LevelFilter>,
-    /// Listen beyond this machine, though nobody proves there who they are
+    /// Format of the log [default: text]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    log_format: Option<LogFormat>,
+    /// Allow listening beyond loopback without authentication of members and clients
     #[arg(long)]
     insecure: bool,
     #[command(flatten)]
     etcd: EtcdFlags,
 }
 
-/// What is to be run, and what is to be said about it.
+/// The configuration of the server and of its log.
 struct Settings {
     config: Config,
     log_level: LevelFilter,
-    /// Options without effect, each with the reason.
+    log_format: LogFormat,
+    /// Options without effect, with the reason.
     ignored: Vec<(&'static str, &'static str)>,
-    /// Variables that have no effect.
+    /// Environment variables without effect.
     variables: Vec<String>,
 }
 
 impl Options {
-    /// Combines arguments, environment and file. An argument counts more than a variable. With a
-    /// file, variables do not count, as for etcd.
+    /// Combines arguments, environment and file. Arguments take precedence over variables. With a
+    /// file, variables are ignored, as in etcd.
     fn settings(mut self) -> Result<Settings, Failure> {
-        let said = std::env::vars_os().filter_map(|(name, value)| {
+        let variables = std::env::vars_os().filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         });
-        let said = etcd_flags::environment(said);
-        let mut variables = said.unknown;
+        let environment = etcd_flags::environment(variables);
+        let mut variables = environment.unknown;
         let base = match self.config.as_deref() {
             Some(file) => {
-                variables.extend(said.arguments);
+                variables.extend(environment.arguments);
                 Config::read(file).map_err(Failure::usage)?
             }
             None => {
-                let said = of_environment(said.arguments)?;
-                self.log_level = self.log_level.or(said.log_level);
-                self.etcd = self.etcd.or(said.etcd.clone());
-                said.over(Config::default())
+                let environment = options_from(environment.arguments)?;
+                self.log_level = self.log_level.or(environment.log_level);
+                self.log_format = self.log_format.or(environment.log_format);
+                self.etcd = self.etcd.or(environment.etcd.clone());
+                environment.apply_to(Config::default())
             }
         };
-        let (log_level, etcd) = (self.log_level.unwrap_or(LevelFilter::INFO), self.etcd.clone());
-        let config = self.over(base);
-        let is_safe = config.is_alone() || config.peer_private_key.is_some();
+        let log_level = self.log_level.unwrap_or(LevelFilter::INFO);
+        let (log_format, etcd) = (self.log_format.unwrap_or_default(), self.etcd.clone());
+        let config = self.apply_to(base);
+        let is_safe = config.is_single_member() || config.peer_private_key.is_some();
         let ignored = etcd.check(is_safe)?;
-        Ok(Settings { config, log_level, ignored, variables })
+        Ok(Settings { config, log_level, log_format, ignored, variables })
     }
 
-    /// The configuration that these options make of another one.
-    fn over(self, of_file: Config) -> Config {
+    /// Returns `of_file` with these options applied.
+    fn apply_to(self, base: Config) -> Config {
         Config {
-            name: self.name.unwrap_or(of_file.name),
-            data_dir: self.data_dir.or(of_file.data_dir),
-            listen_client_urls: self.listen_client_urls.unwrap_or(of_file.listen_client_urls),
-            advertise_client_urls: self.advertise_client_urls.or(of_file.advertise_client_urls),
-            listen_peer_urls: self.listen_peer_urls.or(of_file.listen_peer_urls),
+            name: self.name.unwrap_or(base.name),
+            data_dir: self.data_dir.or(base.data_dir),
+            listen_client_urls: self.listen_client_urls.unwrap_or(base.listen_client_urls),
+            advertise_client_urls: self.advertise_client_urls.or(base.advertise_client_urls),
+            listen_peer_urls: self.listen_peer_urls.or(base.listen_peer_urls),
             initial_advertise_peer_urls: self
                 .initial_advertise_peer_urls
-                .or(of_file.initial_advertise_peer_urls),
-            listen_metrics_urls: self.listen_metrics_urls.or(of_file.listen_metrics_urls),
-            initial_cluster: self.initial_cluster.or(of_file.initial_cluster),
-            dial_peers: self.dial_peers.or(of_file.dial_peers),
-            initial_cluster_token: self
-                .initial_cluster_token
-                .unwrap_or(of_file.initial_cluster_token),
-            initial_cluster_state: self
-                .initial_cluster_state
-                .unwrap_or(of_file.initial_cluster_state),
-            heartbeat_interval: self.heartbeat_interval.unwrap_or(of_file.heartbeat_interval),
-            election_timeout: self.election_timeout.unwrap_or(of_file.election_timeout),
-            snapshot_count: self.snapshot_count.unwrap_or(of_file.snapshot_count),
+                .or(base.initial_advertise_peer_urls),
+            listen_metrics_urls: self.listen_metrics_urls.or(base.listen_metrics_urls),
+            initial_cluster: self.initial_cluster.or(base.initial_cluster),
+            dial_peers: self.dial_peers.or(base.dial_peers),
+            initial_cluster_token: self.initial_cluster_token.unwrap_or(base.initial_cluster_token),
+            initial_cluster_state: self.initial_cluster_state.unwrap_or(base.initial_cluster_state),
+            heartbeat_interval: self.heartbeat_interval.unwrap_or(base.heartbeat_interval),
+            election_timeout: self.election_timeout.unwrap_or(base.election_timeout),
+            snapshot_count: self.snapshot_count.unwrap_or(base.snapshot_count),
             snapshot_catchup_entries: self
                 .snapshot_catchup_entries
-                .unwrap_or(of_file.snapshot_catchup_entries),
-            cert_file: self.cert_file.or(of_file.cert_file),
-            key_file: self.key_file.or(of_file.key_file),
-            trusted_ca_file: self.trusted_ca_file.or(of_file.trusted_ca_file),
-            client_cert_auth: self.client_cert_auth.unwrap_or(of_file.client_cert_auth),
-            peer_private_key: self.peer_private_key.or(of_file.peer_private_key),
-            peer_public_keys: self.peer_public_keys.or(of_file.peer_public_keys),
-            auth_token_ttl: self.auth_token_ttl.unwrap_or(of_file.auth_token_ttl),
-            cors: self.cors.unwrap_or(of_file.cors),
-            quota_backend_bytes: self.quota_backend_bytes.unwrap_or(of_file.quota_backend_bytes),
-            max_request_bytes: self.max_request_bytes.unwrap_or(of_file.max_request_bytes),
-            max_txn_ops: self.max_txn_ops.unwrap_or(of_file.max_txn_ops),
+                .unwrap_or(base.snapshot_catchup_entries),
+            cert_file: self.cert_file.or(base.cert_file),
+            key_file: self.key_file.or(base.key_file),
+            trusted_ca_file: self.trusted_ca_file.or(base.trusted_ca_file),
+            client_cert_auth: self.client_cert_auth.unwrap_or(base.client_cert_auth),
+            peer_private_key: self.peer_private_key.or(base.peer_private_key),
+            peer_public_keys: self.peer_public_keys.or(base.peer_public_keys),
+            auth_token_ttl: self.auth_token_ttl.unwrap_or(base.auth_token_ttl),
+            cors: self.cors.unwrap_or(base.cors),
+            quota_backend_bytes: self.quota_backend_bytes.unwrap_or(base.quota_backend_bytes),
+            max_request_bytes: self.max_request_bytes.unwrap_or(base.max_request_bytes),
+            max_txn_ops: self.max_txn_ops.unwrap_or(base.max_txn_ops),
             watch_progress_notify_interval: self
                 .experimental_watch_progress_notify_interval
-                .unwrap_or(of_file.watch_progress_notify_interval),
-            insecure: self.insecure || of_file.insecure,
+                .unwrap_or(base.watch_progress_notify_interval),
+            insecure: self.insecure || base.insecure,
         }
     }
 }
 
-/// Reads variables, written as arguments, as options.
-fn of_environment(arguments: Vec<String>) -> Result<Options, Failure> {
+/// Parses the arguments that stand for environment variables.
+fn options_from(arguments: Vec<String>) -> Result<Options, Failure> {
     let command = Options::augment_args(clap::Command::new("ETCD_…").no_binary_name(true));
     let read = command.try_get_matches_from(arguments);
     let read = read.and_then(|matches| Options::from_arg_matches(&matches));
     read.map_err(|error| {
-        let says = error.to_string();
-        let says = says.lines().next().unwrap_or_default().trim_start_matches("error: ");
-        Failure::usage(format!("a variable ETCD_… of the environment: {says}"))
+        let message = error.to_string();
+        let first = message.lines().next().unwrap_or_default();
+        let first = first.trim_start_matches("error: ");
+        Failure::usage(format!("invalid environment variable ETCD_…: {first}"))
     })
 }
 
@@ -232,72 +236,73 @@ fn log_level(text: &str) -> Result<LevelFilter, String> {
     }
 }
 
-/// What to do with a member that its peers refuse for good.
-const REPLACED: &str = "a member whose data directory was lost has to be removed, and added again \
-                        with an empty one (`tenure member --help`)";
+/// Remedy for a member that its peers have evicted.
+const EVICTION_REMEDY: &str = "if its data directory was lost, remove the member and add it again \
+                               with an empty one (see `tenure member --help`)";
 
 fn cluster_state(text: &str) -> Result<ClusterState, String> {
     match text {
         "new" => Ok(ClusterState::New),
         "existing" => Ok(ClusterState::Existing),
-        _ => Err("say new or existing".into()),
+        _ => Err("expected new or existing".into()),
     }
 }
 
 pub(crate) fn run(options: Options) -> Result<Status, Failure> {
-    let Settings { config, log_level, ignored, variables } = options.settings()?;
-    node::log_from(log_level);
+    let Settings { config, log_level, log_format, ignored, variables } = options.settings()?;
+    node::init_logging(log_level, log_format);
     for (option, reason) in ignored {
         warn!(option = format!("--{option}"), reason, "option has no effect");
     }
     for variable in variables {
         warn!(variable, "environment variable has no effect");
     }
-    take_descriptors();
+    raise_descriptor_limit();
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(workers())
+        .worker_threads(worker_threads())
         .enable_all()
         .build()
-        .map_err(|error| Failure::environment(format!("cannot start: {error}")))?;
-    let served = runtime.block_on(serve(&config));
-    served.map(|()| Status::Held).map_err(|error| match () {
+        .map_err(|error| Failure::environment(format!("cannot create the runtime: {error}")))?;
+    let outcome = runtime.block_on(serve(&config));
+    outcome.map(|()| Status::Success).map_err(|error| match () {
         () if error.is_misconfiguration() => Failure::usage(error),
-        () if matches!(error, ServeError::Failure(_)) && error.is_expulsion() => {
-            Failure::expelled(format!("{error}; {REPLACED}"))
+        () if matches!(error, ServeError::Failure(_)) && error.is_eviction() => {
+            Failure::evicted(format!("{error}; {EVICTION_REMEDY}"))
         }
-        () if error.is_expulsion() => Failure::expelled(error),
+        () if error.is_eviction() => Failure::evicted(error),
         () => Failure::environment(error),
     })
 }
 
-/// How many threads serve: half as many as there are processors. What is asked is handed from one
-/// task to the next, and those that wake each other cost more than they do; the disk, and what is
-/// long, have threads of their own.
-fn workers() -> usize {
+/// Returns the number of worker threads: half the number of processors. Requests pass between tasks
+/// that wake each other, which costs more than their work. Disk access and long tasks have threads
+/// of their own.
+fn worker_threads() -> usize {
     std::thread::available_parallelism().map_or(1, |processors| processors.get().div_ceil(2))
 }
 
 async fn serve(config: &Config) -> Result<(), ServeError> {
-    let manager = Manager::of_environment();
-    // A file that may not grow any more is an error that says so, and not an end without a word.
+    let manager = ServiceManager::from_environment();
+    // Handles SIGXFSZ, so that a write beyond the file size limit fails with an error instead of
+    // killing the process.
     let too_large = SignalKind::from_raw(Signal::XFSZ.as_raw());
     let _too_large = tokio::signal::unix::signal(too_large);
     let server = Server::start(config).await?;
     let addresses = server.urls().join(", ");
-    say(&format!("{} serves clients at {addresses}", config.name));
-    let mut standings = server.standings();
-    let told = manager.as_ref();
+    print_line(&format!("{} serves clients at {addresses}", config.name));
+    let mut leader_watch = server.watch_leader();
+    let notified = manager.as_ref();
     let watch = async {
         let mut is_ready = false;
-        while let Some(Standing { leader, term }) = standings.next().await {
+        while let Some(LeaderStatus { leader, term }) = leader_watch.next().await {
             let line = match leader {
                 Some(leader) => format!("{leader} leads in term {term}"),
-                None => format!("nobody leads in term {term}"),
+                None => format!("no leader in term {term}"),
             };
-            say(&line);
+            print_line(&line);
             let ready = if is_ready { "" } else { "READY=1\n" };
             is_ready = true;
-            tell(told, &format!("{ready}STATUS={line}"));
+            notify(notified, &format!("{ready}STATUS={line}"));
         }
         std::future::pending().await
     };
@@ -306,27 +311,27 @@ async fn serve(config: &Config) -> Result<(), ServeError> {
             () = interrupted() => {}
             () = watch => {}
         }
-        tell(told, "STOPPING=1");
+        notify(notified, "STOPPING=1");
     };
     server.run(stop).await
 }
 
-fn tell(manager: Option<&Manager>, state: &str) {
+fn notify(manager: Option<&ServiceManager>, state: &str) {
     if let Some(manager) = manager {
-        manager.tell(state);
+        manager.notify(state);
     }
 }
 
-/// Lets this process have as many descriptors as the system allows: what most are given is meant
-/// for programs that few connect to.
-fn take_descriptors() {
+/// Raises the limit on file descriptors to the maximum. The usual limit is for programs with few
+/// connections.
+fn raise_descriptor_limit() {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-    // Who may not goes on with fewer.
+    // If this fails, the server runs with fewer descriptors.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
 }
 
-/// A line on standard output. If nobody reads it any more, there is nobody to tell.
-fn say(line: &str) {
+/// Prints a line to standard output. Write errors are ignored: the reader may have gone.
+fn print_line(line: &str) {
     let mut out = io::stdout().lock();
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }

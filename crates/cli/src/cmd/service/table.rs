@@ -1,12 +1,12 @@
-//! Tables for people.
+//! Plain-text tables.
 
-/// Formats rows with as much room for each column as its longest cell takes.
+/// Formats rows, each column as wide as its longest cell.
 pub(super) fn columns<const N: usize>(rows: &[[String; N]]) -> String {
     let longest = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
     let widths: Vec<usize> = (0..N).map(|column| longest(column).unwrap_or(0)).collect();
     let mut text = String::new();
     for row in rows {
-        // Not by `{cell:width$}`, which has no room for a name of 64 KiB.
+        // Not `{cell:width$}`, whose width is limited, as a name may have 64 KiB.
         let padded = |cell: &String, width: usize| {
             cell.to_owned() + &" ".repeat(width - cell.chars().count())
         };

@@ -1,51 +1,52 @@
-//! Who asks a service, where it wants to know.
+//! The user that a command authenticates as.
 
 use std::env;
 
 use crate::cmd::failure::Failure;
 
-/// A user and their password.
+/// A user name and password.
 #[derive(Clone)]
 pub(crate) struct User {
     pub(crate) name: String,
     pub(crate) password: String,
 }
 
-/// Without the password.
+/// Omits the password.
 impl std::fmt::Debug for User {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("User").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
-/// What `NAME:PASSWORD` means.
+/// Parses `NAME:PASSWORD`.
 pub(crate) fn parse(text: &str) -> Result<User, String> {
     match text.split_once(':') {
         Some((name, password)) if !name.is_empty() => {
             Ok(User { name: name.into(), password: password.into() })
         }
-        _ => Err("say NAME:PASSWORD".into()),
+        _ => Err("expected NAME:PASSWORD".into()),
     }
 }
 
-/// Who was named; or else in the environment, where others do not see the password.
-pub(crate) fn or_of_environment(given: Option<&User>) -> Result<Option<User>, Failure> {
-    let named = env::var_os("TENURE_USER").filter(|named| !named.is_empty());
-    match (given, named) {
+/// Returns the given user, or else that of `TENURE_USER`, which keeps the password out of the
+/// process list.
+pub(crate) fn or_from_environment(given: Option<&User>) -> Result<Option<User>, Failure> {
+    let variable = env::var_os("TENURE_USER").filter(|variable| !variable.is_empty());
+    match (given, variable) {
         (Some(given), _) => Ok(Some(given.clone())),
         (None, None) => Ok(None),
-        (None, Some(named)) => {
-            let parsed = named.to_str().and_then(|named| parse(named).ok());
-            // It may be a password.
-            let wrong = || Failure::usage("what TENURE_USER has is no user; say NAME:PASSWORD");
-            parsed.ok_or_else(wrong).map(Some)
+        (None, Some(variable)) => {
+            let parsed = variable.to_str().and_then(|variable| parse(variable).ok());
+            // The value is not shown: it may be a password.
+            let invalid = || Failure::usage("invalid value of TENURE_USER: expected NAME:PASSWORD");
+            parsed.ok_or_else(invalid).map(Some)
         }
     }
 }
 
-/// What a service says to somebody who did not say who they are, and what they may do.
-pub(crate) fn advised(why: String) -> String {
+/// Adds the remedy to the error of a service that requires a user.
+pub(crate) fn with_remedy(message: String) -> String {
     let remedy =
-        if why.ends_with("user name is empty") { "; say --user NAME:PASSWORD" } else { "" };
-    why + remedy
+        if message.ends_with("user name is empty") { "; use --user NAME:PASSWORD" } else { "" };
+    message + remedy
 }

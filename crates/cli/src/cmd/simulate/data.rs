@@ -1,4 +1,4 @@
-//! The result as JSON, whose keys scripts depend on.
+//! The result as JSON. Scripts depend on the keys.
 
 use serde::Serialize;
 use tenure_core::{Property, TICKS_PER_UNIT};
@@ -6,8 +6,7 @@ use tenure_sim::{Report, Summary};
 
 use super::experiment::{Outcome, Violation};
 
-/// The first run, what all runs have in common if there are many, and how to see again what was
-/// violated.
+/// The first run, the summary of several runs, and the violations with commands to replay them.
 #[derive(Serialize)]
 pub(super) struct Data<'a> {
     #[serde(flatten)]
@@ -20,7 +19,7 @@ pub(super) struct Data<'a> {
     interrupted: bool,
 }
 
-/// A violated property whose violation is a failure.
+/// A violation that counts as a failure.
 #[derive(Serialize)]
 pub(crate) struct Violated<'a> {
     property: Property,
@@ -54,7 +53,7 @@ impl<'a> Violated<'a> {
             seed: violation.seed,
             at: first.time as f64 / TICKS_PER_UNIT as f64,
             process: first.at.number(),
-            says: &first.says,
+            says: &first.message,
             replay: &violation.replay,
             shrunk: violation.shrunk.as_deref(),
         })

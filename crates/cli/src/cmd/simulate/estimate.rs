@@ -1,18 +1,17 @@
-//! What runs will cost at the least, said before they start.
+//! A lower bound on the cost of runs, printed before they start.
 
 use tenure_core::Per;
 use tenure_sim::{Entries, Pattern};
 
 use super::plan::Plan;
 
-/// So many messages in a second are many.
+/// Upper estimate of the simulation speed, in messages per second.
 const MESSAGES_PER_SECOND: u64 = 3_000_000;
 
 const HOUR: u64 = 3600;
 
 impl Plan {
-    /// Where these runs plainly take hours: how many messages they send at the least, and how long
-    /// that lasts. Nothing of runs that end at a time that was said.
+    /// Returns a warning if these runs take hours at least. `None` for runs with a time limit.
     pub(super) fn estimate(&self, runs: u64) -> Option<String> {
         let settings = self.common();
         if settings.limits.until.is_some() {
@@ -26,14 +25,14 @@ impl Plan {
         let hours = messages / MESSAGES_PER_SECOND / HOUR;
         (hours > 0).then(|| {
             format!(
-                "that is {messages} messages at the least, and takes {hours} hours or more; Ctrl-C \
-                 ends it and prints what was measured until then, --until ends it at a time"
+                "these runs send at least {messages} messages and take at least {hours} hours; \
+                 Ctrl-C ends them and prints the figures so far, --until sets a time limit"
             )
         })
     }
 }
 
-/// How often anybody enters in a run.
+/// Returns the number of entries in a run.
 fn entries(locking: &tenure_sim::Locking, size: u32) -> u64 {
     match (&locking.pattern, &locking.entries) {
         (Pattern::Sequential { total }, _) => *total,
@@ -62,14 +61,14 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_for_hours_is_told_before() {
-        let says = estimate("lamport -n 100000").expect("a warning");
-        assert!(says.starts_with("that is 29999700000 messages at the least, and takes 2 hours"));
+    fn warns_of_runs_that_take_hours() {
+        let warning = estimate("lamport -n 100000").expect("a warning");
+        assert!(warning.contains("29999700000 messages and take at least 2 hours"), "{warning}");
         assert!(estimate("chang-roberts -n 1000000 --runs 1000000").is_some());
     }
 
     #[test]
-    fn who_asks_for_minutes_or_says_when_it_ends_is_not() {
+    fn does_not_warn_of_short_or_limited_runs() {
         for line in
             ["lamport", "lamport -n 3000", "lamport -n 100000 --until 5", "bully -n 1000 --runs 9"]
         {

@@ -1,4 +1,4 @@
-//! One run or many: made on several threads, counted in one order.
+//! Performs runs on several threads and aggregates them in the order of their seeds.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -9,79 +9,79 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use tenure_core::Property;
 use tenure_sim::{
-    Controls, Ended, Finding, Judgement, Moments, Report, Settings, Summary, inexpressible, many,
-    shrink,
+    Controls, EndReason, Finding, Judgement, Moments, Report, Settings, Summary, inexpressible,
+    run_parallel, shrink,
 };
 
-use super::books::{self, Outside};
 use super::plan::{Plan, TraceTo};
+use super::theory::{self, Outside};
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt;
 
-/// What the runs of one algorithm came to.
+/// The result of the runs of one algorithm.
 pub(crate) struct Outcome {
     /// The first run.
     pub(crate) first: Report,
-    /// What all runs have in common.
+    /// Summary of all runs.
     pub(crate) summary: Summary,
     /// Messages of each election, or of each run per entry or agreement.
     pub(crate) messages: Moments,
     /// Number of runs with any entry, election or agreement.
     pub(crate) measured: u64,
-    /// How these compare with the bounds of the card.
+    /// Comparison of these messages with the bounds of the card.
     pub(crate) outside: Outside,
-    /// The same with the messages of what it stands on.
+    /// Messages including those of lower layers.
     pub(crate) all: Moments,
-    /// What theory predicts for the very rings that were drawn.
+    /// Exact predictions for the rings that were drawn.
     pub(crate) predicted: Option<Moments>,
-    /// By sort of fault: injected and observed, all runs together.
+    /// By kind of fault: numbers of injected and observed faults, in all runs.
     pub(crate) faults: BTreeMap<&'static str, (u64, u64)>,
-    /// What is to be said of every run.
+    /// Warnings that apply to every run.
     pub(crate) warnings: Vec<String>,
-    /// The first violation of every property whose violation is a failure.
+    /// The first violation of each property whose violation is a failure.
     pub(crate) violations: Vec<Violation>,
-    /// Whether some verdict that counts was not reached.
+    /// True if a verdict that counts is undecided.
     pub(crate) incomplete: bool,
-    /// Whether the user ended it before its end.
+    /// True if the user interrupted the runs.
     pub(crate) interrupted: bool,
 }
 
-/// A property that was violated, and how to see it again.
+/// A violated property, with commands to replay it.
 pub(crate) struct Violation {
-    /// What was violated in which run, and how.
+    /// The first violation.
     pub(crate) finding: Finding,
-    /// In how many runs.
+    /// Number of runs with a violation.
     pub(crate) runs: u64,
-    /// What the first such run was drawn from.
+    /// Seed of the first such run.
     pub(crate) seed: u64,
-    /// The command that makes it again.
+    /// Command that replays this run.
     pub(crate) replay: String,
-    /// The command that makes a smaller one, where one was found.
+    /// Command of a smaller run with the same violation, if one was found.
     pub(crate) shrunk: Option<String>,
 }
 
-/// A violated run is made smaller with at most this many attempts.
-const ATTEMPTS: usize = 400;
+/// Upper bound on attempts to shrink a violating run.
+const MAX_SHRINK_ATTEMPTS: usize = 400;
 
-/// And only as long as all of them together have handled fewer events than this.
-const EVENTS: u64 = 4_000_000;
+/// Upper bound on the events of all these attempts.
+const MAX_SHRINK_EVENTS: u64 = 4_000_000;
 
-/// What ends a long experiment early.
+/// A request to end a long experiment early.
 pub(crate) struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
-    /// From now on, Ctrl-C makes work stop and say what it knows.
+    /// Catches Ctrl-C from now on.
     pub(crate) fn watch() -> Self {
         Interrupt(interrupt::flag())
     }
 
-    pub(crate) fn is_raised(&self) -> bool {
+    pub(crate) fn is_interrupted(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
 impl Plan {
-    /// Makes runs with consecutive seeds; the first one is traced where that is wanted.
+    /// Performs runs with consecutive seeds, and writes a trace of the first one if requested.
     pub(crate) fn perform(
         &self,
         runs: u64,
@@ -93,7 +93,7 @@ impl Plan {
         let first = self.common().seed;
         let run = |number: usize| {
             let settings = self.settings(first.wrapping_add(number as u64));
-            let predicted = books::predicted(self, &settings);
+            let predicted = theory::predicted(self, &settings);
             let watched = bar.clone();
             let controls = Controls::new().stopped_by(&interrupt.0).reporting(move |progress| {
                 if runs == 1 {
@@ -106,7 +106,7 @@ impl Plan {
         };
         let mut tally = Tally::default();
         let jobs = usize::try_from(runs).unwrap_or(usize::MAX);
-        many(jobs, threads, run, |ran| {
+        run_parallel(jobs, threads, run, |ran| {
             bar.inc(1);
             tally.add(self, ran).is_continue()
         });
@@ -115,7 +115,7 @@ impl Plan {
     }
 }
 
-/// What is known after some of the runs.
+/// Aggregate of the runs so far.
 #[derive(Default)]
 struct Tally {
     first: Option<Report>,
@@ -128,7 +128,7 @@ struct Tally {
     predicted: Moments,
     faults: BTreeMap<&'static str, (u64, u64)>,
     warnings: BTreeMap<String, u64>,
-    /// By property: the first violation, its seed, and how many there were.
+    /// By property: the first violation, its seed, and the number of violating runs.
     violations: BTreeMap<Property, (Finding, u64, u64)>,
     incomplete: bool,
 }
@@ -142,12 +142,12 @@ impl Tally {
                 return ControlFlow::Break(());
             }
         };
-        let stopped = report.ended == Ended::Stopped;
+        let stopped = report.ended == EndReason::Stopped;
         if stopped && self.first.is_some() {
             return ControlFlow::Break(());
         }
         self.summary.add(&report);
-        let measured = books::measured(plan, &report);
+        let measured = theory::measured(plan, &report);
         self.measured += u64::from(!measured.is_empty());
         for measured in measured {
             self.messages.add(measured.own);
@@ -190,7 +190,7 @@ impl Tally {
             return Err(failure);
         }
         let Some(first) = self.first else {
-            return Err(Failure::incomplete("interrupted before the first run was over"));
+            return Err(Failure::incomplete("interrupted before the first run was complete"));
         };
         let made = self.summary.runs();
         let always = self.warnings.into_iter().filter(|(_, times)| *times == made);
@@ -203,11 +203,11 @@ impl Tally {
         });
         Ok(Outcome {
             violations: violations.collect(),
-            interrupted: made < runs || first.ended == Ended::Stopped,
+            interrupted: made < runs || first.ended == EndReason::Stopped,
             predicted: (self.predicted.count() == made).then_some(self.predicted),
             warnings: always.map(|(warning, _)| warning).collect(),
             incomplete: self.incomplete,
-            outside: books::outside(plan, self.outside, &self.messages),
+            outside: theory::outside(plan, self.outside, &self.messages),
             messages: self.messages,
             measured: self.measured,
             all: self.all,
@@ -219,41 +219,44 @@ impl Tally {
 }
 
 impl Plan {
-    /// The command of a smaller run that violates the same property.
+    /// Returns the command of a smaller run that violates the same property, if one is found.
     fn shrunk(&self, seed: u64, property: Property, interrupt: &Interrupt) -> Option<String> {
-        // In a smaller run the same steps would be others.
-        if self.steering().is_any() {
+        // The steps of `--steer` would be different ones in a smaller run.
+        if self.steering().is_active() {
             return None;
         }
         let mut events = 0;
         let settings = self.settings(seed);
-        let found = shrink(&settings, ATTEMPTS, |candidate| {
-            if events > EVENTS || interrupt.is_raised() || !self.can_replay(candidate) {
+        let found = shrink(&settings, MAX_SHRINK_ATTEMPTS, |candidate| {
+            if events > MAX_SHRINK_EVENTS
+                || interrupt.is_interrupted()
+                || !self.can_replay(candidate)
+            {
                 return None;
             }
             let controls = Controls::new().stopped_by(&interrupt.0);
             let report = self.run(candidate.clone(), None, controls).ok()?;
             events += report.metrics.events;
-            (report.verdict(property.name()) == Some(Judgement::Violated)).then_some(report)
+            (report.judgement(property.name()) == Some(Judgement::Violated)).then_some(report)
         })?;
         (found.settings != settings).then(|| self.replay(&found.settings))
     }
 
-    /// Whether a smaller group still makes sense and can be written as a command.
+    /// True if settings are valid and can be written as a command.
     fn can_replay(&self, settings: &Settings) -> bool {
         let initiators = match &settings.workload.initiators {
             Some(tenure_sim::Initiators::Listed(listed)) => !listed.is_empty(),
             _ => true,
         };
-        let somebody_is_up = (settings.down.len() as u64) < u64::from(settings.size);
+        let any_process_is_up = (settings.down.len() as u64) < u64::from(settings.size);
         initiators
-            && somebody_is_up
+            && any_process_is_up
             && self.parameters.coordinator.0 < settings.size
             && inexpressible(settings).is_empty()
     }
 }
 
-/// A line on standard error while the runs go on; only on a terminal.
+/// Creates a progress line on standard error, if it is a terminal.
 fn progress(runs: u64, name: &str) -> ProgressBar {
     let (bar, template) = match runs {
         1 => (ProgressBar::new_spinner(), "{elapsed:>4} {spinner} {msg}"),

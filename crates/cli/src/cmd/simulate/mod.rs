@@ -1,6 +1,5 @@
-//! `tenure simulate`: seeded runs in virtual time.
+//! `tenure simulate`: runs in virtual time from seeds.
 
-pub(crate) mod books;
 mod data;
 mod estimate;
 pub(crate) mod experiment;
@@ -8,6 +7,7 @@ pub(crate) mod options;
 pub(crate) mod plan;
 pub(crate) mod rows;
 mod table;
+pub(crate) mod theory;
 
 use serde::Serialize;
 use tenure_instances::Steering;
@@ -17,81 +17,81 @@ use experiment::{Interrupt, Outcome};
 use plan::{Plan, TraceTo};
 
 use super::failure::{Failure, Status};
-use super::machine::guard_memory;
-use super::output::{Format, no_effect, print, print_json};
+use super::machine::watch_memory_use;
+use super::output::{Format, print, print_json, warn_no_effect};
 use super::program;
 
 pub(crate) use options::Options;
 
-/// What was run, and what came of it.
-pub(crate) struct Performed {
+/// The plan of the runs and their outcome.
+pub(crate) struct CompletedRuns {
     plan: Plan,
     outcome: Outcome,
     runs: u64,
 }
 
-/// Makes the runs and prints what came of them.
+/// Performs the runs and prints the result.
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     let plan = plan(options)?;
-    for option in plan.idle(&options.run) {
-        no_effect(option, &plan.card.name);
+    for option in plan.unused_options(&options.run) {
+        warn_no_effect(option, &plan.card.name);
     }
-    if let Some(says) = plan.estimate(options.run.runs(1)?) {
-        eprintln!("{}: {says}", program::name());
+    if let Some(message) = plan.estimate(options.run.runs(1)?) {
+        eprintln!("{}: {message}", program::name());
     }
-    guard_memory();
-    let performed = perform(options)?;
-    let Performed { plan, outcome, runs } = &performed;
+    watch_memory_use();
+    let completed = perform(options)?;
+    let CompletedRuns { plan, outcome, runs } = &completed;
     match options.format {
         Format::Text => print(&table::table(plan, outcome, *runs))?,
-        Format::Json => print_json(&performed.data())?,
+        Format::Json => print_json(&completed.data())?,
     }
     Ok(status(outcome))
 }
 
-/// Makes the runs.
-pub(crate) fn perform(options: &Options) -> Result<Performed, Failure> {
+/// Performs the runs.
+pub(crate) fn perform(options: &Options) -> Result<CompletedRuns, Failure> {
     let runs = options.run.runs(1)?;
     let plan = plan(options)?;
     let interrupt = Interrupt::watch();
     let trace = options.trace.as_deref().map(|path| TraceTo { path, states: options.states });
     let outcome = plan.perform(runs, options.run.threads, trace, &interrupt)?;
-    Ok(Performed { plan, outcome, runs })
+    Ok(CompletedRuns { plan, outcome, runs })
 }
 
-/// What the options mean.
+/// Converts the options into a plan.
 pub(crate) fn plan(options: &Options) -> Result<Plan, Failure> {
     let plan = Plan::new(&options.algorithm, &options.run, &options.property)?;
-    let steering = Steering { steers: options.steer.clone(), most: options.steps };
-    if steering.is_any() && options.run.runs(1)? > 1 {
-        let says = "--steer and --steps are for one run; leave out --runs";
-        return Err(Failure::usage(says));
+    let steering = Steering { steers: options.steer.clone(), max_steps: options.steps };
+    if steering.is_active() && options.run.runs(1)? > 1 {
+        let message = "--steer and --steps apply to a single run: leave out --runs";
+        return Err(Failure::usage(message));
     }
-    Ok(plan.steered(steering))
+    Ok(plan.with_steering(steering))
 }
 
-/// What of the options means something only where results are printed.
-pub(crate) fn only_for_the_terminal(options: &Options) -> Option<String> {
+/// Returns an error if an option is for output on a terminal only.
+pub(crate) fn terminal_only_option(options: &Options) -> Option<String> {
     let given = [
         ("--trace", options.trace.is_some()),
         ("--runs", options.run.runs.is_some_and(|runs| runs != 1)),
     ];
     let (option, _) = given.into_iter().find(|(_, given)| *given)?;
-    Some(format!("{option} is for `tenure simulate` in a terminal; leave it out"))
+    Some(format!("{option} is supported by `tenure simulate` only: leave it out"))
 }
 
-impl Performed {
-    /// What is printed as JSON.
+impl CompletedRuns {
+    /// Returns the JSON output.
     pub(crate) fn data(&self) -> impl Serialize {
         Data::new(&self.outcome, self.runs)
     }
 }
 
-/// What the outcome means to whoever started it.
+/// Returns the exit status for an outcome.
 pub(crate) fn status(outcome: &Outcome) -> Status {
     match outcome {
         Outcome { violations, .. } if !violations.is_empty() => Status::Violated,
         Outcome { interrupted: true, .. } | Outcome { incomplete: true, .. } => Status::Incomplete,
-        _ => Status::Held,
+        _ => Status::Success,
     }
 }

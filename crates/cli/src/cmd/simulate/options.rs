@@ -1,20 +1,20 @@
-//! The options of `tenure simulate`, most of which `tenure compare` has too.
+//! The options of `tenure simulate`. `tenure compare` shares most of them.
 
 use std::path::PathBuf;
 
 use clap::Args;
 use tenure_core::Property;
 use tenure_sim::{
-    Chance, Comeback, Fault, Hot, Latency, Link, SettingsError, Span, Steer, parse_drift,
-    parse_units,
+    Chance, Distribution, Fault, HotProcess, Intervention, Latency, Link, RecoveryOption,
+    SettingsError, parse_drift, parse_units,
 };
 
-use super::plan::judged;
+use super::plan::supported_properties;
 use crate::cmd::failure::Failure;
-use crate::cmd::group::{GroupOptions, threads};
-use crate::cmd::known::algorithm;
+use crate::cmd::group::{GroupOptions, parse_threads};
+use crate::cmd::name_parser::algorithm;
 use crate::cmd::output::Format;
-use crate::cmd::property::bounded;
+use crate::cmd::property::parser_with_bound;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -22,172 +22,175 @@ Examples:
   tenure simulate coordinated:bully --crash 5@inside:1 --trace run.ndjson
   tenure simulate raymond -n 7 --tree heap --latency exp:1 --runs 1000";
 
-/// Run an algorithm in virtual time, once or with many seeds: metrics and verdicts
+/// Simulate an algorithm in virtual time, once or with many seeds: metrics and verdicts
 ///
-/// Times are in virtual units, a message taking one unless --latency says otherwise. Durations are
-/// written 1.5 (always), 1..3 (uniform), exp:2 (exponential with that mean) or lognormal:1,0.5
-/// (median, deviation of the logarithm). The same seed and options give the same run on every
-/// machine. Exit status 1: a property was violated that the card promises or --property names.
+/// Times are in virtual units; a message takes one unit unless --latency is given. Durations are
+/// written 1.5 (constant), 1..3 (uniform), exp:2 (exponential with this mean) or lognormal:1,0.5
+/// (median and standard deviation of the logarithm). The same seed and options give the same run on
+/// every machine. Exit status 1: a property that the card promises or --property names is violated.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// Which algorithm; `tenure list` shows them
+    /// Algorithm to simulate; `tenure list` shows all
     #[arg(value_parser = algorithm(), hide_possible_values = true)]
     pub(super) algorithm: String,
     #[command(flatten)]
     pub(super) run: RunOptions,
     /// Properties whose violation is a failure, besides those that the card promises
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = bounded(judged()))]
-    #[arg(help_heading = "Judged and told")]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(value_parser = parser_with_bound(supported_properties()))]
+    #[arg(help_heading = "Properties and output")]
     pub(super) property: Vec<Property>,
-    /// Do something in the run that would not happen by itself, after so many of its steps:
-    /// '12 lose p2→p1 request'; also deliver (now), duplicate, delay p2→p1 by 2.5, crash p3,
-    /// recover p3, fire p1 TIMER, enter p1, exit p1, elect p1, suspect p1 p2, trust p1 p2; -> is →;
-    /// repeatable, in the order of the steps. `tenure lab` prints such commands
+    /// Intervene in the run after this number of its steps: '12 lose p2→p1 request'; also deliver
+    /// (now), duplicate, delay p2→p1 by 2.5, crash p3, recover p3, fire p1 TIMER, enter p1, exit
+    /// p1, elect p1, suspect p1 p2, trust p1 p2; -> stands for →; repeatable, in the order of the
+    /// steps. `tenure lab` prints such commands
     #[arg(long, value_name = "STEP ACTION")]
-    #[arg(help_heading = "The runs")]
-    pub(super) steer: Vec<Steer>,
-    /// Stop after so many steps, what --steer does not counted
+    #[arg(help_heading = "Runs")]
+    pub(super) steer: Vec<Intervention>,
+    /// Stop after this number of steps, not counting those of --steer
     #[arg(long, value_name = "N")]
-    #[arg(help_heading = "The runs")]
+    #[arg(help_heading = "Runs")]
     pub(super) steps: Option<u64>,
-    /// Write all that happened in the first run, as NDJSON
+    /// Write a trace of the first run to this file, as NDJSON
     #[arg(long, value_name = "FILE")]
-    #[arg(help_heading = "Judged and told")]
+    #[arg(help_heading = "Properties and output")]
     pub(super) trace: Option<PathBuf>,
-    /// In the trace, what each process holds after every step that changed it
+    /// Also write the state of each process after every step that changed it
     #[arg(long, requires = "trace")]
-    #[arg(help_heading = "Judged and told")]
+    #[arg(help_heading = "Properties and output")]
     pub(super) states: bool,
-    /// How to print the result
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
-    #[arg(help_heading = "Judged and told")]
+    #[arg(help_heading = "Properties and output")]
     pub(super) format: Format,
 }
 
-/// What decides a run, besides the algorithm.
+/// Options that determine a run, besides the algorithm.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct RunOptions {
     #[command(flatten)]
     pub(crate) group: GroupOptions,
-    /// Instead of --entries: M entries by processes drawn uniformly, one request at a time
+    /// M entries in total, by processes drawn uniformly, one request at a time (instead of
+    /// --entries)
     #[arg(long, value_name = "M", conflicts_with = "entries")]
-    #[arg(help_heading = "The work")]
+    #[arg(help_heading = "Workload")]
     pub(crate) sequential: Option<u64>,
-    /// Instead of closed loops: requests arrive at each process this far apart, served or not
+    /// Open workload: time between requests of a process, served or not (instead of --think)
     #[arg(long, value_name = "D")]
     #[arg(conflicts_with_all = ["sequential", "think"])]
-    #[arg(help_heading = "The work")]
-    pub(crate) arrivals: Option<Span>,
-    /// One process enters more often than --entries says: 3 (ten times) or 3:50
+    #[arg(help_heading = "Workload")]
+    pub(crate) arrivals: Option<Distribution>,
+    /// A process with more entries than --entries: 3 (ten times as many) or 3:50
     #[arg(long, value_name = "P[:K]", conflicts_with = "sequential")]
-    #[arg(help_heading = "The work")]
-    pub(crate) hot: Option<Hot>,
-    /// How likely a user who asks to enter tells another, who then asks at once, 0 to 1
+    #[arg(help_heading = "Workload")]
+    pub(crate) hot: Option<HotProcess>,
+    /// Probability that a user notifies another one of its request, who then requests at once, 0 to
+    /// 1
     #[arg(long, value_name = "P", default_value = "0")]
     #[arg(allow_hyphen_values = true)]
-    #[arg(help_heading = "The work")]
+    #[arg(help_heading = "Workload")]
     pub(crate) app_messages: Chance,
-    /// The time between an exit and the next request of a process
+    /// Time between an exit and the next request of a process
     #[arg(long, value_name = "D", default_value = "0")]
-    #[arg(help_heading = "The work")]
-    pub(crate) think: Span,
-    /// The time inside the critical section
+    #[arg(help_heading = "Workload")]
+    pub(crate) think: Distribution,
+    /// Time inside the critical section
     #[arg(long, value_name = "D", default_value = "1")]
-    #[arg(help_heading = "The work")]
-    pub(crate) hold: Span,
-    /// How long a message takes
+    #[arg(help_heading = "Workload")]
+    pub(crate) hold: Distribution,
+    /// Latency of messages
     #[arg(long, value_name = "D", default_value = "1")]
     #[arg(help_heading = "Network and time")]
-    pub(crate) latency: Span,
-    /// How long a message takes from one process to another: 1-2=5..9; repeatable
+    pub(crate) latency: Distribution,
+    /// Latency from one process to another: 1-2=5..9; repeatable
     #[arg(long, value_name = "P-P=D")]
     #[arg(help_heading = "Network and time")]
     pub(crate) link_latency: Vec<Link>,
-    /// How likely a message is lost, 0 to 1
+    /// Probability that a message is lost, 0 to 1
     #[arg(long, value_name = "P", default_value = "0")]
     #[arg(allow_hyphen_values = true)]
     #[arg(help_heading = "Faults")]
     pub(crate) lose: Chance,
-    /// How likely a message arrives twice, 0 to 1
+    /// Probability that a message is duplicated, 0 to 1
     #[arg(long, value_name = "P", default_value = "0")]
     #[arg(allow_hyphen_values = true)]
     #[arg(help_heading = "Faults")]
     pub(crate) duplicate: Chance,
-    /// Crash a process at a time, 3@10; on its n-th message, 3@message:4; in its n-th entry,
-    /// 3@inside:2, or a while after, 3@inside:2+0.5; in its n-th wait, 3@waiting:1; in its
-    /// n-th step that saves something, 3@saving:1 before the save (what is torn is cut), 3@saved:1
-    /// after it and before anybody hears of it; repeatable
+    /// Crash a process at a time, 3@10; at its n-th message, 3@message:4; in its n-th entry,
+    /// 3@inside:2, or some time later, 3@inside:2+0.5; in its n-th wait, 3@waiting:1; in its n-th
+    /// step that saves state, 3@saving:1 before the save (a partial save is discarded) or 3@saved:1
+    /// after the save and before its effects leave; repeatable
     #[arg(long, value_name = "P@WHEN", value_parser = crash)]
     #[arg(help_heading = "Faults")]
     pub(crate) crash: Vec<Fault>,
-    /// Bring a crashed process back at a time, 3@50, or so long after each of its crashes, 3@+5;
-    /// with what it had saved, or without, 3@50:forgetful; repeatable
+    /// Recover a crashed process at a time, 3@50, or this long after each of its crashes, 3@+5;
+    /// with its saved state, or without, 3@50:forgetful; repeatable
     #[arg(long, value_name = "P@T[:forgetful]")]
     #[arg(help_heading = "Faults")]
-    pub(crate) recover: Vec<Comeback>,
-    /// Cut processes off from all others for a while, 1,2@10..50, or for ever, 1,2@10..;
+    pub(crate) recover: Vec<RecoveryOption>,
+    /// Partition processes from all others for a time, 1,2@10..50, or for ever, 1,2@10..;
     /// repeatable
     #[arg(long, value_name = "LIST@A..B", value_parser = partition)]
     #[arg(help_heading = "Faults")]
     pub(crate) partition: Vec<Fault>,
-    /// How much faster or slower clocks may run: 0.01 is one in a hundred
+    /// Maximum clock drift: 0.01 is one percent
     #[arg(long, value_name = "R", value_parser = parse_drift, default_value = "0")]
     #[arg(allow_hyphen_values = true)]
     #[arg(help_heading = "Network and time")]
     pub(crate) drift: u32,
-    /// How long after a crash or a recovery each process is told of it by its failure detector: the
-    /// interval without a word of the leader after which an election is called [default: 2]
+    /// Delay after which failure detectors report a crash or recovery; without messages from the
+    /// leader, an election starts after this time [default: 2]
     #[arg(long, value_name = "D")]
     #[arg(help_heading = "Network and time")]
-    pub(crate) suspect_after: Option<Span>,
-    /// How long a process takes for a step
+    pub(crate) suspect_after: Option<Distribution>,
+    /// Duration of a step of a process
     #[arg(long, value_name = "D", default_value = "0")]
     #[arg(help_heading = "Network and time")]
-    pub(crate) step: Span,
-    /// With partial timing: when bounds begin to hold
+    pub(crate) step: Distribution,
+    /// Time from which the bounds hold, for --timing partial
     #[arg(long, value_name = "T", value_parser = parse_units)]
     #[arg(help_heading = "Network and time")]
     pub(crate) gst: Option<u64>,
-    /// Run to exactly this time, even when all are served before
+    /// Run until exactly this time, even if all requests are served earlier
     #[arg(long, value_name = "T", value_parser = parse_units)]
-    #[arg(help_heading = "The runs")]
+    #[arg(help_heading = "Runs")]
     pub(crate) until: Option<u64>,
-    /// What every draw is made from; run k of many has the seed S + k − 1
+    /// Seed of all random draws; run k of many has the seed S + k − 1
     #[arg(long, value_name = "S", default_value_t = 1)]
-    #[arg(help_heading = "The runs")]
+    #[arg(help_heading = "Runs")]
     pub(crate) seed: u64,
-    /// How many runs
+    /// Number of runs
     #[arg(long, value_name = "K")]
-    #[arg(help_heading = "The runs")]
+    #[arg(help_heading = "Runs")]
     pub(crate) runs: Option<u64>,
-    /// How many threads make the runs [default: all cores]
-    #[arg(long, value_name = "T", value_parser = threads)]
+    /// Number of threads [default: all cores]
+    #[arg(long, value_name = "T", value_parser = parse_threads)]
     #[arg(default_value_t = 0, hide_default_value = true)]
-    #[arg(help_heading = "The runs")]
+    #[arg(help_heading = "Runs")]
     pub(crate) threads: usize,
 }
 
 impl RunOptions {
-    /// How many runs there are; `otherwise` when nothing says so.
+    /// Returns the number of runs, or `otherwise` if it is not given.
     pub(crate) fn runs(&self, otherwise: u64) -> Result<u64, Failure> {
         match self.runs {
-            Some(0) => Err(Failure::usage("--runs 0 leaves nothing to do; give 1 or more")),
+            Some(0) => Err(Failure::usage("invalid value '0' for --runs: expected at least 1")),
             runs => Ok(runs.unwrap_or(otherwise)),
         }
     }
 
-    /// All that goes wrong, in the order of the options.
+    /// Returns all faults, in the order of the options.
     pub(crate) fn faults(&self) -> Result<Vec<Fault>, Failure> {
         let mut faults = self.crash.clone();
-        for comeback in &self.recover {
-            comeback.join(&mut faults).map_err(Failure::usage)?;
+        for recovery in &self.recover {
+            recovery.join(&mut faults).map_err(Failure::usage)?;
         }
         faults.extend(self.partition.iter().cloned());
         Ok(faults)
     }
 
-    /// How long messages take in a group of `size`.
+    /// Returns the latencies in a group of `size` processes.
     pub(crate) fn latency(&self, size: u32) -> Result<Latency, Failure> {
         Latency::linked(self.latency, &self.link_latency, size).map_err(Failure::usage)
     }

@@ -1,4 +1,4 @@
-//! A run that makes sense: from options to settings, and from a seed to a report.
+//! Validates the options, converts them into settings, and performs runs.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -7,49 +7,49 @@ use std::sync::Arc;
 
 use tenure_algorithms::catalogue::Parameters;
 use tenure_core::{
-    Card, Detection, Need, ProcessId, Property, Rank, Service, TICKS_PER_UNIT, Timing,
+    Card, Detection, ProcessId, Property, Rank, Requirement, Service, TICKS_PER_UNIT, Timing,
 };
-use tenure_instances::{Head, Run, Steering, Subject, Traced};
+use tenure_instances::{AnyAlgorithm, Run, Steering, TraceHeader, TraceOutput};
 use tenure_sim::{
-    Chatter, Controls, Detector, Entries, Initiators, Latency, Locking, Pattern, Processes, Random,
-    Report, RunError, Settings, SettingsError, Span, SteerError, Watched, Workload, group_options,
-    replay_command, steering_options,
+    BackgroundTraffic, Controls, Detector, Distribution, Entries, Initiators, InterventionError,
+    Latency, Locking, Pattern, Processes, Random, Report, RunError, Settings, SettingsError,
+    Tracking, Workload, group_options, replay_command, steering_options,
 };
 
 use super::options::RunOptions;
 use crate::cmd::failure::Failure;
-use crate::cmd::group::{EntriesAsked, different};
-use crate::cmd::program::with_own_name;
+use crate::cmd::group::{EntriesOption, check_distinct};
+use crate::cmd::program::with_program_name;
 use crate::cmd::property;
 
-/// What will be run, once the options are known to make sense.
+/// A validated plan of runs.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
-    /// What the algorithm assumes, costs and promises.
+    /// Card of the algorithm.
     pub(crate) card: Card,
-    /// What its configuration depends on.
+    /// Parameters of the algorithm's configuration.
     pub(crate) parameters: Parameters,
-    /// What decides the runs; ranks that are drawn are not in here.
+    /// Settings that are common to all runs, without ranks that are drawn.
     settings: Settings,
     draws_ids: bool,
-    /// The options that settings do not have, for the command that makes a run again.
+    /// Options of the algorithm, which are not in the settings, for replay commands.
     own_options: String,
-    /// The properties named by the user.
+    /// Properties that the user selected.
     named: Vec<Property>,
     steering: Steering,
 }
 
-/// What is judged of runs.
-pub(super) fn judged() -> impl Iterator<Item = Property> {
-    let judged = |it: &Property| {
+/// Returns the properties that simulations are checked for.
+pub(super) fn supported_properties() -> impl Iterator<Item = Property> {
+    let is_supported = |it: &Property| {
         let mut agreements = Service::AGREEMENTS.iter();
-        it.is_of(Service::Office) || agreements.any(|service| it.is_of(*service))
+        it.applies_to(Service::Office) || agreements.any(|service| it.applies_to(*service))
     };
-    Property::ALL.into_iter().filter(judged)
+    Property::ALL.into_iter().filter(is_supported)
 }
 
 impl Plan {
-    /// The runs of one algorithm.
+    /// Creates a plan for an algorithm.
     pub(crate) fn new(
         algorithm: &str,
         options: &RunOptions,
@@ -68,20 +68,19 @@ impl Plan {
             steering: Steering::default(),
             card,
         };
-        plan.put_to_work(options)?;
+        plan.set_workload(options)?;
         plan.check_properties()?;
         if options.gst.is_some() && plan.timing() != Timing::Partial {
-            let says =
-                "--gst means nothing without bounds that begin to hold; add --timing partial";
-            return Err(Failure::usage(says));
+            let message = "--gst requires --timing partial";
+            return Err(Failure::usage(message));
         }
-        plan.settings.check().map_err(refused)?;
-        plan.settings.check_against(&plan.card).map_err(refused)?;
+        plan.settings.check().map_err(settings_failure)?;
+        plan.settings.check_against(&plan.card).map_err(settings_failure)?;
         Ok(plan)
     }
 
-    /// Gives the users what the service offers.
-    fn put_to_work(&mut self, options: &RunOptions) -> Result<(), Failure> {
+    /// Sets the workload that fits the service of the algorithm.
+    fn set_workload(&mut self, options: &RunOptions) -> Result<(), Failure> {
         self.settings.workload = match self.card.service {
             Service::Election => {
                 let initiators = options.group.initiators().map(<[ProcessId]>::to_vec);
@@ -90,22 +89,22 @@ impl Plan {
             }
             service if service.is_agreement() => {
                 let locking = locking(options, self.size())?;
-                let entries = asking(options, &locking.entries, self.size());
-                let pattern = Pattern::Closed { think: Span::ZERO };
-                Workload::locking(Locking { pattern, entries, hold: Span::ZERO })
+                let entries = proposals(options, &locking.entries, self.size());
+                let pattern = Pattern::Closed { think: Distribution::ZERO };
+                Workload::locking(Locking { pattern, entries, hold: Distribution::ZERO })
             }
             _ => {
                 let workload = Workload::locking(locking(options, self.size())?);
                 let (tell, latency) = (options.app_messages, options.latency);
-                let chatter = Chatter { tell, react: true, latency };
-                if tell.possible() { workload.with_chatter(chatter) } else { workload }
+                let chatter = BackgroundTraffic { tell, react: true, latency };
+                if tell.possible() { workload.with_background_traffic(chatter) } else { workload }
             }
         };
         Ok(())
     }
 
-    /// The options that were given and make no difference.
-    pub(crate) fn idle(&self, options: &RunOptions) -> Vec<&'static str> {
+    /// Returns the given options that have no effect.
+    pub(crate) fn unused_options(&self, options: &RunOptions) -> Vec<&'static str> {
         let service = self.card.service;
         let elects = service == Service::Election || service.is_agreement();
         let given = [
@@ -115,61 +114,64 @@ impl Plan {
             ("--app-messages", options.app_messages.possible()),
         ];
         let given = given.into_iter().filter(|(_, given)| elects && *given);
-        let mut idle = options.group.idle(&self.card.name, self.card.service);
-        idle.extend(given.map(|(option, _)| option));
+        let mut unused = options.group.unused_options(&self.card.name, self.card.service);
+        unused.extend(given.map(|(option, _)| option));
         if options.suspect_after.is_some() && self.card.detection == Detection::None {
-            idle.push("--suspect-after");
+            unused.push("--suspect-after");
         }
-        let nobody_crashes = options.crash.is_empty() && options.group.down().is_empty();
-        if nobody_crashes && !options.recover.is_empty() {
-            idle.push("--recover");
+        let has_no_crashes = options.crash.is_empty() && options.group.down().is_empty();
+        if has_no_crashes && !options.recover.is_empty() {
+            unused.push("--recover");
         }
-        idle
+        unused
     }
 
-    /// The same runs, each given up after so many events.
-    pub(crate) fn giving_up_after(mut self, events: u64) -> Self {
+    /// Limits the number of events of each run.
+    pub(crate) fn with_event_limit(mut self, events: u64) -> Self {
         self.settings.limits.events = Some(events);
         self
     }
 
-    /// The same run, in which somebody meddles.
-    pub(crate) fn steered(mut self, steering: Steering) -> Self {
+    /// Adds interventions to the run.
+    pub(crate) fn with_steering(mut self, steering: Steering) -> Self {
         self.steering = steering;
         self
     }
 
-    /// What somebody does in it.
+    /// Returns the interventions.
     pub(crate) fn steering(&self) -> &Steering {
         &self.steering
     }
 
     fn check_properties(&mut self) -> Result<(), Failure> {
         let Card { name, service, .. } = &self.card;
-        if let Some(strange) = self.named.iter().find(|named| !named.is_of(*service)) {
-            if let Some(says) = property::of_locks(*strange, &self.card) {
-                return Err(Failure::usage(says));
+        if let Some(strange) = self.named.iter().find(|named| !named.applies_to(*service)) {
+            if let Some(message) = property::progress_of_lock(*strange, &self.card) {
+                return Err(Failure::usage(message));
             }
-            let known = judged().filter(|it| it.is_of(*service)).map(Property::name);
+            let known =
+                supported_properties().filter(|it| it.applies_to(*service)).map(Property::name);
             let known = known.collect::<Vec<_>>().join(", ");
-            let says = format!("--property {strange} is not judged of {name}; there are {known}");
-            return Err(Failure::usage(says));
+            let message =
+                format!("--property {strange} does not apply to {name}: expected {known}");
+            return Err(Failure::usage(message));
         }
         let asked = |property| self.named.contains(&property);
-        let cost = self.settings.unpriced(&self.card).filter(|_| asked(Property::Cost));
-        let topology = self.settings.off_ring(&self.card).filter(|_| asked(Property::Topology));
+        let cost = self.settings.cost_exemption(&self.card).filter(|_| asked(Property::Cost));
+        let topology =
+            self.settings.ring_exemption(&self.card).filter(|_| asked(Property::Topology));
         if let Some(why) = cost.or(topology) {
             let property = if cost.is_some() { "cost" } else { "topology" };
-            let says = format!("--property {property} does not judge {name} here: {why}");
-            return Err(Failure::usage(says));
+            let message = format!("--property {property} cannot be checked for {name} here: {why}");
+            return Err(Failure::usage(message));
         }
         self.named = self.named.iter().map(|named| self.card.meant(*named)).collect();
-        if self.named.iter().any(|named| named.needs() == Need::Clocks) {
-            self.settings.watch.order = Watched::Always;
+        if self.named.iter().any(|named| named.requires() == Requirement::Clocks) {
+            self.settings.instrumentation.order = Tracking::Always;
         }
         let promised = self.card.promised(Some(self.settings.time.drift_ppm));
         let counted = promised.chain(self.named.iter().copied());
-        self.settings.watch.properties = Some(counted.collect());
+        self.settings.instrumentation.properties = Some(counted.collect());
         Ok(())
     }
 
@@ -177,29 +179,29 @@ impl Plan {
         self.settings.time.timing.unwrap_or(self.card.timing)
     }
 
-    /// How many processes there are.
+    /// Returns the number of processes.
     pub(crate) fn size(&self) -> u32 {
         self.settings.size
     }
 
-    /// Whether ranks are drawn anew for each run.
+    /// True if ranks are drawn anew for each run.
     pub(crate) fn draws_ids(&self) -> bool {
         self.draws_ids
     }
 
-    /// What decides all runs alike.
+    /// Returns the settings that are common to all runs.
     pub(crate) fn common(&self) -> &Settings {
         &self.settings
     }
 
-    /// Whether a violation of this property is a failure.
+    /// True if a violation of this property is a failure.
     pub(crate) fn counts(&self, property: Property) -> bool {
         let mut promised = self.card.promised(Some(self.settings.time.drift_ppm));
         let mut named = self.named.iter().copied();
         promised.any(|promise| promise.implies(property)) || named.any(|it| it.implies(property))
     }
 
-    /// What decides the run of a seed.
+    /// Returns the settings for a seed.
     pub(crate) fn settings(&self, seed: u64) -> Settings {
         let mut settings = Settings { seed, ..self.settings.clone() };
         if self.draws_ids {
@@ -209,7 +211,7 @@ impl Plan {
         settings
     }
 
-    /// Makes the run of these settings, and writes its trace where it is wanted.
+    /// Performs the run with these settings, and writes its trace if requested.
     pub(crate) fn run(
         &self,
         settings: Settings,
@@ -217,52 +219,56 @@ impl Plan {
         controls: Controls<'_>,
     ) -> Result<Report, Failure> {
         let path = to.map_or(Path::new("a trace"), |to| to.path);
-        let subject = self.subject(&settings)?;
+        let algorithm = self.algorithm(&settings)?;
         let trace = to.map(|TraceTo { path, states }| {
-            let file = File::create(path).map_err(|error| unwritable(path, &error))?;
-            Ok(Traced { to: Box::new(BufWriter::new(file)), states, head: self.head(&settings) })
+            let file = File::create(path).map_err(|error| write_failure(path, &error))?;
+            Ok(TraceOutput {
+                writer: Box::new(BufWriter::new(file)),
+                has_states: states,
+                header: self.head(&settings),
+            })
         });
         let trace = trace.transpose()?;
         let run = Run { settings, steering: &self.steering, trace, controls };
-        subject.simulate(run).map_err(|error| unsteerable(error, path))
+        algorithm.simulate(run).map_err(|error| steering_failure(error, path))
     }
 
-    /// The algorithm, as it is configured in a run of these settings.
-    pub(crate) fn subject(&self, settings: &Settings) -> Result<Box<dyn Subject>, Failure> {
+    /// Returns the algorithm, configured for a run with these settings.
+    pub(crate) fn algorithm(&self, settings: &Settings) -> Result<Box<dyn AnyAlgorithm>, Failure> {
         let absent = settings.down.iter().copied().collect();
         let sized = Parameters { size: settings.size, absent, ..self.parameters.clone() };
         let ranks = ranks(settings, &self.parameters);
         let parameters = Parameters { ranks, ..parameters(sized, settings) };
-        tenure_instances::subject(&self.card.name, &parameters).map_err(Failure::usage)
+        tenure_instances::algorithm(&self.card.name, &parameters).map_err(Failure::usage)
     }
 
-    /// What stands at the head of the trace of these settings.
-    pub(crate) fn head(&self, settings: &Settings) -> Head {
-        Head {
-            replay: Some(with_own_name(&self.replay(settings)).into_owned()),
-            options: self.words(settings),
+    /// Returns the trace header for these settings.
+    pub(crate) fn head(&self, settings: &Settings) -> TraceHeader {
+        TraceHeader {
+            replay: Some(with_program_name(&self.replay(settings)).into_owned()),
+            options: self.command_words(settings),
         }
     }
 
-    /// The options that make the group of these settings again, word by word.
-    fn words(&self, settings: &Settings) -> Vec<String> {
+    /// Returns the options that recreate the group, word by word.
+    fn command_words(&self, settings: &Settings) -> Vec<String> {
         let mut options = group_options(settings) + &self.own_options;
         if self.card.faults.absence && !settings.down.is_empty() {
             options.push_str(&format!(" --down {}", Processes(settings.down.clone())));
         }
-        if different(&settings.ranks).is_err() {
+        if check_distinct(&settings.ranks).is_err() {
             options.push_str(" --beyond-assumptions");
         }
         options.split_whitespace().map(str::to_owned).collect()
     }
 
-    /// The command that makes the run of these settings again.
+    /// Returns the command that replays the run with these settings.
     pub(crate) fn replay(&self, settings: &Settings) -> String {
-        let Steering { steers, most } = &self.steering;
-        self.replay_unsteered(settings) + &steering_options(steers, *most)
+        let Steering { steers, max_steps } = &self.steering;
+        self.replay_unsteered(settings) + &steering_options(steers, *max_steps)
     }
 
-    /// The same without what somebody does in the run.
+    /// Returns the replay command without interventions.
     pub(crate) fn replay_unsteered(&self, settings: &Settings) -> String {
         let drawn = self.draws_ids && *settings == self.settings(settings.seed);
         let command = if drawn {
@@ -309,16 +315,16 @@ fn settings(options: &RunOptions) -> Result<Settings, Failure> {
 fn locking(options: &RunOptions, size: u32) -> Result<Locking, Failure> {
     let mut entries = match &options.group.entries {
         None => Entries::Each(1),
-        Some(EntriesAsked::Of(entries)) => entries.clone(),
-        Some(EntriesAsked::Unbounded) => {
-            let says = "--entries unbounded is for `tenure check`; a run needs a number";
-            return Err(Failure::usage(says));
+        Some(EntriesOption::Of(entries)) => entries.clone(),
+        Some(EntriesOption::Unbounded) => {
+            let message = "--entries unbounded is supported by `tenure check` only: give a number";
+            return Err(Failure::usage(message));
         }
     };
     if let Some(hot) = options.hot {
         if hot.process.0 >= size {
-            let says = format!("--hot names {}, but the group is P1 to P{size}", hot.process);
-            return Err(Failure::usage(says));
+            let message = format!("--hot names {}, but the group is P1 to P{size}", hot.process);
+            return Err(Failure::usage(message));
         }
         let mut listed: Vec<u32> = (0..size).map(|place| entries.of(ProcessId(place))).collect();
         listed[hot.process.index()] = hot.entries;
@@ -335,14 +341,15 @@ fn locking(options: &RunOptions, size: u32) -> Result<Locking, Failure> {
     Ok(Locking { pattern, entries, hold: options.hold })
 }
 
-/// How often each user asks for an agreement: nobody but the initiators, where they are named.
-fn asking(options: &RunOptions, entries: &Entries, size: u32) -> Entries {
+/// Returns the number of proposals of each user: 0 for users that are not initiators, if initiators
+/// are given.
+fn proposals(options: &RunOptions, entries: &Entries, size: u32) -> Entries {
     let Some(initiators) = options.group.initiators() else { return entries.clone() };
     let times = |at: ProcessId| if initiators.contains(&at) { entries.of(at) } else { 0 };
     Entries::Listed((0..size).map(ProcessId).map(times).collect())
 }
 
-/// Timeouts follow from the delays of the settings.
+/// Sets the delays from which timeouts are derived.
 fn parameters(parameters: Parameters, settings: &Settings) -> Parameters {
     let drift_ppm = settings.time.drift_ppm;
     Parameters { delay: longest_delay(settings), drift_ppm, ..parameters }
@@ -356,13 +363,13 @@ fn ranks(settings: &Settings, otherwise: &Parameters) -> Arc<[Rank]> {
     }
 }
 
-/// The longest that a message takes until it was handled, steps of everybody else included, as a
-/// clock that runs too fast sees it. What has no bound is taken to be ten times its mean.
+/// Returns the longest time until a message is handled, including the steps of all other processes,
+/// as measured by the fastest clock. Unbounded distributions count as ten times their mean.
 fn longest_delay(settings: &Settings) -> u64 {
-    let longest = |span: &Span| match *span {
-        Span::Exponential { mean } => mean.saturating_mul(10),
-        Span::LogNormal { median, .. } => median.saturating_mul(10),
-        Span::Constant(ticks) | Span::Uniform { max: ticks, .. } => ticks,
+    let longest = |span: &Distribution| match *span {
+        Distribution::Exponential { mean } => mean.saturating_mul(10),
+        Distribution::LogNormal { median, .. } => median.saturating_mul(10),
+        Distribution::Constant(ticks) | Distribution::Uniform { max: ticks, .. } => ticks,
     };
     let latency = match &settings.network.latency {
         Latency::Same(span) => longest(span),
@@ -375,31 +382,33 @@ fn longest_delay(settings: &Settings) -> u64 {
     fast.max(1)
 }
 
-/// What the simulator refuses, in the words of the command line.
-fn refused(error: SettingsError) -> Failure {
+/// Converts an error of the simulator into a failure in terms of the command line.
+fn settings_failure(error: SettingsError) -> Failure {
     match error {
-        SettingsError::Weaker { algorithm, weakness } => Failure::weaker(&algorithm, &weakness),
+        SettingsError::UnmetAssumption { algorithm, weakness } => {
+            Failure::weaker(&algorithm, &weakness)
+        }
         error => Failure::usage(error),
     }
 }
 
-/// Where a trace is written, and how much of it.
+/// Output of a trace.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TraceTo<'a> {
-    /// The file.
+    /// Path of the file.
     pub(crate) path: &'a Path,
-    /// Whether with what processes hold.
+    /// True to include the states of processes.
     pub(crate) states: bool,
 }
 
-fn unwritable(path: &Path, error: &dyn std::fmt::Display) -> Failure {
+fn write_failure(path: &Path, error: &dyn std::fmt::Display) -> Failure {
     Failure::environment(format!("cannot write {}: {error}", path.display()))
 }
 
-fn unsteerable(error: SteerError, path: &Path) -> Failure {
+fn steering_failure(error: InterventionError, path: &Path) -> Failure {
     match error {
-        SteerError::Run(RunError::Settings(error)) => refused(error),
-        SteerError::Run(RunError::Trace(error)) => unwritable(path, &error),
+        InterventionError::Run(RunError::Settings(error)) => settings_failure(error),
+        InterventionError::Run(RunError::Trace(error)) => write_failure(path, &error),
         error => Failure::usage(format!("--steer: {error}")),
     }
 }

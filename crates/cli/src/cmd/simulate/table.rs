@@ -1,18 +1,18 @@
-//! The result for people: what was measured, and what the books say beside it.
+//! The result as a table: measured figures beside the theory.
 
 use std::collections::BTreeMap;
 
 use tenure_core::theory::Precision;
 use tenure_core::{ProcessId, Property, Service, TICKS_PER_UNIT};
-use tenure_sim::{Ended, Moments, Report, Stuck, Tally};
+use tenure_sim::{BlockKind, EndReason, Moments, Report, Tally};
 
-use super::books::{self, Outside};
 use super::experiment::{Outcome, Violation};
 use super::plan::Plan;
 use super::rows::{Rows, figure, listed};
+use super::theory::{self, Outside};
 use crate::cmd::output::width;
 
-/// The table, ready to be printed.
+/// Formats the result as a table.
 pub(super) fn table(plan: &Plan, outcome: &Outcome, runs: u64) -> String {
     let mut table = Table { rows: Rows::new(&headline(plan, outcome, runs)), plan, outcome };
     if runs == 1 {
@@ -55,7 +55,7 @@ impl Table<'_> {
         self.plan.card.service.is_agreement()
     }
 
-    /// What the figures of this service are counted per.
+    /// Returns the unit that messages are counted per.
     fn unit(&self) -> &'static str {
         match self.plan.card.service {
             Service::Election => "per election",
@@ -73,13 +73,13 @@ impl Table<'_> {
         self.rows.row("received", &metrics.received.to_string());
         if self.is_election() {
             let (started, took_part) = (metrics.started, metrics.took_part());
-            let says = format!("{took_part} of {}; {started} started it", report.size);
-            self.rows.row("took part", &says);
+            let message = format!("{took_part} of {}; {started} started the election", report.size);
+            self.rows.row("participants", &message);
             let ids = (0..report.size).map(|place| report.rank(ProcessId(place)).to_string());
             self.rows.row("ranks", &listed(ids.collect::<Vec<_>>().into_iter(), ", "));
             self.elected(report);
         } else if self.is_agreement() {
-            self.told(report);
+            self.outcomes(report);
         } else {
             let order = listed(metrics.entries.iter().map(ToString::to_string), " ");
             let order = if order.is_empty() { String::new() } else { format!(": {order}") };
@@ -87,39 +87,39 @@ impl Table<'_> {
             self.delays(report);
         }
         let ended = match report.ended {
-            Ended::Served => "all served",
-            Ended::Quiescent => "nothing more could happen",
-            Ended::Stalled => "things went on, but nobody was served any more",
-            Ended::Until => "as asked",
-            Ended::Flooded => "messages make more messages, without end",
-            Ended::Events => "the limit on events was reached",
-            Ended::Stopped => "interrupted",
+            EndReason::Served => "all requests served",
+            EndReason::Quiescent => "no event left",
+            EndReason::Stalled => "events continued, but no request was served",
+            EndReason::Until => "time limit",
+            EndReason::Flooded => "messages multiply without bound",
+            EndReason::Events => "event limit",
+            EndReason::Stopped => "interrupted",
         };
         let at = figure(report.finished_at_units());
         self.rows.row("ended at", &format!("{at}: {ended}, after {} events", metrics.events));
         if !report.blocked.is_empty() {
             let blocked = listed(report.blocked.iter().map(ToString::to_string), " ");
             let how = match report.stuck {
-                Some(Stuck::Deadlock) => " (deadlock: nobody is served any more)",
-                Some(Stuck::Starvation) => " (starvation: others are served all the time)",
+                Some(BlockKind::Deadlock) => " (deadlock: no request is served any more)",
+                Some(BlockKind::Starvation) => " (starvation: other processes are served)",
                 None => "",
             };
             self.rows.row("blocked", &format!("{blocked}{how}"));
         }
     }
 
-    /// What users were told, and who was told the same.
-    fn told(&mut self, report: &Report) {
-        let mut told: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for (place, events) in report.told.iter().enumerate() {
-            let says = listed(events.iter().cloned(), ", ");
-            let says = if says.is_empty() { "nothing".to_owned() } else { says };
-            told.entry(says).or_default().push(ProcessId::at(place).to_string());
+    /// Adds the events that users received, grouped by processes with the same events.
+    fn outcomes(&mut self, report: &Report) {
+        let mut outcomes: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (place, events) in report.agreement_events.iter().enumerate() {
+            let events = listed(events.iter().cloned(), ", ");
+            let events = if events.is_empty() { "none".to_owned() } else { events };
+            outcomes.entry(events).or_default().push(ProcessId::at(place).to_string());
         }
-        let mut name = "told";
-        for (says, whom) in told {
-            let whom = listed(whom.into_iter(), " ");
-            self.rows.row(name, &format!("{whom}: {says}"));
+        let mut name = "outcome";
+        for (events, processes) in outcomes {
+            let processes = listed(processes.into_iter(), " ");
+            self.rows.row(name, &format!("{processes}: {events}"));
             name = "";
         }
     }
@@ -129,56 +129,56 @@ impl Table<'_> {
         for belief in &report.beliefs {
             *beliefs.entry(*belief).or_default() += 1;
         }
-        let told: Vec<String> = beliefs
+        let parts: Vec<String> = beliefs
             .into_iter()
             .rev()
             .map(|(leader, count)| match leader {
                 Some(leader) => {
                     format!("{leader} (rank {}) by {count}", report.rank(leader))
                 }
-                None => format!("nobody by {count} (those that are down included)"),
+                None => format!("none by {count} (including crashed processes)"),
             })
             .collect();
-        self.rows.row("elected", &listed(told.into_iter(), ", "));
+        self.rows.row("elected", &listed(parts.into_iter(), ", "));
         let time = &report.metrics.election_time;
         if time.count > 0 {
             let longest = figure(units(time.longest as f64));
-            self.rows.row("election time", &format!("{longest} from the last cause to agreement"));
+            self.rows.row("time to elect", &format!("{longest} from the last cause to agreement"));
         }
     }
 
     fn delays(&mut self, report: &Report) {
-        let page = books::of_lock(&self.plan.card);
+        let page = theory::of_lock(&self.plan.card);
         let metrics = &report.metrics;
         let delay = |tally: &Tally| {
             if tally.count == 0 {
-                return "nothing was measured".to_owned();
+                return "not measured".to_owned();
             }
             let (mean, longest) = (units(tally.mean()), units(tally.longest as f64));
             format!("mean {}, at most {}", figure(mean), figure(longest))
         };
-        let book = |says: Option<&str>| {
-            says.map_or(String::new(), |says| format!("; the books say {says}"))
+        let theory_of = |message: Option<&str>| {
+            message.map_or(String::new(), |message| format!("; theory: {message}"))
         };
-        let alone = page.map(|page| page.entry);
-        let alone = alone.map_or(String::new(), |hops| {
-            format!("; the books say {hops} when nobody else wants to")
-        });
-        self.rows.row("delay at entry", &(delay(&metrics.entry_delay) + &alone));
-        let exit = delay(&metrics.exit_delay) + &book(page.map(|_| "0"));
+        let uncontended = page.map(|page| page.entry);
+        let uncontended = uncontended
+            .map_or(String::new(), |hops| format!("; theory: {hops} without contention"));
+        self.rows.row("delay at entry", &(delay(&metrics.entry_delay) + &uncontended));
+        let exit = delay(&metrics.exit_delay) + &theory_of(page.map(|_| "0"));
         self.rows.row("delay at exit", &exit);
         let handing = &metrics.synchronisation_delay;
         let handing = match handing.count {
-            0 => "nobody waited at any exit".to_owned(),
-            _ => delay(handing) + &book(page.map(|page| page.delay.words)),
+            0 => "no process waited at any exit".to_owned(),
+            _ => delay(handing) + &theory_of(page.map(|page| page.delay.words)),
         };
         self.rows.row("synchronisation", &handing);
         let pair = report.bypass_pair.filter(|_| report.bypass_max > 0);
-        let pair = pair
-            .map_or(String::new(), |(who, waiting)| format!(" (of {who}, while {waiting} waited)"));
-        let bound = page.map_or(String::new(), |page| format!("; the books say {}", page.bypass));
-        let says = format!("at most {}{pair}{bound}", report.bypass_max);
-        self.rows.row("bypass", &says);
+        let pair = pair.map_or(String::new(), |(process, waiting)| {
+            format!(" (of {process}, while {waiting} waited)")
+        });
+        let bound = page.map_or(String::new(), |page| format!("; theory: {}", page.bypass));
+        let message = format!("at most {}{pair}{bound}", report.bypass_max);
+        self.rows.row("bypass", &message);
     }
 
     fn many_runs(&mut self) {
@@ -200,7 +200,7 @@ impl Table<'_> {
             .filter(|(path, _)| wanted(path))
             .map(|(path, it)| (path, *it))
             .collect();
-        // All messages first, then what they were.
+        // The total of messages first, then messages by kind.
         figures.sort_by_key(|(path, _)| match *path {
             "messages.total" => (0, ""),
             path if path.starts_with(BY_KIND) => (1, path),
@@ -208,7 +208,7 @@ impl Table<'_> {
             path => (3, path),
         });
         let figures: Vec<(String, Moments)> =
-            figures.iter().map(|(path, moments)| (named(path), *moments)).collect();
+            figures.iter().map(|(path, moments)| (label_of(path), *moments)).collect();
         for (name, moments) in &figures {
             self.moments(name, moments);
         }
@@ -219,7 +219,7 @@ impl Table<'_> {
         self.measured_in(std::iter::once(first).chain(others));
     }
 
-    /// In how many runs those figures were measured that not every run has.
+    /// Adds the number of runs for figures that not every run has.
     fn measured_in<'a>(&mut self, figures: impl Iterator<Item = (&'a str, u64)>) {
         let runs = self.outcome.summary.runs();
         let mut by_count: BTreeMap<u64, Vec<&str>> = BTreeMap::new();
@@ -228,8 +228,8 @@ impl Table<'_> {
         }
         let mut name = "measured";
         for (count, names) in by_count.into_iter().rev() {
-            let says = format!("in {count} of {runs} runs: {}", names.join(", "));
-            self.rows.row(name, &says);
+            let message = format!("in {count} of {runs} runs: {}", names.join(", "));
+            self.rows.row(name, &message);
             name = "";
         }
     }
@@ -245,7 +245,7 @@ impl Table<'_> {
         self.rows.line(&of_runs([name, &mean, &confidence, &deviation, &min, &max]));
     }
 
-    /// The card and the books beside what was measured.
+    /// Adds the card and the theory beside the measured messages.
     fn theory(&mut self) {
         let unit = self.unit();
         let cost = &self.plan.card.messages;
@@ -258,50 +258,50 @@ impl Table<'_> {
         let is_counted = self.outcome.messages.count() > 0;
         let note = match self.outcome.outside {
             Outside::Never => "",
-            Outside::WhenDisturbed => "; outside where a process crashed or recovered meanwhile",
-            Outside::Plainly => "; this is outside",
+            Outside::WhenDisturbed => "; outside in elections with a crash or recovery",
+            Outside::Plainly => "; outside this range",
         };
         let formula = cost.formula;
         let all = self.outcome.all.mean();
         let all = match (all - measured).abs() > 1e-9 {
-            true => format!(" ({} with what it stands on)", figure(all)),
+            true => format!(" ({} including lower layers)", figure(all)),
             false => String::new(),
         };
         let theory = match formula.is_empty() {
             true => String::new(),
-            false => format!("; the card says {formula}, here {range}{note}"),
+            false => format!("; card: {formula}, here {range}{note}"),
         };
-        let says = match is_counted {
+        let message = match is_counted {
             true => format!("{} {unit}{all}{}{theory}", figure(measured), self.each_election()),
-            false if self.is_agreement() => format!("nobody asked for anything{theory}"),
-            false => format!("nobody entered{theory}"),
+            false if self.is_agreement() => format!("no requests{theory}"),
+            false => format!("no entries{theory}"),
         };
-        self.rows.row("messages, theory", &says);
-        if self.outcome.first.ended == Ended::Stopped {
-            return self.rows.row("", "theory has nothing to say of a part of a run");
+        self.rows.row("messages vs theory", &message);
+        if self.outcome.first.ended == EndReason::Stopped {
+            return self.rows.row("", "no theory for a partial run");
         }
         if !is_counted {
             return;
         }
         if let Some(predicted) = self.outcome.predicted {
             let predicted = figure(predicted.mean());
-            self.rows.row("", &format!("exactly {predicted} are predicted for the rings drawn"));
+            self.rows.row("", &format!("exactly {predicted} predicted for the drawn rings"));
         }
-        let Some(expected) = books::expected(self.plan) else { return };
-        let mut says =
-            format!("{} {} are expected", expected.says.words(), figure(expected.messages));
-        if expected.says == Precision::Mean {
+        let Some(expected) = theory::expected(self.plan) else { return };
+        let mut message =
+            format!("expected: {} {}", expected.precision.words(), figure(expected.messages));
+        if expected.precision == Precision::Mean {
             let messages = &self.outcome.messages;
             let errors = (messages.mean() - expected.messages) / messages.standard_error();
             match messages.count() {
-                0..30 => says.push_str("; too few runs to compare a mean"),
-                _ => says.push_str(&format!(", {errors:+.1} standard errors away")),
+                0..30 => message.push_str("; too few runs to compare a mean"),
+                _ => message.push_str(&format!(", {errors:+.1} standard errors away")),
             }
         }
-        self.rows.row("", &says);
+        self.rows.row("", &message);
     }
 
-    /// The messages of each election of one run, if it has more than one.
+    /// Returns the messages of each election of a single run, if it has more than one.
     fn each_election(&self) -> String {
         let elections = &self.outcome.first.metrics.elections;
         if !self.is_election() || self.outcome.summary.runs() > 1 || elections.len() < 2 {
@@ -313,14 +313,14 @@ impl Table<'_> {
 
     fn faults(&mut self) {
         let faults = &self.outcome.faults;
-        let told = faults.iter().filter(|(_, (injected, observed))| *injected + *observed > 0);
-        let told: Vec<String> = told
+        let parts = faults.iter().filter(|(_, (injected, observed))| *injected + *observed > 0);
+        let parts: Vec<String> = parts
             .map(|(fault, (injected, observed))| {
                 format!("{fault} {injected} injected, {observed} observed")
             })
             .collect();
-        let told = if told.is_empty() { "none".to_owned() } else { told.join("; ") };
-        self.rows.row("faults", &told);
+        let parts = if parts.is_empty() { "none".to_owned() } else { parts.join("; ") };
+        self.rows.row("faults", &parts);
         for warning in &self.outcome.warnings {
             self.rows.row("warning", warning);
         }
@@ -354,8 +354,8 @@ impl Table<'_> {
             })
             .collect();
         if !unexpected.is_empty() {
-            let says = format!("{}: violated, as the card allows", unexpected.join(", "));
-            self.rows.row("not promised", &says);
+            let message = format!("{}: violated, as the card allows", unexpected.join(", "));
+            self.rows.row("not promised", &message);
         }
     }
 
@@ -369,8 +369,9 @@ impl Table<'_> {
                 all => format!(" in {runs} of {all} runs, first"),
             };
             let property = finding.property;
-            let says = format!("{property}{often} with seed {seed} at {time}: {}", first.says);
-            self.rows.row("VIOLATED", &says);
+            let message =
+                format!("{property}{often} with seed {seed} at {time}: {}", first.message);
+            self.rows.row("VIOLATED", &message);
             self.rows.line(&format!("    again:  {replay}"));
             if let Some(shrunk) = shrunk {
                 self.rows.line(&format!("    smaller:  {shrunk}"));
@@ -379,8 +380,8 @@ impl Table<'_> {
     }
 }
 
-/// One line of the table of many runs, by column; what is less asked for is left out where there
-/// is no room.
+/// Formats a line of the table of many runs. Less important columns are left out on a narrow
+/// terminal.
 fn of_runs([name, mean, confidence, deviation, min, max]: [&str; 6]) -> String {
     let line = format!("  {name:<28}{mean:>10}  {confidence:<21}");
     if width() < 93 { line } else { format!("{line}{deviation:>10}{min:>10}{max:>10}") }
@@ -390,11 +391,11 @@ fn units(ticks: f64) -> f64 {
     ticks / TICKS_PER_UNIT as f64
 }
 
-/// Where the messages of each kind are among the figures.
+/// Prefix of the figures of messages by kind.
 const BY_KIND: &str = "messages.by_kind.";
 
-/// The path of a figure in words.
-fn named(path: &str) -> String {
+/// Converts the path of a figure into words.
+fn label_of(path: &str) -> String {
     match path.strip_prefix(BY_KIND) {
         Some(kind) => format!("  {kind}"),
         None => path.replace(['.', '_'], " "),

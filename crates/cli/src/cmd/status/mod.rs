@@ -1,6 +1,6 @@
-//! `tenure status`: who leads right now, and since when.
+//! `tenure status`: the current leader of a cluster.
 
-mod ask;
+mod client;
 mod table;
 
 use std::collections::BTreeSet;
@@ -9,44 +9,44 @@ use std::path::Path;
 use clap::Args;
 use serde::Serialize;
 use tenure_daemon::Config;
-use tenure_daemon::status::{Leading, NodeStatus};
+use tenure_daemon::status::{LeaderInfo, NodeStatus};
 
 use super::failure::{Failure, Status};
 use super::output::{Format, print, print_json};
 
-/// Who leads right now and since when, as each node sees it
+/// Show the current leader and its time in office, as each node sees it
 ///
-/// Asks the pages of nodes that run. A configuration file leads to the page of its own node, and to
-/// those of all nodes if it names them as page.addresses. A page beyond its machine wants the
-/// token that is part of the address which its node reported.
+/// Queries the status pages of running nodes. A configuration file names the page of its own node,
+/// and those of all nodes if it has page.addresses. A page that is reachable from other machines
+/// requires the token in the address that its node reported.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tenure status node-1.toml
   tenure status node-1.toml node-2.toml node-3.toml --format json
   tenure status http://127.0.0.1:7180/")]
 pub(crate) struct Options {
-    /// Configuration files of nodes, or addresses of their pages
+    /// Configuration files of nodes, or URLs of their pages
     #[arg(required = true, value_name = "CONFIG|URL")]
     targets: Vec<String>,
-    /// How the result is printed
+    /// Output format
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     format: Format,
 }
 
-/// A page to be asked.
+/// A status page to query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Target {
-    /// The number of the node's process, where it is known beforehand.
+    /// Number of the node's process, if it is known.
     node: Option<u32>,
-    /// `host:port`; nothing where nobody said where it is.
+    /// `host:port` of the page; `None` if it is unknown.
     page: Option<String>,
-    /// The token that is to be said, as `?token=…`.
+    /// Query string with the token, as `?token=…`.
     query: String,
 }
 
-/// What came of asking a node.
+/// The response of a node, or an error.
 #[derive(Debug, Serialize)]
-struct Answer {
+struct Response {
     node: Option<u32>,
     page: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,54 +55,55 @@ struct Answer {
     error: Option<String>,
 }
 
-/// What came of asking all.
+/// The responses of all nodes.
 #[derive(Debug, Serialize)]
-struct Answers {
-    /// Who leads, if all that answered know it and agree.
-    leader: Option<Leading>,
-    nodes: Vec<Answer>,
+struct ClusterStatus {
+    /// The leader, if all nodes that responded agree on it.
+    leader: Option<LeaderInfo>,
+    nodes: Vec<Response>,
 }
 
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     let mut targets: Vec<Target> = Vec::new();
-    for said in &options.targets {
-        for target in named(said)? {
-            if !targets.iter().any(|known| known.is(&target)) {
+    for argument in &options.targets {
+        for target in targets_of(argument)? {
+            if !targets.iter().any(|known| known.is_same(&target)) {
                 targets.push(target);
             }
         }
     }
-    let nodes = without_guesses(ask::all(&targets));
-    let answers = Answers { leader: leader(&nodes), nodes };
+    let nodes = deduplicate(client::query_all(&targets));
+    let cluster = ClusterStatus { leader: agreed_leader(&nodes), nodes };
     match options.format {
-        Format::Json => print_json(&answers)?,
-        Format::Text => print(&table::table(&answers))?,
+        Format::Json => print_json(&cluster)?,
+        Format::Text => print(&table::table(&cluster))?,
     }
-    let silent = answers.nodes.iter().any(|answer| answer.page.is_some() && answer.error.is_some());
-    Ok(if silent { Status::Environment } else { Status::Held })
+    let silent =
+        cluster.nodes.iter().any(|response| response.page.is_some() && response.error.is_some());
+    Ok(if silent { Status::Environment } else { Status::Success })
 }
 
 impl Target {
-    /// Whether the other is no other.
-    fn is(&self, other: &Target) -> bool {
+    /// True if both are the same node.
+    fn is_same(&self, other: &Target) -> bool {
         let same = self.node.is_some() && self.node == other.node;
         if other.page.is_none() { same } else { self.page == other.page }
     }
 }
 
-/// Without those whose page one argument does not know, and another does.
-fn without_guesses(mut answers: Vec<Answer>) -> Vec<Answer> {
-    let asked = answers.iter().filter(|answer| answer.page.is_some());
-    let asked: BTreeSet<Option<u32>> = asked.map(|answer| answer.node).collect();
-    answers.retain(|answer| answer.page.is_some() || !asked.contains(&answer.node));
-    answers
+/// Removes the nodes whose page one argument does not know if another argument does.
+fn deduplicate(mut cluster: Vec<Response>) -> Vec<Response> {
+    let asked = cluster.iter().filter(|response| response.page.is_some());
+    let asked: BTreeSet<Option<u32>> = asked.map(|response| response.node).collect();
+    cluster.retain(|response| response.page.is_some() || !asked.contains(&response.node));
+    cluster
 }
 
-/// Whom an argument means.
-fn named(said: &str) -> Result<Vec<Target>, Failure> {
-    match said.strip_prefix("http://") {
+/// Returns the targets of an argument.
+fn targets_of(argument: &str) -> Result<Vec<Target>, Failure> {
+    match argument.strip_prefix("http://") {
         Some(rest) => Ok(vec![address(rest)]),
-        None => configured(Path::new(said)),
+        None => configured(Path::new(argument)),
     }
 }
 
@@ -112,18 +113,17 @@ fn address(rest: &str) -> Target {
     Target { node: None, page: Some(page.to_owned()), query }
 }
 
-/// Everybody of whom a configuration tells.
+/// Returns the targets that a configuration file names.
 fn configured(path: &Path) -> Result<Vec<Target>, Failure> {
     let config = Config::read(path).map_err(Failure::usage)?;
-    let refuse = |says: &str| Failure::usage(format!("{}: {says}", path.display()));
+    let invalid = |message: &str| Failure::usage(format!("{}: {message}", path.display()));
     let page = config.page.as_ref().ok_or_else(|| {
-        refuse("its node has no page to ask; add [page] with listen = \"127.0.0.1:7180\"")
+        invalid("the node has no status page: add [page] with listen = \"127.0.0.1:7180\"")
     })?;
     let own = match &page.addresses[..] {
         [] if page.listen.port() == 0 => {
-            let says =
-                "page.listen has port 0, which is any; name the address that the node reported";
-            return Err(refuse(says));
+            let message = "page.listen has port 0: use the URL that the node reported instead";
+            return Err(invalid(message));
         }
         [] => page.listen.to_string(),
         all => all[config.me().index()].clone(),
@@ -136,11 +136,12 @@ fn configured(path: &Path) -> Result<Vec<Target>, Failure> {
     Ok((1..=config.size()).map(target).collect())
 }
 
-/// Whom all follow who answered; as the leader itself tells it, if it did.
-fn leader(answers: &[Answer]) -> Option<Leading> {
-    let all = || answers.iter().filter_map(|answer| answer.status.as_ref());
+/// Returns the leader on which all responses agree; as the leader itself reports it, if it
+/// responded.
+fn agreed_leader(cluster: &[Response]) -> Option<LeaderInfo> {
+    let all = || cluster.iter().filter_map(|response| response.status.as_ref());
     let first = all().next()?.leader.clone()?;
-    let agrees = |seen: &Leading| (seen.process, seen.term) == (first.process, first.term);
+    let agrees = |seen: &LeaderInfo| (seen.process, seen.term) == (first.process, first.term);
     if !all().all(|status| status.leader.as_ref().is_some_and(agrees)) {
         return None;
     }
@@ -153,21 +154,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_node_that_an_argument_names_is_there_once() {
-        let answer = |node: u32, page: Option<&str>| {
+    fn node_of_several_files_is_listed_once() {
+        let response = |node: u32, page: Option<&str>| {
             let page = page.map(str::to_owned);
-            Answer { node: Some(node), page, status: None, error: None }
+            Response { node: Some(node), page, status: None, error: None }
         };
         // Two files of a group of three, neither of which knows where the others are.
-        let all =
-            vec![answer(1, Some("a")), answer(2, None), answer(3, None), answer(2, Some("b"))];
-        let left = without_guesses(all);
+        let all = vec![
+            response(1, Some("a")),
+            response(2, None),
+            response(3, None),
+            response(2, Some("b")),
+        ];
+        let left = deduplicate(all);
         let left: Vec<_> = left.iter().map(|it| (it.node, it.page.as_deref())).collect();
         assert_eq!(left, [(Some(1), Some("a")), (Some(3), None), (Some(2), Some("b"))]);
     }
 
     #[test]
-    fn an_address_may_have_a_token() {
+    fn url_may_have_a_token() {
         let target = address("192.0.2.7:7180/?token=0123");
         assert_eq!(target.page.as_deref(), Some("192.0.2.7:7180"));
         assert_eq!(target.query, "?token=0123");

@@ -1,39 +1,41 @@
-//! How nodes are, for a person.
+//! The status of a cluster as a table.
 
-use tenure_daemon::status::{Leading, NodeStatus};
+use tenure_daemon::status::{LeaderInfo, NodeStatus};
 
-use super::{Answer, Answers};
+use super::{ClusterStatus, Response};
 use crate::cmd::output::{width, wrapped};
 
-/// Where the columns of the table end.
+/// Widths of the columns.
 const COLUMNS: [usize; 6] = [6, 8, 8, 10, 9, 7];
 
-/// The whole answer.
-pub(super) fn table(answers: &Answers) -> String {
-    let told = || answers.nodes.iter().filter_map(|answer| answer.status.as_ref());
+/// Formats the status of a cluster.
+pub(super) fn table(cluster: &ClusterStatus) -> String {
+    let responses = || cluster.nodes.iter().filter_map(|response| response.status.as_ref());
     let mut lines = Vec::new();
-    if let Some(one) = told().next() {
+    if let Some(one) = responses().next() {
         let NodeStatus { cluster, size, mutex, election, .. } = one;
         lines.push(format!("{cluster}: {size} nodes, lock {mutex}, election {election}"));
     }
-    lines.push(verdict(answers));
+    lines.push(leader_line(cluster));
     lines.push(String::new());
-    if told().next().is_some() {
+    if responses().next().is_some() {
         lines.push(row(["node", "follows", "term", "for", "entries", "links"].map(str::to_owned)));
     }
-    for answer in &answers.nodes {
-        lines.push(match &answer.status {
+    for response in &cluster.nodes {
+        lines.push(match &response.status {
             Some(status) => row(cells(status)),
-            None => format!("  {}  {}", name(answer), answer.error.as_deref().unwrap_or_default()),
+            None => {
+                format!("  {}  {}", name(response), response.error.as_deref().unwrap_or_default())
+            }
         });
     }
-    lines.extend(told().flat_map(remarks));
-    let lines = lines.iter().flat_map(|line| broken(line));
+    lines.extend(responses().flat_map(warnings));
+    let lines = lines.iter().flat_map(|line| wrap_line(line));
     lines.map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
-/// A line on as many as it takes; what begins with spaces goes on behind them.
-fn broken(line: &str) -> Vec<String> {
+/// Wraps a line; continuation lines have the same indentation.
+fn wrap_line(line: &str) -> Vec<String> {
     if line.chars().count() <= width() {
         return vec![line.to_owned()];
     }
@@ -43,21 +45,24 @@ fn broken(line: &str) -> Vec<String> {
     lines.into_iter().map(|line| format!("{indent}{line}")).collect()
 }
 
-fn verdict(answers: &Answers) -> String {
-    let told = || answers.nodes.iter().filter_map(|answer| answer.status.as_ref());
-    if let Some(Leading { process, term, since, for_ms }) = &answers.leader {
-        return format!("P{process} leads in term {term}, since {since} ({})", lasted(*for_ms));
+fn leader_line(cluster: &ClusterStatus) -> String {
+    let responses = || cluster.nodes.iter().filter_map(|response| response.status.as_ref());
+    if let Some(LeaderInfo { process, term, since, for_ms }) = &cluster.leader {
+        return format!(
+            "P{process} is the leader in term {term}, since {since} ({})",
+            format_age(*for_ms)
+        );
     }
     match () {
-        () if told().next().is_none() => "no node answers",
-        () if told().all(|status| status.leader.is_none()) => "nobody leads",
-        () => "they do not agree who leads",
+        () if responses().next().is_none() => "no node responded",
+        () if responses().all(|status| status.leader.is_none()) => "no leader",
+        () => "the nodes disagree on the leader",
     }
     .to_owned()
 }
 
-fn name(answer: &Answer) -> String {
-    match (answer.node, &answer.page) {
+fn name(response: &Response) -> String {
+    match (response.node, &response.page) {
         (Some(node), _) => format!("P{node}"),
         (None, Some(page)) => page.clone(),
         (None, None) => "?".to_owned(),
@@ -70,11 +75,11 @@ fn cells(status: &NodeStatus) -> [String; 6] {
     let node = format!("P{}", status.process);
     let entries = status.lock.entries.to_string();
     let [follows, term, since] = match &status.leader {
-        None => ["nobody", "", ""].map(str::to_owned),
+        None => ["-", "", ""].map(str::to_owned),
         Some(leader) => {
             let itself = leader.process == status.process;
             let follows = if itself { "itself".into() } else { format!("P{}", leader.process) };
-            [follows, leader.term.to_string(), lasted(leader.for_ms)]
+            [follows, leader.term.to_string(), format_age(leader.for_ms)]
         }
     };
     [node, follows, term, since, entries, links]
@@ -89,27 +94,27 @@ fn row(cells: [String; 6]) -> String {
     line
 }
 
-/// What is wrong, as one node sees it.
-fn remarks(status: &NodeStatus) -> Vec<String> {
+/// Returns the problems that a node reports.
+fn warnings(status: &NodeStatus) -> Vec<String> {
     let me = status.process;
     let apart = status.links.iter().filter(|link| !link.connected).map(|link| {
-        let why = link.error.as_deref().unwrap_or("it was never there");
-        format!("  P{me} is not connected with P{}: {why}", link.process)
+        let reason = link.error.as_deref().unwrap_or("never connected");
+        format!("  P{me} has no connection to P{}: {reason}", link.process)
     });
-    let refused = status.refused.iter().map(|(why, times)| {
+    let refused = status.refused.iter().map(|(reason, times)| {
         let times = if *times == 1 { "once".into() } else { format!("{times} times") };
-        format!("  P{me} refused somebody {times}: {why}")
+        format!("  P{me} rejected connections {times}: {reason}")
     });
-    let mut remarks: Vec<String> = apart.chain(refused).collect();
+    let mut warnings: Vec<String> = apart.chain(refused).collect();
     if status.traffic.overflowed > 0 {
         let lost = status.traffic.overflowed;
-        remarks.push(format!("  P{me} lost {lost} messages, for which there was no more room"));
+        warnings.push(format!("  P{me} dropped {lost} messages: the send queue was full"));
     }
-    remarks
+    warnings
 }
 
-/// How long something has lasted, to two digits or so.
-fn lasted(millis: u64) -> String {
+/// Formats an age with about two digits.
+fn format_age(millis: u64) -> String {
     let seconds = millis / 1000;
     match seconds {
         0 => format!("{millis} ms"),
@@ -125,8 +130,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn how_long_it_lasted_is_told_shortly() {
-        let told = [999, 119_999, 120_000, 7_200_000, 172_800_000].map(lasted);
-        assert_eq!(told, ["999 ms", "119 s", "2 min", "2 h", "2 days"]);
+    fn formats_ages_with_two_digits() {
+        let ages = [999, 119_999, 120_000, 7_200_000, 172_800_000].map(format_age);
+        assert_eq!(ages, ["999 ms", "119 s", "2 min", "2 h", "2 days"]);
     }
 }

@@ -1,4 +1,4 @@
-//! `tenure trace diagram`: who did what when, as a picture.
+//! `tenure trace diagram`: draws space–time diagrams.
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -10,59 +10,59 @@ use tenure_trace::diagram::{
 };
 use tenure_trace::merge_whole_files;
 
-use super::{logs, of_input, page, report_torn_files};
+use super::{input_failure, logs, page, warn_torn_files};
 use crate::cmd::failure::{Failure, Status};
-use crate::cmd::output::{no_effect, print, print_file, width};
+use crate::cmd::output::{print, print_file, warn_no_effect, width};
 
-/// More records than this are drawn only when they are asked for.
-const MOST_IN_TEXT: u64 = 20_000;
-/// The same in a picture.
-const MOST_IN_SVG: u64 = 4_000;
+/// Upper bound on records that are drawn as text by default.
+const MAX_RECORDS_IN_TEXT: u64 = 20_000;
+/// Upper bound on records that are drawn as SVG by default.
+const MAX_RECORDS_IN_SVG: u64 = 4_000;
 
 /// Draw the traces of one run as a space–time diagram
 #[derive(Debug, Args)]
 pub(super) struct Options {
-    /// The traces of one run; several are merged
+    /// Traces of one run; several files are merged
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// What to draw
+    /// Output format
     #[arg(long = "as", value_enum, default_value_t)]
     form: Form,
-    /// What the steps are placed by [default: time; causal on a page of real nodes, whose stays
-    /// inside are too short to be seen in time]
+    /// Placement of the steps [default: time; causal for pages of real nodes, whose critical
+    /// sections are too short to be visible in time]
     #[arg(long, value_enum)]
     scale: Option<ScaleName>,
-    /// Where later steps lie [default: down in text, right in SVG]
+    /// Direction of time [default: down in text, right in SVG]
     #[arg(long, value_enum)]
     direction: Option<DirectionName>,
-    /// The clock to write at each step; a step counts as one event
+    /// Clock to write at each step; a step counts as one event
     #[arg(long, value_enum, default_value_t)]
     clock: ClockName,
-    /// Fields of what messages say to write beside their names: stamp, rank, phase …
+    /// Message fields to write beside the message names: stamp, rank, phase …
     #[arg(long, value_name = "FIELD,…", value_delimiter = ',')]
     fields: Vec<String>,
-    /// Only what happened from this time on, in units (milliseconds of real time)
+    /// Only events from this time on, in units (milliseconds for real nodes)
     #[arg(long, value_name = "T", value_parser = ticks)]
     from: Option<u64>,
-    /// Only what happened up to this time
+    /// Only events up to this time
     #[arg(long, value_name = "T", value_parser = ticks)]
     to: Option<u64>,
-    /// Only these events, by their place in the trace: 1..200, 5000.., ..100
+    /// Only events with these numbers: 1..200, 5000.., ..100
     #[arg(long, value_name = "A..B", value_parser = events)]
     events: Option<RangeInclusive<u64>>,
-    /// Draw what all have as their logs in the end, or after --to or --events: a box for each
-    /// entry, with its term
+    /// Draw the logs of all processes at the end, or at --to or --events: a box per entry, with its
+    /// term
     #[arg(long, conflicts_with_all = ["scale", "direction", "clock", "fields", "from"])]
     logs: bool,
-    /// Draw logs as they were at each of these times
+    /// Draw the logs at each of these times
     #[arg(long, value_name = "T,…", value_delimiter = ',', value_parser = ticks)]
     #[arg(requires = "logs", conflicts_with_all = ["to", "events"])]
     at: Vec<u64>,
-    /// Lines of at most so many letters, whatever the terminal has, in text
+    /// Maximum line length in text, instead of the terminal width
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(40..=1000))]
     width: Option<u16>,
-    /// Say the names of the processes again behind so many rows, in text that goes down; as SVG, so
-    /// many events beside each other, and the next ones below
+    /// Repeat the process names after this many rows, in text that goes down; in SVG, wrap after
+    /// this many events
     #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u16).range(2..))]
     #[arg(conflicts_with = "logs")]
     paginate: Option<u16>,
@@ -70,103 +70,103 @@ pub(super) struct Options {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum Form {
-    /// As wide as the terminal, or COLUMNS, up to 100
+    /// Text, as wide as the terminal or COLUMNS, up to 100
     #[default]
     Text,
-    /// For a page or a slide
+    /// SVG
     Svg,
-    /// A page in one file: zoom, step, filter, and ask any process for its state; `--scale` is
-    /// what it begins with
+    /// HTML page in one file, with zoom, steps, filters and process states; `--scale` is the
+    /// initial scale
     Html,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum ScaleName {
-    /// When they happened
+    /// By time
     Time,
-    /// The longest chain of steps that leads to each
+    /// By the longest causal chain that leads to each step
     Causal,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum DirectionName {
-    /// Below earlier ones
+    /// Later steps below
     Down,
-    /// To the right of them
+    /// Later steps to the right
     Right,
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 enum ClockName {
-    /// None
+    /// No clock
     #[default]
     None,
-    /// Lamport's
+    /// Lamport clock
     Lamport,
-    /// One count for each process
+    /// Vector clock
     Vector,
 }
 
 pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     if options.from.zip(options.to).is_some_and(|(from, to)| from > to) {
-        return Err(Failure::usage("--from is later than --to: nothing lies between; swap them"));
+        return Err(Failure::usage("--from is later than --to: swap them"));
     }
-    report_torn_files(&options.files);
+    warn_torn_files(&options.files);
     if options.logs {
         let columns = options.width.map_or_else(width, usize::from);
         return logs::run(&options.files, options.form, &moments(options), columns);
     }
     if options.form == Form::Html {
-        refuse_what_a_page_has(options)?;
+        reject_options_of_other_formats(options)?;
         let (from, to, events) = (options.from, options.to, options.events.clone());
         return page::run(&options.files, Window { from, to, events, most: None }, scale(options));
     }
-    let whole = options.from.is_none() && options.to.is_none() && options.events.is_none();
-    let most = if options.form == Form::Svg { MOST_IN_SVG } else { MOST_IN_TEXT };
+    let is_whole = options.from.is_none() && options.to.is_none() && options.events.is_none();
+    let most = if options.form == Form::Svg { MAX_RECORDS_IN_SVG } else { MAX_RECORDS_IN_TEXT };
     let window = Window {
         from: options.from,
         to: options.to,
         events: options.events.clone(),
-        most: whole.then_some(most),
+        most: is_whole.then_some(most),
     };
     let view = View { window, ..view(options) };
-    let layout = lay_out_files(&options.files, view).map_err(of_input)?;
-    say_what_nobody_says(options)?;
+    let layout = lay_out_files(&options.files, view).map_err(input_failure)?;
+    warn_unknown_fields(options)?;
     let Some((first, last)) = layout.shown else {
-        let says = format!("none of the {} events lies in this window", layout.records);
+        let says = format!("none of the {} events is in this window", layout.records);
         return Err(Failure::usage(says));
     };
-    if whole && layout.goes_on {
+    if is_whole && layout.goes_on {
         eprintln!(
-            "shown are the events {first} to {last} of {}; --events {}..{} shows the next",
+            "showing events {first} to {last} of {}; see the next with --events {}..{}",
             layout.records,
             last + 1,
             last + most
         );
     }
     if options.form == Form::Svg && options.width.is_some() {
-        no_effect("--width", "SVG, whose size is that of the run: see --paginate");
+        warn_no_effect("--width", "SVG, whose size depends on the run (see --paginate)");
     }
     match options.paginate.filter(|_| options.form == Form::Svg) {
-        Some(most) => in_rows(options, (first, last), most)?,
-        None => drawn(options, &layout)?,
+        Some(most) => print_rows(options, (first, last), most)?,
+        None => print_diagram(options, &layout)?,
     }
-    Ok(Status::Held)
+    Ok(Status::Success)
 }
 
-/// These events, so many in each row.
-fn in_rows(options: &Options, (first, last): (u64, u64), most: u16) -> Result<(), Failure> {
+/// Prints events as SVG, a fixed number in each row.
+fn print_rows(options: &Options, (first, last): (u64, u64), most: u16) -> Result<(), Failure> {
     let mut rows = Vec::new();
     for from in (first..=last).step_by(most.into()) {
         let events = Some(from..=last.min(from + u64::from(most) - 1));
         let window = Window { events, ..Window::default() };
         let row = lay_out_files(&options.files, View { window, ..view(options) });
-        rows.push(row.map_err(of_input)?);
+        rows.push(row.map_err(input_failure)?);
     }
     print_file(&Layout::rows_to_svg(rows, direction(options)))
 }
 
-/// How it is looked at, all of it.
+/// Returns the view of the whole trace.
 fn view(options: &Options) -> View {
     View {
         scale: scale(options).unwrap_or(Scale::Time),
@@ -180,7 +180,7 @@ fn view(options: &Options) -> View {
     }
 }
 
-/// When logs are looked at.
+/// Returns the times at which logs are drawn.
 fn moments(options: &Options) -> Vec<Moment> {
     let last = options.events.as_ref().map(|events| *events.end());
     match (options.to, last) {
@@ -190,18 +190,18 @@ fn moments(options: &Options) -> Vec<Moment> {
     }
 }
 
-/// A field that no message has is written nowhere.
-fn say_what_nobody_says(options: &Options) -> Result<(), Failure> {
+/// Warns of fields that no message has.
+fn warn_unknown_fields(options: &Options) -> Result<(), Failure> {
     if options.fields.is_empty() {
         return Ok(());
     }
-    let merged = merge_whole_files(&options.files).map_err(of_input)?;
+    let merged = merge_whole_files(&options.files).map_err(input_failure)?;
     let records = merged.records.iter().map(|it| serde_json::to_string(it).unwrap_or_default());
     let records: Vec<String> = records.collect();
     for field in &options.fields {
         let key = format!("\"{field}\":");
         if !records.iter().any(|record| record.contains(&key)) {
-            no_effect(&format!("--fields {field}"), "this trace");
+            warn_no_effect(&format!("--fields {field}"), "this trace");
         }
     }
     Ok(())
@@ -214,8 +214,9 @@ fn scale(options: &Options) -> Option<Scale> {
     })
 }
 
-/// A page has all clocks and everything that messages say, and time goes to the right on it.
-fn refuse_what_a_page_has(options: &Options) -> Result<(), Failure> {
+/// Rejects options that do not apply to a page, which has all clocks and message fields, and on
+/// which time goes to the right.
+fn reject_options_of_other_formats(options: &Options) -> Result<(), Failure> {
     let given = [
         ("--clock", !matches!(options.clock, ClockName::None)),
         ("--fields", !options.fields.is_empty()),
@@ -226,13 +227,13 @@ fn refuse_what_a_page_has(options: &Options) -> Result<(), Failure> {
     match given.into_iter().find(|(_, given)| *given) {
         None => Ok(()),
         Some((option, _)) => Err(Failure::usage(format!(
-            "{option} means nothing to --as html: the page goes to the right, and shows every \
-             clock and all that a message says when an event is selected"
+            "{option} does not apply to --as html: leave it out; the page shows all clocks and \
+             message fields of the selected event"
         ))),
     }
 }
 
-/// Where later steps lie.
+/// Returns the direction of time.
 fn direction(options: &Options) -> Direction {
     match options.direction {
         Some(DirectionName::Down) => Direction::Down,
@@ -242,7 +243,7 @@ fn direction(options: &Options) -> Direction {
     }
 }
 
-fn drawn(options: &Options, layout: &Layout) -> Result<(), Failure> {
+fn print_diagram(options: &Options, layout: &Layout) -> Result<(), Failure> {
     let direction = direction(options);
     if options.form != Form::Text {
         return print_file(&layout.to_svg(direction));
@@ -255,7 +256,7 @@ fn drawn(options: &Options, layout: &Layout) -> Result<(), Failure> {
     if options.width.is_some() { print_file(&text) } else { print(&text) }
 }
 
-/// The same with its first line again behind so many lines.
+/// Repeats the first line after every `rows` lines.
 fn paginated(text: &str, rows: usize) -> String {
     let (head, body) = text.split_once('\n').unwrap_or((text, ""));
     let lines: Vec<&str> = body.lines().collect();
@@ -263,21 +264,23 @@ fn paginated(text: &str, rows: usize) -> String {
     lines.chunks(rows).map(page).collect::<Vec<_>>().join("\n")
 }
 
-/// Units with up to six digits after the point, as ticks.
+/// Parses units with up to six digits after the decimal point, as ticks.
 fn ticks(text: &str) -> Result<u64, String> {
-    parse_units(text).map_err(|_| format!("`{text}` is no time; write units, as in 12 or 12.5"))
+    parse_units(text)
+        .map_err(|_| format!("invalid time '{text}': expected units, such as 12 or 12.5"))
 }
 
-/// `5..200`, either end of which may be missing.
+/// Parses a range such as `5..200`; either end may be missing.
 fn events(text: &str) -> Result<RangeInclusive<u64>, String> {
-    let fault = || format!("`{text}` names no events; write 1..200, 5000.. or ..100");
-    let (first, last) = text.split_once("..").ok_or_else(fault)?;
+    let invalid =
+        || format!("invalid events '{text}': expected a range, such as 1..200, 5000.. or ..100");
+    let (first, last) = text.split_once("..").ok_or_else(invalid)?;
     let end = |end: &str, otherwise| match end {
         "" => Ok(otherwise),
-        end => end.parse().map_err(|_| fault()),
+        end => end.parse().map_err(|_| invalid()),
     };
     let (first, last) = (end(first, 1)?, end(last, u64::MAX)?);
-    if first == 0 || first > last { Err(fault()) } else { Ok(first..=last) }
+    if first == 0 || first > last { Err(invalid()) } else { Ok(first..=last) }
 }
 
 #[cfg(test)]
@@ -285,26 +288,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_units_with_a_point() {
+    fn parses_times_in_units() {
         assert_eq!(ticks("12"), Ok(12_000_000));
         assert_eq!(ticks("0.25"), Ok(250_000));
-        for wrong in ["", ".5", "-1", "1e3", "1.2345678", "99999999999999999999"] {
-            assert!(ticks(wrong).is_err(), "{wrong}");
+        for invalid_text in ["", ".5", "-1", "1e3", "1.2345678", "99999999999999999999"] {
+            assert!(ticks(invalid_text).is_err(), "{invalid_text}");
         }
     }
 
     #[test]
-    fn each_page_begins_with_the_names() {
+    fn pages_repeat_the_names() {
         assert_eq!(paginated("  P1\n1 ●\n2 ●\n3 ●\n", 2), "  P1\n1 ●\n2 ●\n\n  P1\n3 ●\n");
     }
 
     #[test]
-    fn events_are_counted_from_1_and_ends_may_be_missing() {
+    fn parses_event_ranges_with_open_ends() {
         assert_eq!(events("5..200"), Ok(5..=200));
         assert_eq!(events("5.."), Ok(5..=u64::MAX));
         assert_eq!(events("..7"), Ok(1..=7));
-        for wrong in ["", "5", "0..3", "7..5", "a..b"] {
-            assert!(events(wrong).is_err(), "{wrong}");
+        for invalid_text in ["", "5", "0..3", "7..5", "a..b"] {
+            assert!(events(invalid_text).is_err(), "{invalid_text}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `tenure trace export` and `import`: traces for other tools, and back.
+//! `tenure trace export` and `import`: converts traces for other tools, and back.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -8,38 +8,38 @@ use tenure_trace::diagram::fits;
 use tenure_trace::export::{from_shiviz, mermaid, otel, shiviz};
 use tenure_trace::{MergeError, Merged, Trace, merge};
 
-use super::{of_input, report_torn};
+use super::{input_failure, warn_torn};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::print_file;
 
-/// Print the traces of one run for another tool to read
+/// Convert the traces of one run for another tool
 #[derive(Debug, Args)]
 pub(super) struct Options {
-    /// The traces of one run; several are merged
+    /// Traces of one run; several files are merged
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// For which
+    /// Output format
     #[arg(long = "as", value_enum)]
     form: Form,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Form {
-    /// ShiViz: a log with a vector clock for each event, and how to read it
+    /// ShiViz: a log with a vector clock for each event, and its parser expression
     Shiviz,
     /// Mermaid: a sequence diagram
     Mermaid,
-    /// OpenTelemetry: spans as OTLP in JSON, a critical section being a span and a message a link
+    /// OpenTelemetry: spans as OTLP in JSON, with critical sections as spans and messages as links
     Otel,
 }
 
-/// Print a log that `export` wrote as the trace that it was written from
+/// Convert a log of `export` back to the trace
 #[derive(Debug, Args)]
 pub(super) struct ImportOptions {
-    /// The log
+    /// Log file
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Whose format it has
+    /// Format of the log
     #[arg(long, value_enum)]
     from: Source,
 }
@@ -53,10 +53,11 @@ enum Source {
 pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     let traces: Result<Vec<Trace>, MergeError> =
         options.files.iter().map(|path| Ok(Trace::read(path)?)).collect();
-    let Merged { header, records, torn, empty, .. } = traces.and_then(merge).map_err(of_input)?;
-    report_torn(&torn, &empty);
+    let Merged { header, records, torn, empty, .. } =
+        traces.and_then(merge).map_err(input_failure)?;
+    warn_torn(&torn, &empty);
     if matches!(options.form, Form::Shiviz | Form::Mermaid) {
-        fits(&header).map_err(of_input)?;
+        fits(&header).map_err(input_failure)?;
     }
     let text = match options.form {
         Form::Shiviz => shiviz(&header, &records),
@@ -64,7 +65,7 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
         Form::Otel => otel(&header, &records),
     };
     print_file(&text)?;
-    Ok(Status::Held)
+    Ok(Status::Success)
 }
 
 pub(super) fn import(options: &ImportOptions) -> Result<Status, Failure> {
@@ -74,7 +75,7 @@ pub(super) fn import(options: &ImportOptions) -> Result<Status, Failure> {
         .map_err(|error| Failure::usage(format!("cannot read {path}: {error}")))?;
     let trace = from_shiviz(&log).map_err(|error| Failure::usage(format!("{path}: {error}")))?;
     let mut text = String::new();
-    let line = |result: serde_json::Result<String>| result.expect("what was read can be written");
+    let line = |result: serde_json::Result<String>| result.expect("records can be serialized");
     let header = line(serde_json::to_string(&trace.header));
     writeln!(text, "{header}").expect("a string takes everything");
     for record in &trace.records {
@@ -82,5 +83,5 @@ pub(super) fn import(options: &ImportOptions) -> Result<Status, Failure> {
             .expect("a string takes everything");
     }
     print_file(&text)?;
-    Ok(Status::Held)
+    Ok(Status::Success)
 }

@@ -1,16 +1,16 @@
-//! `tenure trace diagram --logs`: what all had as their logs, as a row of boxes each.
+//! `tenure trace diagram --logs`: draws the logs of all processes, a row of boxes each.
 
 use std::path::PathBuf;
 
 use tenure_trace::diagram::{LogPicture, Moment};
 
 use super::diagram::Form;
-use super::of_input;
+use super::input_failure;
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::{is_coloured, print_file};
 
-/// So many entries are drawn beside each other in a picture; of longer logs, the last ones.
-const MOST_IN_SVG: u64 = 24;
+/// Upper bound on entries in a row of an SVG; of longer logs, the last ones are drawn.
+const MAX_ENTRIES_IN_SVG: u64 = 24;
 
 pub(super) fn run(
     files: &[PathBuf],
@@ -19,16 +19,17 @@ pub(super) fn run(
     columns: usize,
 ) -> Result<Status, Failure> {
     if form == Form::Html {
-        let says = "--logs means nothing to --as html: the page shows logs where there are any";
-        return Err(Failure::usage(says));
+        let message = "--logs does not apply to --as html: leave it out; the page shows logs if \
+                       the trace has any";
+        return Err(Failure::usage(message));
     }
-    let picture = LogPicture::of_files(files, moments).map_err(of_input)?;
+    let picture = LogPicture::of_files(files, moments).map_err(input_failure)?;
     if picture.is_empty() {
-        return Err(Failure::usage("nobody has an entry in a log in this trace at that time"));
+        return Err(Failure::usage("no process has a log entry at this time of the trace"));
     }
     print_file(&match form {
-        Form::Svg => picture.to_svg(MOST_IN_SVG),
+        Form::Svg => picture.to_svg(MAX_ENTRIES_IN_SVG),
         _ => picture.to_text(columns, is_coloured()),
     })?;
-    Ok(Status::Held)
+    Ok(Status::Success)
 }

@@ -1,4 +1,4 @@
-//! `tenure trace diagram --as html`: a page on which a run is stepped through.
+//! `tenure trace diagram --as html`: a page to step through a run.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use tenure_core::Card;
 use tenure_trace::diagram::{Page, Scale, Window};
 use tenure_trace::{Header, Source};
 
-use super::{of_input, replay};
+use super::{input_failure, replay};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::print_file;
 
@@ -16,22 +16,22 @@ pub(super) fn run(
     window: Window,
     scale: Option<Scale>,
 ) -> Result<Status, Failure> {
-    let page = Page::of_files(files, window).map_err(of_input)?;
+    let page = Page::of_files(files, window).map_err(input_failure)?;
     let is_real = page.header().source == Source::Node;
     let otherwise = if is_real { Scale::Causal } else { Scale::Time };
     let page = page.scaled_by(scale.unwrap_or(otherwise));
     if page.is_empty() {
-        let says = format!("none of the {} events lies in this window", page.records());
-        return Err(Failure::usage(says));
+        let message = format!("none of the {} events is in this window", page.records());
+        return Err(Failure::usage(message));
     }
     let card = card(page.header());
     let mut text = Vec::new();
     page.write(card.as_ref(), &mut text).map_err(Failure::environment)?;
     print_file(&String::from_utf8(text).expect("a page is text"))?;
-    Ok(Status::Held)
+    Ok(Status::Success)
 }
 
-/// The card of the algorithm that a trace names, if this release knows it.
+/// Returns the card of the algorithm of a trace, if this release has the algorithm.
 fn card(header: &Header) -> Option<Card> {
     let parameters = if header.options.is_empty() {
         Parameters::plain(header.n)
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn the_card_is_of_the_group_of_the_trace() {
+    fn card_fits_the_group_of_the_trace() {
         let most = |options: &[&str]| card(&header("ricart-agrawala", options))?.messages.most;
         assert_eq!(most(&[]), Some(4));
         assert_eq!(most(&["-n", "5"]), Some(8));
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn an_algorithm_of_another_release_has_no_card() {
+    fn unknown_algorithm_has_no_card() {
         assert_eq!(card(&header("telepathy", &[])), None);
     }
 }

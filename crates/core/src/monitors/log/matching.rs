@@ -1,24 +1,24 @@
 use alloc::collections::BTreeMap;
 use alloc::format;
 
-use super::books::Books;
-use crate::monitor::{Monitor, Observed, Violation};
+use super::known_logs::KnownLogs;
+use crate::monitor::{Monitor, Observation, Violation};
 use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::log::{Command, Event};
 
-/// *Election safety*: nobody begins to lead in a term in which another has led.
+/// *Election safety*: no process becomes leader in a term in which another has led.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct OneLeading(BTreeMap<u64, ProcessId>);
+pub struct ElectionSafety(BTreeMap<u64, ProcessId>);
 
-impl OneLeading {
-    /// Before anybody led.
+impl ElectionSafety {
+    /// Creates the monitor before the first election.
     pub fn new() -> Self {
-        OneLeading::default()
+        ElectionSafety::default()
     }
 }
 
-impl Monitor<Command, Event> for OneLeading {
+impl Monitor<Command, Event> for ElectionSafety {
     fn property(&self) -> Property {
         Property::OneLeaderPerTerm
     }
@@ -26,25 +26,25 @@ impl Monitor<Command, Event> for OneLeading {
     fn observe(
         &mut self,
         at: ProcessId,
-        seen: Observed<'_, Command, Event>,
+        seen: Observation<'_, Command, Event>,
     ) -> Result<(), Violation> {
-        let Observed::Event(Event::Leading { term }) = seen else { return Ok(()) };
+        let Observation::Event(Event::Leading { term }) = seen else { return Ok(()) };
         let first = *self.0.entry(*term).or_insert(at);
         if first == at {
             return Ok(());
         }
-        Err(Violation { at, says: format!("{first} and {at} both lead in term {term}") })
+        Err(Violation { at, message: format!("{first} and {at} both lead in term {term}") })
     }
 }
 
-/// *Log matching*: two logs that have an entry of the same term at the same index are alike up to
-/// there. As each entry was compared when it was stored, only its neighbour is looked at. Nor is
-/// anything stored where there is an entry already: whoever replaces one tells that it drops it.
+/// *Log matching*: two logs with an entry of the same term at the same index are equal up to that
+/// index. Each entry was compared when it was stored, so only its predecessor is examined. No entry
+/// is stored at an occupied index: a process that replaces an entry first reports that it drops it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct LogMatching(Books);
+pub struct LogMatching(KnownLogs);
 
 impl LogMatching {
-    /// While all logs are empty.
+    /// Creates the monitor with empty logs.
     pub fn new() -> Self {
         LogMatching::default()
     }
@@ -58,34 +58,34 @@ impl Monitor<Command, Event> for LogMatching {
     fn observe(
         &mut self,
         at: ProcessId,
-        seen: Observed<'_, Command, Event>,
+        seen: Observation<'_, Command, Event>,
     ) -> Result<(), Violation> {
-        let Observed::Event(Event::Stored { index, entry }) = seen else {
+        let Observation::Event(Event::Stored { index, entry }) = seen else {
             self.0.note(at, seen);
             return Ok(());
         };
         let is_there = self.0.entry(at, *index).is_some();
         self.0.note(at, seen);
         if is_there {
-            let says =
+            let message =
                 format!("{at} stores at {index}, where it has an entry that it never dropped");
-            return Err(Violation { at, says });
+            return Err(Violation { at, message });
         }
         let before = index.saturating_sub(1);
-        // Where a snapshot stands for the one before, nobody can tell.
+        // A snapshot hides the entry before, so the comparison is impossible.
         let meet = |process| match (self.0.term(process, before), self.0.term(at, before)) {
             (Some(there), Some(here)) => there == here,
             _ => true,
         };
-        let mut alike = self.0.elsewhere(at, *index).filter(|(_, other)| other.term == entry.term);
+        let mut alike = self.0.others_at(at, *index).filter(|(_, other)| other.term == entry.term);
         let differs = alike.find(|(process, other)| *other != entry || !meet(*process));
         let Some((process, _)) = differs else { return Ok(()) };
-        let says = format!(
+        let message = format!(
             "{at} and {process} both have an entry of term {} at {index}, and differ there or \
              before",
             entry.term
         );
-        Err(Violation { at, says })
+        Err(Violation { at, message })
     }
 }
 
@@ -99,27 +99,27 @@ mod tests {
 
     fn store(monitor: &mut LogMatching, at: ProcessId, index: u64, term: u64) -> bool {
         let entry = Entry { term, content: Content::Nothing };
-        monitor.observe(at, Observed::Event(&Event::Stored { index, entry })).is_ok()
+        monitor.observe(at, Observation::Event(&Event::Stored { index, entry })).is_ok()
     }
 
     #[test]
-    fn logs_that_meet_again_behind_a_difference_are_seen() {
+    fn detects_logs_that_match_after_difference() {
         let mut monitor = LogMatching::new();
         assert!(store(&mut monitor, ONE, 1, 1));
         assert!(store(&mut monitor, ONE, 2, 3));
         assert!(store(&mut monitor, TWO, 1, 2), "other terms may stand at one index");
         assert!(!store(&mut monitor.clone(), TWO, 2, 3));
-        assert_eq!(monitor.observe(TWO, Observed::Event(&Event::Dropped { from: 1 })), Ok(()));
+        assert_eq!(monitor.observe(TWO, Observation::Event(&Event::Dropped { from: 1 })), Ok(()));
         assert!(store(&mut monitor, TWO, 1, 1));
         assert!(store(&mut monitor, TWO, 2, 3));
-        assert!(!store(&mut monitor, TWO, 2, 3), "what is there was not dropped");
+        assert!(!store(&mut monitor, TWO, 2, 3), "the old entry was not dropped");
     }
 
     #[test]
-    fn a_second_leader_of_a_term_is_seen_and_the_same_one_again_is_not() {
-        let mut monitor = OneLeading::new();
+    fn detects_second_leader_of_term() {
+        let mut monitor = ElectionSafety::new();
         for (at, term, holds) in [(ONE, 1, true), (TWO, 2, true), (ONE, 1, true), (TWO, 1, false)] {
-            let judged = monitor.observe(at, Observed::Event(&Event::Leading { term }));
+            let judged = monitor.observe(at, Observation::Event(&Event::Leading { term }));
             assert_eq!(judged.is_ok(), holds, "{at} in {term}");
         }
     }

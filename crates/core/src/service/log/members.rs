@@ -1,4 +1,4 @@
-//! Who keeps a log.
+//! The members of a log.
 
 use core::fmt;
 
@@ -7,46 +7,46 @@ use alloc::string::String;
 use crate::process::ProcessId;
 use crate::process_set::ProcessSet;
 
-/// Who keeps a log: some of a group, or all.
+/// Members that keep a log: a subset of the group, or all of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Members {
-    /// Who votes, and is counted where a majority is needed.
+    /// Members that vote and count for a majority.
     pub voters: ProcessSet,
-    /// While a change is under way: who voted before it; a majority of them is needed as well.
-    /// Otherwise nobody.
+    /// Former voters during a membership change, when a majority of them is needed as well. Empty
+    /// otherwise.
     pub outgoing: ProcessSet,
-    /// Who is sent the log, and counts for nothing.
+    /// Members that receive the log and do not vote.
     pub learners: ProcessSet,
 }
 
 impl Members {
-    /// These, who all vote.
+    /// Creates members that all vote.
     pub fn of(voters: ProcessSet) -> Self {
         Members { voters, ..Members::default() }
     }
 
-    /// Whether a change is under way.
-    pub fn are_joint(&self) -> bool {
+    /// Returns true during a membership change.
+    pub fn is_joint(&self) -> bool {
         !self.outgoing.is_empty()
     }
 
-    /// Whether a process votes and counts.
+    /// Returns true if a process votes, before or after a change.
     pub fn count(&self, process: ProcessId) -> bool {
         self.voters.contains(process) || self.outgoing.contains(process)
     }
 
-    /// Those who vote, before a change or after it.
-    pub fn who_count(&self) -> ProcessSet {
+    /// Returns all voters, before and after a change.
+    pub fn all_voters(&self) -> ProcessSet {
         self.voters.iter().chain(&self.outgoing).collect()
     }
 
-    /// Everybody who is sent the log.
-    pub fn everybody(&self) -> ProcessSet {
+    /// Returns all processes that receive the log.
+    pub fn all(&self) -> ProcessSet {
         self.voters.iter().chain(&self.outgoing).chain(&self.learners).collect()
     }
 
-    /// Whether these are a majority; while a change is under way, of both sides.
+    /// Returns true if `processes` contains a majority. During a change it needs one of both sides.
     pub fn is_majority(&self, processes: &ProcessSet) -> bool {
         let of = |side: &ProcessSet| {
             let there = side.iter().filter(|process| processes.contains(*process)).count() as u64;
@@ -55,13 +55,13 @@ impl Members {
         of(&self.voters) && (self.outgoing.is_empty() || of(&self.outgoing))
     }
 
-    /// What people write for voters, and for learners behind a `/`: `1,2,3/4`.
+    /// Parses voters, and learners after a `/`: `1,2,3/4`.
     pub fn of_text(text: &str) -> Option<Self> {
         let (voters, learners) = text.split_once('/').unwrap_or((text, ""));
         Some(Members { learners: processes(learners)?, ..Members::of(processes(voters)?) })
     }
 
-    /// What [`Members::of_text`] understands. What is under way is left out.
+    /// Returns the form that [`Members::of_text`] parses, without a change in progress.
     pub fn text(&self) -> String {
         let mut text = String::new();
         list(&mut text, &self.voters, "");
@@ -77,7 +77,7 @@ fn processes(text: &str) -> Option<ProcessSet> {
     let numbers = text.split(',').filter(|number| !number.is_empty());
     let process = |number: &str| Some(ProcessId(number.parse::<u32>().ok()?.checked_sub(1)?));
     let processes = numbers.map(process).collect::<Option<ProcessSet>>()?;
-    // Sets have room for the greatest of their members.
+    // The memory of a set grows with its largest member.
     processes.iter().all(|process| process.0 < 1 << 16).then_some(processes)
 }
 
@@ -88,7 +88,7 @@ fn list(to: &mut impl fmt::Write, processes: &ProcessSet, before: &str) {
     }
 }
 
-/// `P1,P2,P3`, and behind that who learns, and whom they take over from.
+/// Displays `P1,P2,P3`, then the learners, then the outgoing voters.
 impl fmt::Display for Members {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         list(f, &self.voters, "P");
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_read_is_what_they_may_write() {
+    fn text_form_round_trips() {
         for (text, shown) in [("1,2,3", "P1,P2,P3"), ("2/4,5", "P2 and learning P4,P5")] {
             let members = Members::of_text(text).expect("members");
             assert_eq!((&*members.text(), &*members.to_string()), (text, shown));
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_majority_of_both_sides_is_needed_and_learners_do_not_count() {
+    fn joint_majority_needs_both_sides_without_learners() {
         let old = of(&[1, 2, 3]);
         let joint = Members { outgoing: old, learners: of(&[6]), ..Members::of(of(&[3, 4, 5])) };
         for (processes, is) in
@@ -136,6 +136,6 @@ mod tests {
         }
         assert!(Members::of(of(&[1, 2, 3])).is_majority(&of(&[1, 3])));
         assert!(joint.count(ProcessId(0)) && !joint.count(ProcessId(5)));
-        assert_eq!(joint.everybody(), ProcessSet::first(6));
+        assert_eq!(joint.all(), ProcessSet::first(6));
     }
 }

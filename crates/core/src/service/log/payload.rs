@@ -1,4 +1,4 @@
-//! What users put into a log: bytes, of which the log knows nothing.
+//! Payload of log entries: bytes without meaning to the log.
 
 use core::fmt;
 
@@ -8,23 +8,23 @@ use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-/// Bytes of a user. A copy costs nothing but a count.
+/// Bytes of a user. Cloning only counts a reference.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Payload(Arc<[u8]>);
 
 impl Payload {
-    /// These bytes.
+    /// Creates a payload from bytes.
     pub fn new(bytes: impl Into<Arc<[u8]>>) -> Self {
         Payload(bytes.into())
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// What people write for it: a word as it is, other bytes as hexadecimal digits behind `0x`;
-    /// nothing where the digits are none.
+    /// Parses a word as it is, or bytes as hexadecimal digits after `0x`. Returns `None` if the
+    /// digits are invalid.
     pub fn of_text(text: &str) -> Option<Self> {
         let Some(digits) = text.strip_prefix("0x") else {
             return Some(Payload::new(text.as_bytes()));
@@ -37,7 +37,7 @@ impl Payload {
         pairs.map(byte).collect::<Option<Vec<u8>>>().map(Payload::new)
     }
 
-    /// The word that it is, if it is one.
+    /// Returns the payload as a word, if it is one.
     fn word(&self) -> Option<&str> {
         let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-=".contains(byte);
         let word = core::str::from_utf8(&self.0).ok()?;
@@ -45,7 +45,7 @@ impl Payload {
     }
 }
 
-/// A word as it is, other bytes as hexadecimal digits.
+/// Displays a word as it is, and other bytes as hexadecimal digits.
 impl fmt::Display for Payload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(word) = self.word() {
@@ -62,7 +62,7 @@ impl fmt::Debug for Payload {
     }
 }
 
-/// People read what [`Payload::of_text`] understands; frames have the bytes.
+/// Human-readable formats use the form of [`Payload::of_text`], others the bytes.
 #[cfg(feature = "serde")]
 impl serde::Serialize for Payload {
     fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
@@ -93,7 +93,11 @@ impl serde::de::Visitor<'_> for Visitor {
     }
 
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Payload, E> {
-        Payload::of_text(text).ok_or_else(|| E::custom(format!("`{text}` is no payload")))
+        Payload::of_text(text).ok_or_else(|| {
+            E::custom(format!(
+                "invalid payload '{text}': expected a word, or 0x and hexadecimal digits"
+            ))
+        })
     }
 
     fn visit_bytes<E: serde::de::Error>(self, bytes: &[u8]) -> Result<Payload, E> {
@@ -101,7 +105,7 @@ impl serde::de::Visitor<'_> for Visitor {
     }
 }
 
-/// A word of digits.
+/// Creates a payload of decimal digits.
 impl From<u64> for Payload {
     fn from(number: u64) -> Self {
         let digits: String = number.to_string();
@@ -114,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_people_read_is_what_they_may_write() {
+    fn text_form_round_trips() {
         for bytes in [&b"x=1"[..], b"", b"0x", b"0x12", b"two words", b"\xff\x00", b"a\n"] {
             let payload = Payload::new(bytes);
             assert_eq!(Payload::of_text(&payload.to_string()), Some(payload));

@@ -1,54 +1,54 @@
-//! Who appends to a log and reads it.
+//! The user model of a log.
 
 use alloc::format;
 
 use super::{Command, Content, Event, Payload};
 use crate::process::ProcessId;
-use crate::service::agreement::{Client, Seat, Standing};
+use crate::service::agreement::{ServiceUser, UserConfig, UserState};
 
-/// A user of a log: appends and reads in turn, one after the other, while its process leads, or has
-/// whoever leads do what it is asked. Otherwise it waits until it knows who leads. Every other
-/// process has one that begins with a read. When a snapshot is wanted, it gives one.
+/// A user of a log. It appends and reads in turn, one command at a time, while its process leads or
+/// relays to the leader. Otherwise it waits until it knows the leader. Every other user begins with
+/// a read. When a snapshot is needed, it provides one.
 ///
-/// Its state machine is a number into which every payload went, in their order.
+/// Its state machine is a hash of all payloads, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct User {
     at: ProcessId,
-    /// The last ticket.
+    /// Ticket of the last command.
     ticket: u64,
-    /// How often it appended or read.
-    asked: u64,
-    most: u64,
-    /// Whether the last ticket is yet to be answered.
-    waits: bool,
-    /// Whether a snapshot is wanted.
-    is_wanted: bool,
+    /// Number of appends and reads.
+    issued: u64,
+    limit: u64,
+    /// True if the last ticket has no answer yet.
+    is_waiting: bool,
+    /// True if a snapshot is needed.
+    needs_snapshot: bool,
     belief: Belief,
-    /// How far it was told.
+    /// Index of the last applied entry.
     applied: u64,
     state: u32,
 }
 
-/// Who leads, as far as this user was told.
+/// Leader that the user knows of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Belief {
-    /// It was told nothing in this life.
-    Untold,
-    Nobody,
+    /// The user has received no event in this life.
+    Unknown,
+    NoLeader,
     Me,
     Another,
-    /// Another, which is asked through this process.
+    /// Another process, to which this one relays commands.
     Relayed,
 }
 
 impl User {
-    /// What it appends under a ticket: no two payloads are the same.
+    /// Returns the payload for a ticket. No two payloads are equal.
     fn payload(&self, ticket: u64) -> Payload {
         let text = format!("{}.{ticket}", self.at.number());
         Payload::new(text.as_bytes())
     }
 
-    /// The state machine takes an entry.
+    /// Applies an entry to the state machine.
     fn apply(&mut self, index: u64, content: &Content) {
         self.applied = index;
         if let Content::Payload(payload) = content {
@@ -57,7 +57,7 @@ impl User {
         }
     }
 
-    /// Whether its process has done what it asks.
+    /// Returns true if its process executes or relays commands.
     fn is_served(&self) -> bool {
         matches!(self.belief, Belief::Me | Belief::Relayed)
     }
@@ -66,7 +66,7 @@ impl User {
         Payload::new(format!("{:08x}", self.state).as_bytes())
     }
 
-    /// The state machine begins with a snapshot.
+    /// Restores the state machine from a snapshot.
     fn restore(&mut self, index: u64, snapshot: &Payload) {
         let text = core::str::from_utf8(snapshot.bytes()).unwrap_or_default();
         self.state = u32::from_str_radix(text, 16).unwrap_or_default();
@@ -74,36 +74,36 @@ impl User {
     }
 }
 
-impl Client for User {
+impl ServiceUser for User {
     type Command = Command;
     type Event = Event;
 
-    fn new(seat: &Seat) -> Self {
-        let most = seat.times.into();
+    fn new(config: &UserConfig) -> Self {
+        let limit = config.times.into();
         User {
-            at: seat.at,
+            at: config.at,
             ticket: 0,
-            asked: 0,
-            most,
-            waits: false,
-            is_wanted: false,
-            belief: Belief::Untold,
+            issued: 0,
+            limit,
+            is_waiting: false,
+            needs_snapshot: false,
+            belief: Belief::Unknown,
             applied: 0,
             state: 0,
         }
     }
 
-    fn first(seat: &Seat) -> Option<Command> {
-        User { belief: Belief::Me, ..User::new(seat) }.next()
+    fn first_command(config: &UserConfig) -> Option<Command> {
+        User { belief: Belief::Me, ..User::new(config) }.next_command()
     }
 
-    fn next(&self) -> Option<Command> {
+    fn next_command(&self) -> Option<Command> {
         let ticket = self.ticket + 1;
-        if self.is_wanted && !self.waits {
+        if self.needs_snapshot && !self.is_waiting {
             return Some(Command::Compact { ticket, index: self.applied, state: self.snapshot() });
         }
-        let may = self.is_served() && !self.waits && self.asked < self.most;
-        let appends = (self.asked + u64::from(self.at.0)).is_multiple_of(2);
+        let may = self.is_served() && !self.is_waiting && self.issued < self.limit;
+        let appends = (self.issued + u64::from(self.at.0)).is_multiple_of(2);
         may.then(|| match appends {
             true => Command::Append { ticket, payload: self.payload(ticket) },
             false => Command::Read { ticket },
@@ -114,42 +114,42 @@ impl Client for User {
         !matches!(command, Command::Compact { .. })
     }
 
-    fn asked(&mut self, command: &Command) {
+    fn on_command(&mut self, command: &Command) {
         self.ticket = command.ticket();
-        self.waits = true;
+        self.is_waiting = true;
         match command {
-            Command::Compact { .. } => self.is_wanted = false,
-            _ => self.asked += 1,
+            Command::Compact { .. } => self.needs_snapshot = false,
+            _ => self.issued += 1,
         }
     }
 
-    fn told(&mut self, event: &Event) {
+    fn on_event(&mut self, event: &Event) {
         match event {
             Event::Leading { .. } => self.belief = Belief::Me,
             Event::Following { leader: Some(_), .. } => self.belief = Belief::Another,
-            Event::Following { leader: None, .. } => self.belief = Belief::Nobody,
+            Event::Following { leader: None, .. } => self.belief = Belief::NoLeader,
             Event::Relaying { .. } => self.belief = Belief::Relayed,
             Event::Committed { index, entry } => self.apply(*index, &entry.content),
-            Event::SnapshotNeeded { .. } => self.is_wanted = true,
+            Event::SnapshotNeeded { .. } => self.needs_snapshot = true,
             Event::Restored { index, state, .. } => {
                 self.restore(*index, state);
-                self.is_wanted = false;
+                self.needs_snapshot = false;
             }
-            event => self.waits &= event.answers() != Some(self.ticket),
+            event => self.is_waiting &= event.answers() != Some(self.ticket),
         }
     }
 
-    /// Who comes back goes on with new tickets.
-    fn crashed(&mut self) {
-        (self.waits, self.is_wanted) = (false, false);
-        self.belief = Belief::Untold;
+    /// After recovery the user continues with new tickets.
+    fn on_crash(&mut self) {
+        (self.is_waiting, self.needs_snapshot) = (false, false);
+        self.belief = Belief::Unknown;
         (self.applied, self.state) = (0, 0);
     }
 
-    fn standing(&self) -> Standing {
-        let lost = matches!(self.belief, Belief::Untold | Belief::Nobody);
-        let waits = self.waits || (lost && self.asked < self.most);
-        if waits { Standing::Waiting } else { Standing::Content }
+    fn state(&self) -> UserState {
+        let lost = matches!(self.belief, Belief::Unknown | Belief::NoLeader);
+        let is_waiting = self.is_waiting || (lost && self.issued < self.limit);
+        if is_waiting { UserState::Waiting } else { UserState::Idle }
     }
 }
 
@@ -159,30 +159,30 @@ mod tests {
     use crate::card::Service;
 
     #[test]
-    fn a_user_asks_while_its_process_leads_and_waits_for_a_leader_otherwise() {
+    fn user_issues_commands_only_under_leader() {
         let mut user =
-            User::new(&Seat { service: Service::Log, at: ProcessId(0), size: 3, times: 2 });
-        assert_eq!((user.next(), user.standing()), (None, Standing::Waiting));
-        user.told(&Event::Following { term: 1, leader: Some(ProcessId(1)) });
-        assert_eq!((user.next(), user.standing()), (None, Standing::Content));
-        user.told(&Event::Leading { term: 2 });
-        let append = user.next().expect("it leads");
+            User::new(&UserConfig { service: Service::Log, at: ProcessId(0), size: 3, times: 2 });
+        assert_eq!((user.next_command(), user.state()), (None, UserState::Waiting));
+        user.on_event(&Event::Following { term: 1, leader: Some(ProcessId(1)) });
+        assert_eq!((user.next_command(), user.state()), (None, UserState::Idle));
+        user.on_event(&Event::Leading { term: 2 });
+        let append = user.next_command().expect("it leads");
         assert_eq!(append, Command::Append { ticket: 1, payload: Payload::new(*b"1.1") });
-        user.asked(&append);
-        assert_eq!((user.next(), user.standing()), (None, Standing::Waiting));
-        user.told(&Event::Unknown { ticket: 1 });
+        user.on_command(&append);
+        assert_eq!((user.next_command(), user.state()), (None, UserState::Waiting));
+        user.on_event(&Event::Unknown { ticket: 1 });
         let read = Command::Read { ticket: 2 };
-        assert_eq!((user.next(), user.standing()), (Some(read.clone()), Standing::Content));
-        user.asked(&read);
-        user.crashed();
-        assert_eq!((user.next(), user.standing()), (None, Standing::Content));
+        assert_eq!((user.next_command(), user.state()), (Some(read.clone()), UserState::Idle));
+        user.on_command(&read);
+        user.on_crash();
+        assert_eq!((user.next_command(), user.state()), (None, UserState::Idle));
     }
 
     #[test]
-    fn a_user_asks_where_it_is_relayed() {
+    fn user_issues_commands_when_relayed() {
         let mut user =
-            User::new(&Seat { service: Service::Log, at: ProcessId(1), size: 3, times: 1 });
-        user.told(&Event::Relaying { term: 1, leader: ProcessId(0) });
-        assert_eq!(user.next(), Some(Command::Read { ticket: 1 }));
+            User::new(&UserConfig { service: Service::Log, at: ProcessId(1), size: 3, times: 1 });
+        user.on_event(&Event::Relaying { term: 1, leader: ProcessId(0) });
+        assert_eq!(user.next_command(), Some(Command::Read { ticket: 1 }));
     }
 }

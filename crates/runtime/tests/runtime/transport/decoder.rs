@@ -1,4 +1,4 @@
-//! The decoder: no bytes hurt it, and it does not matter how they arrive.
+//! The decoder accepts arbitrary bytes in arbitrary pieces.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -7,9 +7,9 @@ use tenure_runtime::transport::frame::{
     offered_version,
 };
 
-/// A frame that owns what it says.
+/// A frame with owned content.
 #[derive(Clone, Debug)]
-enum Said {
+enum OwnedFrame {
     Hello { cluster: String, version: u16, ids: (u32, u32, u32), session: u64 },
     Call { version: u16, key: Vec<u8> },
     Welcome { session: u64, nonce: u64 },
@@ -19,53 +19,54 @@ enum Said {
     Data { number: u64, received: u64, payload: Vec<u8> },
 }
 
-impl Said {
+impl OwnedFrame {
     fn frame(&self) -> Frame<'_> {
         match self {
-            Said::Hello { cluster, version, ids, session } => {
+            OwnedFrame::Hello { cluster, version, ids, session } => {
                 let boot = Boot { session: *session, nonce: 9 };
                 let (group_size, sender, receiver) = *ids;
                 let introduction = Introduction { cluster, group_size, sender, receiver, boot };
                 let opening = Opening::Introduction(introduction);
                 Frame::Hello(Hello { magic: MAGIC, version: *version, opening })
             }
-            Said::Call { version, key } => {
+            OwnedFrame::Call { version, key } => {
                 let opening = Opening::Exchange(key);
                 Frame::Hello(Hello { magic: MAGIC, version: *version, opening })
             }
-            Said::Welcome { session, nonce } => {
+            OwnedFrame::Welcome { session, nonce } => {
                 let boot = Boot { session: *session, nonce: *nonce };
                 Frame::Welcome(Welcome { version: 2, boot })
             }
-            Said::Exchange { key } => Frame::Exchange(key),
-            Said::Refused { code, sentence } => {
+            OwnedFrame::Exchange { key } => Frame::Exchange(key),
+            OwnedFrame::Refused { code, sentence } => {
                 Frame::Refused(Refused { newest_version: 1, code: *code, sentence })
             }
-            Said::Acknowledge { received } => Frame::Acknowledge { received: *received },
-            Said::Data { number, received, payload } => {
+            OwnedFrame::Acknowledge { received } => Frame::Acknowledge { received: *received },
+            OwnedFrame::Data { number, received, payload } => {
                 Frame::Data { number: *number, received: *received, payload }
             }
         }
     }
 }
 
-fn said() -> impl Strategy<Value = Said> {
+fn owned_frame() -> impl Strategy<Value = OwnedFrame> {
     let key = || vec(any::<u8>(), 0..100);
     prop_oneof![
         (".{0,20}", any::<u16>(), any::<(u32, u32, u32)>(), any::<u64>()).prop_map(
-            |(cluster, version, ids, session)| Said::Hello { cluster, version, ids, session }
+            |(cluster, version, ids, session)| OwnedFrame::Hello { cluster, version, ids, session }
         ),
-        (any::<u16>(), key()).prop_map(|(version, key)| Said::Call { version, key }),
-        any::<(u64, u64)>().prop_map(|(session, nonce)| Said::Welcome { session, nonce }),
-        key().prop_map(|key| Said::Exchange { key }),
-        (any::<u8>(), ".{0,40}").prop_map(|(code, sentence)| Said::Refused { code, sentence }),
-        any::<u64>().prop_map(|received| Said::Acknowledge { received }),
+        (any::<u16>(), key()).prop_map(|(version, key)| OwnedFrame::Call { version, key }),
+        any::<(u64, u64)>().prop_map(|(session, nonce)| OwnedFrame::Welcome { session, nonce }),
+        key().prop_map(|key| OwnedFrame::Exchange { key }),
+        (any::<u8>(), ".{0,40}")
+            .prop_map(|(code, sentence)| OwnedFrame::Refused { code, sentence }),
+        any::<u64>().prop_map(|received| OwnedFrame::Acknowledge { received }),
         (any::<u64>(), any::<u64>(), vec(any::<u8>(), 0..300))
-            .prop_map(|(number, received, payload)| Said::Data { number, received, payload }),
+            .prop_map(|(number, received, payload)| OwnedFrame::Data { number, received, payload }),
     ]
 }
 
-/// Takes everything there is, until the stream ends or makes no sense.
+/// Decodes all frames until the input ends or is malformed.
 fn take_all(decoder: &mut Decoder) -> Result<Vec<String>, FrameError> {
     let mut frames = Vec::new();
     while let Some(frame) = decoder.take()? {
@@ -76,7 +77,7 @@ fn take_all(decoder: &mut Decoder) -> Result<Vec<String>, FrameError> {
 
 proptest! {
     #[test]
-    fn any_bytes_in_any_pieces_are_survived(pieces in vec(vec(any::<u8>(), 0..80), 0..20)) {
+    fn survives_random_bytes_in_pieces(pieces in vec(vec(any::<u8>(), 0..80), 0..20)) {
         let mut decoder = Decoder::new(60);
         let mut fed = 0;
         for piece in &pieces {
@@ -86,13 +87,13 @@ proptest! {
             if take_all(&mut decoder).is_err() {
                 break;
             }
-            prop_assert!(decoder.waiting() < 64, "a whole frame was not taken");
+            prop_assert!(decoder.waiting() < 64, "a complete frame was not decoded");
         }
     }
 
-    /// Bytes that get past the length and the tag more often than random ones do.
+    /// These bytes have a valid length and tag more often than random ones.
     #[test]
-    fn any_body_is_survived(tag in 0_u8..8, mut body in vec(any::<u8>(), 0..200)) {
+    fn survives_random_bodies(tag in 0_u8..8, mut body in vec(any::<u8>(), 0..200)) {
         body.insert(0, tag);
         let _ = offered_version(&body);
         if let Ok(frame) = Frame::decode(&body) {
@@ -103,9 +104,13 @@ proptest! {
     }
 
     #[test]
-    fn a_hurt_frame_is_survived(said in said(), place in any::<usize>(), byte in any::<u8>()) {
+    fn survives_damaged_frames(
+        frame in owned_frame(),
+        place in any::<usize>(),
+        byte in any::<u8>(),
+    ) {
         let mut bytes = Vec::new();
-        said.frame().encode(&mut bytes);
+        frame.frame().encode(&mut bytes);
         let place = place % bytes.len();
         bytes[place] = byte;
         let mut decoder = Decoder::new(1 << 20);
@@ -114,12 +119,12 @@ proptest! {
     }
 
     #[test]
-    fn frames_arrive_the_same_in_whatever_pieces(
-        said in vec(said(), 1..20),
+    fn pieces_do_not_affect_decoding(
+        frames in vec(owned_frame(), 1..20),
         cuts in vec(1_usize..90, 1..40),
     ) {
         let mut bytes = Vec::new();
-        said.iter().for_each(|said| said.frame().encode(&mut bytes));
+        frames.iter().for_each(|frame| frame.frame().encode(&mut bytes));
         let mut decoder = Decoder::new(1 << 20);
         let mut taken = Vec::new();
         let (mut rest, mut cuts) = (bytes.as_slice(), cuts.iter().cycle());
@@ -129,21 +134,21 @@ proptest! {
             rest = &rest[cut..];
             taken.extend(take_all(&mut decoder).expect("valid frames"));
         }
-        let expected: Vec<_> = said.iter().map(|said| format!("{:?}", said.frame())).collect();
+        let expected: Vec<_> = frames.iter().map(|frame| format!("{:?}", frame.frame())).collect();
         prop_assert_eq!(taken, expected);
         prop_assert_eq!(decoder.waiting(), 0);
     }
 }
 
 #[test]
-fn a_frame_is_refused_by_its_length_before_its_body_arrives() {
+fn rejects_long_frame_before_its_body() {
     let mut decoder = Decoder::new(100);
     decoder.feed(&101_u32.to_le_bytes());
     assert_eq!(decoder.take(), Err(FrameError::TooLong { length: 101, limit: 100 }));
 }
 
 #[test]
-fn a_body_that_goes_on_behind_its_frame_is_refused() {
+fn rejects_body_with_trailing_bytes() {
     let mut bytes = Vec::new();
     Frame::Acknowledge { received: 1 }.encode(&mut bytes);
     bytes[0] += 1;
@@ -153,9 +158,9 @@ fn a_body_that_goes_on_behind_its_frame_is_refused() {
     assert_eq!(decoder.take(), Err(FrameError::Trailing { extra: 1 }));
 }
 
-/// These bytes are in `docs/wire.md`, and nodes of other builds expect them.
+/// These bytes are in `docs/wire.md`, and nodes of other builds depend on them.
 #[test]
-fn the_bytes_on_the_wire_are_those_of_the_document() {
+fn encoding_matches_specification() {
     let bytes = |frame: Frame<'_>| {
         let mut bytes = Vec::new();
         frame.encode(&mut bytes);
@@ -169,11 +174,11 @@ fn the_bytes_on_the_wire_are_those_of_the_document() {
     assert_eq!(refused, *b"\x06\0\0\0\x03\x01\x02\x02no");
     let exchange = bytes(Frame::Exchange(b"key"));
     assert_eq!(exchange, *b"\x05\0\0\0\x02\x03key");
-    let said = Said::Hello { cluster: "c".into(), version: 2, ids: (3, 2, 1), session: 4 };
+    let frame = OwnedFrame::Hello { cluster: "c".into(), version: 2, ids: (3, 2, 1), session: 4 };
     let hello = b"\x0e\0\0\0\0TNUR\x02\0\x01c\x03\x02\x01\x04\x09";
-    assert_eq!(bytes(said.frame()), hello);
-    let said = Said::Call { version: 2, key: b"key".to_vec() };
-    assert_eq!(bytes(said.frame()), b"\x0b\0\0\0\0TNUR\x02\x01\x03key");
-    let said = Said::Welcome { session: 4, nonce: 300 };
-    assert_eq!(bytes(said.frame()), b"\x05\0\0\0\x01\x02\x04\xac\x02");
+    assert_eq!(bytes(frame.frame()), hello);
+    let frame = OwnedFrame::Call { version: 2, key: b"key".to_vec() };
+    assert_eq!(bytes(frame.frame()), b"\x0b\0\0\0\0TNUR\x02\x01\x03key");
+    let frame = OwnedFrame::Welcome { session: 4, nonce: 300 };
+    assert_eq!(bytes(frame.frame()), b"\x05\0\0\0\x01\x02\x04\xac\x02");
 }

@@ -1,4 +1,4 @@
-//! What proven peers may do to each other, and the plain life of a mesh.
+//! Basic operation of a mesh, and protocol violations by authenticated peers.
 
 use std::time::Duration;
 
@@ -6,12 +6,12 @@ use tenure_runtime::transport::frame::{Frame, Introduction};
 use tenure_runtime::transport::{Incoming, Mesh, MeshError, SendError};
 
 use super::support::{
-    HUNG, P1, P2, P3, Ports, Stranger, boot, comes_up, eventually, goes_down, greeting, hello,
-    message, pair, still_talk,
+    P1, P2, P3, Ports, RawPeer, TEST_TIMEOUT, boot, comes_up, eventually, goes_down, greeting,
+    hello, message, pair, still_talk,
 };
 
 #[tokio::test]
-async fn every_process_reaches_every_other() {
+async fn all_processes_reach_each_other() {
     let mut ports = Ports::of(5);
     let ids: Vec<_> = (0..5).map(tenure_core::ProcessId).collect();
     let mut nodes: Vec<_> = ids.iter().map(|me| ports.start(*me, 1)).collect();
@@ -22,19 +22,22 @@ async fn every_process_reaches_every_other() {
         }
     }
     for to in &ids {
-        let mut heard = Vec::new();
+        let mut received = Vec::new();
         for _ in 0..4 {
             let (from, _, payload) = message(&mut nodes[to.index()].1).await;
             assert_eq!(payload, format!("{from} to {to}").into_bytes());
-            heard.push(from);
+            received.push(from);
         }
-        heard.sort_unstable();
-        assert!(heard.iter().eq(ids.iter().filter(|from| *from != to)), "{to} heard {heard:?}");
+        received.sort_unstable();
+        assert!(
+            received.iter().eq(ids.iter().filter(|from| *from != to)),
+            "{to} received {received:?}"
+        );
     }
 }
 
 #[tokio::test]
-async fn a_peer_that_breaks_the_rules_is_closed_and_no_other() {
+async fn violation_closes_only_its_connection() {
     let mut ports = Ports::of(3);
     let mut nodes = pair(&mut ports).await;
     let view = nodes[0].0.view();
@@ -45,7 +48,7 @@ async fn a_peer_that_breaks_the_rules_is_closed_and_no_other() {
     };
     let mut out_of_place = Vec::new();
     greeting(hello(P3, P1, 3)).encode(&mut out_of_place);
-    let breaches = [
+    let violations = [
         ("a gap", data(2, 0)),
         ("a gap later on", [data(1, 0), data(9, 0)].concat()),
         ("an acknowledgement of nothing", data(1, 1)),
@@ -53,36 +56,36 @@ async fn a_peer_that_breaks_the_rules_is_closed_and_no_other() {
         ("a length without end", vec![0xff, 0xff, 0xff, 0xff]),
         ("a second hello", out_of_place),
     ];
-    for (count, (what, bytes)) in (1..).zip(breaches) {
+    for (count, (violation, bytes)) in (1..).zip(violations) {
         let session_of_its_own = Introduction { boot: boot(count), ..hello(P3, P1, 3) };
-        let mut peer = Stranger::join(ports.addresses[0], session_of_its_own).await;
-        peer.say_bytes(&bytes).await;
-        peer.ends().await;
-        eventually(what, || view.counts().malformed == count).await;
+        let mut peer = RawPeer::join(ports.addresses[0], session_of_its_own).await;
+        peer.send_bytes(&bytes).await;
+        peer.wait_closed().await;
+        eventually(violation, || view.counts().malformed == count).await;
         still_talk(&mut nodes).await;
     }
 }
 
 #[tokio::test]
-async fn nothing_is_believed_before_it_was_said_what_was_received() {
+async fn rejects_data_before_first_acknowledgement() {
     let mut ports = Ports::of(2);
     let (mesh, mut inbox) = ports.start(P1, 1);
-    let mut peer = Stranger::begin(ports.addresses[0], hello(P2, P1, 2)).await;
-    peer.say(&Frame::Data { number: 1, received: 0, payload: b"too early" }).await;
-    peer.ends().await;
+    let mut peer = RawPeer::begin(ports.addresses[0], hello(P2, P1, 2)).await;
+    peer.send(&Frame::Data { number: 1, received: 0, payload: b"too early" }).await;
+    peer.wait_closed().await;
     let view = mesh.view();
-    eventually("it is counted", || view.counts().malformed == 1).await;
+    eventually("the violation is counted", || view.counts().malformed == 1).await;
     assert_eq!(inbox.try_receive(), None);
 }
 
 #[tokio::test]
-async fn a_message_that_comes_twice_is_delivered_once() {
+async fn duplicate_message_is_delivered_once() {
     let mut ports = Ports::of(2);
     let (mesh, mut inbox) = ports.start(P1, 1);
-    let mut peer = Stranger::join(ports.addresses[0], hello(P2, P1, 2)).await;
+    let mut peer = RawPeer::join(ports.addresses[0], hello(P2, P1, 2)).await;
     for number in [1, 1, 2, 1, 2, 3] {
         let payload = [u8::try_from(number).expect("a small number")];
-        peer.say(&Frame::Data { number, received: 0, payload: &payload }).await;
+        peer.send(&Frame::Data { number, received: 0, payload: &payload }).await;
     }
     for byte in 1..=3 {
         assert_eq!(message(&mut inbox).await.2, [byte]);
@@ -92,10 +95,10 @@ async fn a_message_that_comes_twice_is_delivered_once() {
 }
 
 #[tokio::test]
-async fn much_that_is_received_is_acknowledged_without_waiting() {
+async fn many_messages_are_acknowledged_at_once() {
     let mut ports = Ports::of(2);
     let mut settings = ports.settings(P1, 1);
-    settings.limits.acknowledge_after = Duration::from_secs(3600);
+    settings.limits.acknowledge_delay = Duration::from_secs(3600);
     let (_first, mut inbox) = Mesh::start(settings).expect("a mesh");
     let (second, _other) = ports.start(P2, 1);
     for byte in 0..100 {
@@ -109,9 +112,9 @@ async fn much_that_is_received_is_acknowledged_without_waiting() {
 }
 
 #[tokio::test]
-async fn the_longest_message_arrives_and_a_longer_one_is_refused() {
+async fn rejects_message_above_maximum_length() {
     let mut ports = Ports::of(2);
-    let limit = super::support::limits().longest_payload();
+    let limit = super::support::limits().max_payload_bytes();
     let [first, mut second] = pair(&mut ports).await;
     first.0.send(P2, vec![7; limit]).expect("it fits");
     let (_, _, payload) = message(&mut second.1).await;
@@ -121,14 +124,14 @@ async fn the_longest_message_arrives_and_a_longer_one_is_refused() {
 }
 
 #[tokio::test]
-async fn nobody_is_a_peer_of_its_own() {
+async fn process_is_not_its_own_peer() {
     let (mesh, _inbox) = Ports::of(2).start(P1, 1);
     assert_eq!(mesh.send(P1, vec![]), Err(SendError::NotAPeer { to: P1 }));
     assert_eq!(mesh.send(P3, vec![]), Err(SendError::NotAPeer { to: P3 }));
 }
 
 #[tokio::test]
-async fn closing_lets_everything_sent_arrive_first() {
+async fn close_delivers_sent_messages_first() {
     let mut ports = Ports::of(2);
     let [first, mut second] = pair(&mut ports).await;
     for number in 0..1000_u32 {
@@ -140,14 +143,14 @@ async fn closing_lets_everything_sent_arrive_first() {
         }
         assert_eq!(goes_down(&mut second.1, P1).await, 1);
     };
-    tokio::join!(first.0.close(HUNG), receive);
+    tokio::join!(first.0.close(TEST_TIMEOUT), receive);
 }
 
 #[tokio::test]
-async fn closing_ends_in_time_though_a_peer_does_not_answer() {
+async fn close_ends_in_time_despite_silent_peer() {
     let mut ports = Ports::of(2);
     let (mesh, mut inbox) = ports.start(P1, 1);
-    let _mute = Stranger::join(ports.addresses[0], hello(P2, P1, 2)).await;
+    let _mute = RawPeer::join(ports.addresses[0], hello(P2, P1, 2)).await;
     assert_eq!(comes_up(&mut inbox, P2).await, 1);
     mesh.send(P2, b"never acknowledged".to_vec()).expect("room");
     mesh.close(Duration::from_millis(10)).await;
@@ -155,29 +158,29 @@ async fn closing_ends_in_time_though_a_peer_does_not_answer() {
 }
 
 #[tokio::test]
-async fn a_port_is_free_again_after_closing() {
+async fn port_is_free_after_close() {
     let mut ports = Ports::of(1);
     let (mesh, mut inbox) = ports.start(P1, 1);
-    mesh.close(HUNG).await;
+    mesh.close(TEST_TIMEOUT).await;
     assert_eq!(inbox.receive().await, None);
     ports.start(P1, 2);
 }
 
 #[tokio::test]
-async fn a_peer_that_goes_is_told_and_its_state_can_be_read() {
+async fn lost_peer_is_reported_with_status() {
     let mut ports = Ports::of(2);
     let [(mesh, mut inbox), second] = pair(&mut ports).await;
     let status = &mesh.view().peers()[0];
-    assert!(status.connected && status.connected_at.is_some(), "{status:?}");
+    assert!(status.is_connected && status.connected_at.is_some(), "{status:?}");
     drop(second);
     assert_eq!(goes_down(&mut inbox, P2).await, 1);
     let status = &mesh.view().peers()[0];
-    assert!(!status.connected && status.error.is_some(), "{status:?}");
+    assert!(!status.is_connected && status.error.is_some(), "{status:?}");
     assert_eq!((status.peer, status.session), (P2, Some(1)));
 }
 
 #[tokio::test]
-async fn an_unreachable_peer_is_no_error_but_can_be_seen() {
+async fn unreachable_peer_appears_in_status() {
     let mut ports = Ports::of(2);
     let (mesh, mut inbox) = ports.start(P2, 1);
     let settings = ports.settings(P1, 1);
@@ -191,10 +194,10 @@ async fn an_unreachable_peer_is_no_error_but_can_be_seen() {
 }
 
 #[tokio::test]
-async fn mistakes_in_the_settings_are_told() {
+async fn rejects_invalid_settings() {
     let mut ports = Ports::of(1);
     let mut settings = ports.settings(P1, 0);
-    assert!(matches!(Mesh::start(settings), Err(MeshError::NoSession { session: 0 })));
+    assert!(matches!(Mesh::start(settings), Err(MeshError::InvalidSession { session: 0 })));
     settings = ports.settings(P1, 1);
     settings.me = P2;
     assert!(matches!(Mesh::start(settings), Err(MeshError::NotInGroup { me: P2, size: 1 })));
@@ -208,7 +211,7 @@ async fn mistakes_in_the_settings_are_told() {
 }
 
 #[tokio::test]
-async fn many_messages_share_a_write() {
+async fn many_messages_share_one_write() {
     let mut ports = Ports::of(2);
     let [first, mut second] = pair(&mut ports).await;
     let before = first.0.view().counts();
@@ -220,7 +223,7 @@ async fn many_messages_share_a_write() {
     }
     let after = first.0.view().counts();
     assert_eq!(after.messages_sent - before.messages_sent, 100);
-    // On one thread the link runs only after all were sent.
+    // On one thread the link runs only after all messages were sent.
     assert_eq!(after.writes - before.writes, 1);
     assert!(matches!(second.1.try_receive(), None | Some(Incoming::PeerUp { .. })));
 }

@@ -1,5 +1,5 @@
-//! The transport over real sockets on loopback. No test asserts a duration: those that wait, wait
-//! for something to happen, and fail when it does not within a generous bound.
+//! The transport over real sockets on the loopback interface. No test asserts a duration. Tests
+//! wait for events and fail after a generous time limit.
 
 mod decoder;
 mod handshake;

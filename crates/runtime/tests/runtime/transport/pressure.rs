@@ -1,4 +1,4 @@
-//! Queues are bounded, and a peer that does not move holds up nobody for long.
+//! Queues are bounded, and a stalled peer does not delay others for long.
 
 use std::time::Duration;
 
@@ -7,11 +7,12 @@ use tenure_runtime::transport::{Mesh, SendError};
 use tokio::time::timeout;
 
 use super::support::{
-    HUNG, P1, P2, P3, Ports, Stranger, comes_up, eventually, hello, message, message_from, pair,
+    P1, P2, P3, Ports, RawPeer, TEST_TIMEOUT, comes_up, eventually, hello, message, message_from,
+    pair,
 };
 
 #[tokio::test]
-async fn what_waits_for_a_peer_that_never_came_is_bounded() {
+async fn queue_for_missing_peer_is_bounded() {
     let mut ports = Ports::of(3);
     let mut settings = ports.settings(P1, 1);
     settings.limits.queue_frames = 10;
@@ -20,8 +21,8 @@ async fn what_waits_for_a_peer_that_never_came_is_bounded() {
     assert!(outcomes[..10].iter().all(Result::is_ok), "{outcomes:?}");
     assert!(outcomes[10..].iter().all(|full| *full == Err(SendError::Full { to: P2 })));
     assert_eq!(mesh.view().counts().overflowed, 5);
-    assert!(mesh.has_room(), "whoever is not connected holds up nobody");
-    // The oldest were kept.
+    assert!(mesh.has_room(), "a disconnected peer delays no sender");
+    // The oldest messages were kept.
     let (_second, mut inbox) = ports.start(P2, 1);
     for byte in 0..10 {
         assert_eq!(message(&mut inbox).await.2, [byte]);
@@ -29,61 +30,61 @@ async fn what_waits_for_a_peer_that_never_came_is_bounded() {
 }
 
 #[tokio::test]
-async fn a_peer_that_acknowledges_nothing_is_felt_and_then_forgiven() {
+async fn unacknowledged_messages_block_until_acknowledged() {
     let mut ports = Ports::of(3);
     let mut settings = ports.settings(P1, 1);
     settings.limits.queue_frames = 10;
-    settings.limits.patience = Duration::from_secs(3600);
+    settings.limits.stall_timeout = Duration::from_secs(3600);
     let (mesh, mut inbox) = Mesh::start(settings).expect("a mesh");
-    let mut slow = Stranger::join(ports.addresses[0], hello(P3, P1, 3)).await;
+    let mut slow = RawPeer::join(ports.addresses[0], hello(P3, P1, 3)).await;
     assert_eq!(comes_up(&mut inbox, P3).await, 1);
     (0..6).for_each(|byte| mesh.send(P3, vec![byte]).expect("room"));
-    assert!(!mesh.has_room(), "more than half is in use");
+    assert!(!mesh.has_room(), "more than half of the queue is in use");
     for number in 1..=6 {
-        slow.hear(|frame| match frame {
-            Frame::Data { number: heard, .. } => assert_eq!(*heard, number),
-            other => panic!("a message was expected, not {other:?}"),
+        slow.receive(|frame| match frame {
+            Frame::Data { number: actual, .. } => assert_eq!(*actual, number),
+            other => panic!("expected a message, received {other:?}"),
         })
         .await;
     }
-    let acknowledge = async { slow.say(&Frame::Acknowledge { received: 1 }).await };
-    let (room, ()) = tokio::join!(timeout(HUNG, mesh.room()), acknowledge);
+    let acknowledge = async { slow.send(&Frame::Acknowledge { received: 1 }).await };
+    let (room, ()) = tokio::join!(timeout(TEST_TIMEOUT, mesh.wait_for_room()), acknowledge);
     room.expect("room comes with the acknowledgement");
     assert!(mesh.has_room());
 }
 
 #[tokio::test]
-async fn patience_with_a_peer_that_does_not_move_ends() {
+async fn stalled_peer_blocks_for_limited_time() {
     let mut ports = Ports::of(2);
     let mut settings = ports.settings(P1, 1);
     settings.limits.queue_frames = 10;
-    settings.limits.patience = Duration::from_millis(10);
+    settings.limits.stall_timeout = Duration::from_millis(10);
     let (mesh, mut inbox) = Mesh::start(settings).expect("a mesh");
-    let _mute = Stranger::join(ports.addresses[0], hello(P2, P1, 2)).await;
+    let _mute = RawPeer::join(ports.addresses[0], hello(P2, P1, 2)).await;
     assert_eq!(comes_up(&mut inbox, P2).await, 1);
     (0..10).for_each(|byte| mesh.send(P2, vec![byte]).expect("room"));
-    timeout(HUNG, mesh.room()).await.expect("patience ends");
+    timeout(TEST_TIMEOUT, mesh.wait_for_room()).await.expect("the stall timeout passes");
     assert_eq!(mesh.send(P2, vec![10]), Err(SendError::Full { to: P2 }));
 }
 
 #[tokio::test]
-async fn a_peer_that_goes_holds_up_nobody() {
+async fn lost_peer_delays_no_sender() {
     let mut ports = Ports::of(2);
     let mut settings = ports.settings(P1, 1);
     settings.limits.queue_frames = 10;
-    settings.limits.patience = Duration::from_secs(3600);
+    settings.limits.stall_timeout = Duration::from_secs(3600);
     let (mesh, mut inbox) = Mesh::start(settings).expect("a mesh");
-    let mute = Stranger::join(ports.addresses[0], hello(P2, P1, 2)).await;
+    let mute = RawPeer::join(ports.addresses[0], hello(P2, P1, 2)).await;
     assert_eq!(comes_up(&mut inbox, P2).await, 1);
     (0..10).for_each(|byte| mesh.send(P2, vec![byte]).expect("room"));
     assert!(!mesh.has_room());
     let go = async { drop(mute) };
-    let (room, ()) = tokio::join!(timeout(HUNG, mesh.room()), go);
-    room.expect("room comes when the peer goes");
+    let (room, ()) = tokio::join!(timeout(TEST_TIMEOUT, mesh.wait_for_room()), go);
+    room.expect("there is room when the peer is lost");
 }
 
 #[tokio::test]
-async fn a_consumer_that_does_not_receive_slows_its_peer_and_loses_nothing() {
+async fn slow_consumer_delays_its_peer_without_loss() {
     const COUNT: u32 = 5000;
     let mut ports = Ports::of(3);
     let mut settings = ports.settings(P1, 1);
@@ -91,7 +92,7 @@ async fn a_consumer_that_does_not_receive_slows_its_peer_and_loses_nothing() {
     let (_first, mut inbox) = Mesh::start(settings).expect("a mesh");
     let mut settings = ports.settings(P2, 1);
     settings.limits.queue_frames = 100;
-    settings.limits.patience = Duration::from_secs(3600);
+    settings.limits.stall_timeout = Duration::from_secs(3600);
     let (second, mut other) = Mesh::start(settings).expect("a mesh");
     assert_eq!(comes_up(&mut other, P1).await, 1);
     let mut sent = 0_u32;
@@ -99,12 +100,14 @@ async fn a_consumer_that_does_not_receive_slows_its_peer_and_loses_nothing() {
         second.send(P1, sent.to_le_bytes().to_vec()).expect("room");
         sent += 1;
     }
-    // Half the queue, and not one more, without anybody receiving.
+    // Exactly half of the queue is used, although the consumer receives nothing.
     let view = second.view();
-    eventually("the peer stands still", || view.peers()[0].held_frames >= 46).await;
+    eventually("the peer is blocked", || view.peers()[0].held_frames >= 46).await;
     let send = async {
         for number in sent..COUNT {
-            timeout(HUNG, second.room()).await.expect("room comes as the peer receives");
+            timeout(TEST_TIMEOUT, second.wait_for_room())
+                .await
+                .expect("there is room as the peer receives");
             second.send(P1, number.to_le_bytes().to_vec()).expect("room");
         }
     };
@@ -118,20 +121,20 @@ async fn a_consumer_that_does_not_receive_slows_its_peer_and_loses_nothing() {
 }
 
 #[tokio::test]
-async fn a_peer_that_floods_and_never_reads_does_not_stall_the_others() {
+async fn flooding_peer_does_not_stall_others() {
     let mut ports = Ports::of(3);
     let mut nodes = pair(&mut ports).await;
-    let mut flood = Stranger::join(ports.addresses[0], hello(P3, P1, 3)).await;
+    let mut flood = RawPeer::join(ports.addresses[0], hello(P3, P1, 3)).await;
     let noise = tokio::spawn(async move {
         let payload = vec![0; 64 << 10];
         for number in 1..=200 {
-            flood.say(&Frame::Data { number, received: 0, payload: &payload }).await;
+            flood.send(&Frame::Data { number, received: 0, payload: &payload }).await;
         }
         flood
     });
     let [first, second] = &mut nodes;
     for byte in 0..100 {
-        // Much more than its socket holds, and it will never take it.
+        // More than its socket can buffer, and the peer never reads it.
         let _ = first.0.send(P3, vec![byte; 100 << 10]);
         second.0.send(P1, vec![byte]).expect("room");
         assert_eq!(message_from(&mut first.1, P2).await, [byte]);

@@ -1,4 +1,4 @@
-//! Connections that break at any byte, and conversations that do not.
+//! Sessions survive connections that break at any byte.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 
 use super::support::{P1, P2, Ports, comes_up, message};
 
-/// The next of a sequence that looks random and depends on nothing but the seed.
+/// Returns the next number of a pseudorandom sequence that depends only on the seed.
 fn next_random(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -19,15 +19,15 @@ fn next_random(state: &mut u64) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-/// A wire that is cut, again and again, after a random number of bytes in either direction.
-struct Scissors {
+/// A proxy that cuts its connections after a random number of bytes in either direction.
+struct CuttingProxy {
     address: SocketAddr,
     cuts: Arc<AtomicU64>,
     _task: JoinSet<()>,
 }
 
-impl Scissors {
-    async fn before(target: SocketAddr, mut seed: u64, most_bytes: u64) -> Scissors {
+impl CuttingProxy {
+    async fn before(target: SocketAddr, mut seed: u64, most_bytes: u64) -> CuttingProxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let cuts = Arc::new(AtomicU64::new(0));
@@ -38,16 +38,16 @@ impl Scissors {
                 let (near, _) = listener.accept().await.expect("a connection");
                 let there = next_random(&mut seed) % most_bytes;
                 let back = next_random(&mut seed) % most_bytes;
-                carry(near, target, there, back).await;
+                forward(near, target, there, back).await;
                 counter.fetch_add(1, Ordering::Relaxed);
             }
         });
-        Scissors { address, cuts, _task: task }
+        CuttingProxy { address, cuts, _task: task }
     }
 }
 
-/// Carries bytes both ways until either budget is used up, and drops both ends.
-async fn carry(mut near: TcpStream, target: SocketAddr, mut there: u64, mut back: u64) {
+/// Forwards bytes both ways until either budget is used up, and closes both ends.
+async fn forward(mut near: TcpStream, target: SocketAddr, mut there: u64, mut back: u64) {
     let Ok(mut far) = TcpStream::connect(target).await else { return };
     let (mut here, mut yonder) = ([0; 512], [0; 512]);
     loop {
@@ -65,11 +65,11 @@ async fn carry(mut near: TcpStream, target: SocketAddr, mut there: u64, mut back
     }
 }
 
-/// Sends `count` numbered messages, waiting for room, and receives as many.
+/// Sends `count` numbered messages as far as there is room, and receives as many.
 async fn exchange((mesh, inbox): &mut (Mesh, Inbox), peer: tenure_core::ProcessId, count: u32) {
     let (mut sent, mut received) = (0_u32, 0_u32);
     while sent < count || received < count {
-        // A few at a time, so that messages are under way in both directions at every cut.
+        // A few at a time, so that both directions have messages in flight at each cut.
         for _ in 0..10 {
             if sent < count {
                 let length = 4 + (sent as usize * 7) % 60;
@@ -83,7 +83,7 @@ async fn exchange((mesh, inbox): &mut (Mesh, Inbox), peer: tenure_core::ProcessI
             let (from, session, payload) = message(inbox).await;
             assert_eq!((from, session), (peer, 1));
             let number = u32::from_le_bytes(payload[..4].try_into().expect("a number"));
-            assert_eq!(number, received, "lost, repeated or out of order");
+            assert_eq!(number, received, "a message was lost, repeated or reordered");
             received += 1;
         }
     }
@@ -91,14 +91,14 @@ async fn exchange((mesh, inbox): &mut (Mesh, Inbox), peer: tenure_core::ProcessI
 
 async fn messages_survive_cuts(seed: u64) {
     let mut ports = Ports::of(2);
-    let scissors = Scissors::before(ports.addresses[0], seed, 4000).await;
+    let scissors = CuttingProxy::before(ports.addresses[0], seed, 4000).await;
     let mut first = ports.start(P1, 1);
     let mut settings = ports.settings(P2, 1);
     settings.addresses[0] = scissors.address.to_string();
     let mut second = Mesh::start(settings).expect("a mesh");
     tokio::join!(exchange(&mut first, P2, 1500), exchange(&mut second, P1, 1500));
     let cuts = scissors.cuts.load(Ordering::Relaxed);
-    assert!(cuts > 10, "only {cuts} cuts: this proves nothing");
+    assert!(cuts > 10, "only {cuts} cuts");
     assert!(first.0.view().counts().reconnections > 5, "{:?}", first.0.view().counts());
     assert_eq!(first.0.view().counts().malformed, 0);
     assert_eq!(second.0.view().counts().malformed, 0);
@@ -107,7 +107,7 @@ async fn messages_survive_cuts(seed: u64) {
 }
 
 #[tokio::test]
-async fn connections_cut_anywhere_lose_and_repeat_nothing() {
+async fn broken_connections_lose_and_repeat_no_message() {
     let seed = match std::env::var("TENURE_SEED") {
         Ok(seed) => seed.parse().expect("TENURE_SEED is a number"),
         Err(_) => u64::from(std::process::id()),
@@ -120,9 +120,9 @@ async fn connections_cut_anywhere_lose_and_repeat_nothing() {
 }
 
 #[tokio::test]
-async fn what_was_sent_while_nobody_was_connected_arrives_in_the_same_session() {
+async fn messages_sent_while_disconnected_arrive() {
     let mut ports = Ports::of(2);
-    let scissors = Scissors::before(ports.addresses[0], 3, 700).await;
+    let scissors = CuttingProxy::before(ports.addresses[0], 3, 700).await;
     let mut settings = ports.settings(P2, 1);
     settings.addresses[0] = scissors.address.to_string();
     let mut second = Mesh::start(settings).expect("a mesh");

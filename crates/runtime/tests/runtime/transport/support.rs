@@ -1,4 +1,4 @@
-//! Nodes, strangers and patience for the tests.
+//! Test helpers: nodes, raw connections, and waiting with a time limit.
 
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
@@ -6,21 +6,21 @@ use std::time::Duration;
 use tenure_core::ProcessId;
 use tenure_runtime::transport::frame::{Boot, Decoder, Frame, Hello, Introduction, Opening};
 use tenure_runtime::transport::{
-    GroupKeys, Inbox, Incoming, Keyring, Keys, Limits, Listen, Mesh, PrivateKey, Refusal, Settings,
-    Trust, View,
+    GroupKeys, Inbox, Incoming, Keyring, Keys, Limits, Listen, Mesh, MeshView, PrivateKey, Refusal,
+    Settings, Trust,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
-/// How long anything may take before it is considered hung.
-pub(crate) const HUNG: Duration = Duration::from_secs(10);
+/// Time limit for every wait.
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(crate) const P1: ProcessId = ProcessId(0);
 pub(crate) const P2: ProcessId = ProcessId(1);
 pub(crate) const P3: ProcessId = ProcessId(2);
 
-/// Ports of a group that has not started yet.
+/// Reserved ports of a group that has not started yet.
 pub(crate) struct Ports {
     listeners: Vec<Option<TcpListener>>,
     pub(crate) addresses: Vec<SocketAddr>,
@@ -35,7 +35,7 @@ impl Ports {
         Ports { listeners: listeners.into_iter().map(Some).collect(), addresses }
     }
 
-    /// What process `me` starts with; the second time on the same port as the first.
+    /// Returns the settings of process `me`. Later calls use the same port.
     pub(crate) fn settings(&mut self, me: ProcessId, session: u64) -> Settings {
         let listen = match self.listeners[me.index()].take() {
             Some(listener) => Listen::Listener(listener),
@@ -47,7 +47,7 @@ impl Ports {
             session,
             listen,
             addresses: self.addresses.iter().map(ToString::to_string).collect(),
-            trust: Trust::Machine,
+            trust: Trust::LoopbackOnly,
             limits: limits(),
         }
     }
@@ -57,18 +57,18 @@ impl Ports {
     }
 }
 
-/// As usual, but quick to try again.
+/// Returns the default limits with faster connection attempts.
 pub(crate) fn limits() -> Limits {
     let (redial_min, redial_max) = (Duration::from_millis(1), Duration::from_millis(10));
     Limits { redial_min, redial_max, ..Limits::default() }
 }
 
-/// How often `refusal` happened.
-pub(crate) fn refused(view: &View, refusal: Refusal) -> u64 {
+/// Returns the number of refusals with this reason.
+pub(crate) fn refused(view: &MeshView, refusal: Refusal) -> u64 {
     view.counts().refused.get(&refusal).copied().unwrap_or(0)
 }
 
-/// New keys for a group, those of each process.
+/// Generates keys for a group and returns those of each process.
 pub(crate) fn group(size: usize) -> Vec<Keyring> {
     let new = |_| PrivateKey::generate().expect("entropy");
     let private: Vec<PrivateKey> = (0..size).map(new).collect();
@@ -80,7 +80,7 @@ pub(crate) fn group(size: usize) -> Vec<Keyring> {
     keys.collect()
 }
 
-/// Two nodes that see each other.
+/// Starts two nodes and waits until they are connected.
 pub(crate) async fn pair(ports: &mut Ports) -> [(Mesh, Inbox); 2] {
     let (mut first, mut second) = (ports.start(P1, 1), ports.start(P2, 1));
     assert_eq!(receive(&mut first.1).await, Incoming::PeerUp { peer: P2, session: 1 });
@@ -88,13 +88,13 @@ pub(crate) async fn pair(ports: &mut Ports) -> [(Mesh, Inbox); 2] {
     [first, second]
 }
 
-/// The next thing in the inbox.
+/// Receives the next item of the inbox.
 pub(crate) async fn receive(inbox: &mut Inbox) -> Incoming {
-    let received = timeout(HUNG, inbox.receive()).await.expect("something arrives");
+    let received = timeout(TEST_TIMEOUT, inbox.receive()).await.expect("an item arrives");
     received.expect("the mesh is open")
 }
 
-/// The next message in the inbox, whatever comes and goes before it.
+/// Receives the next message and skips other items.
 pub(crate) async fn message(inbox: &mut Inbox) -> (ProcessId, u64, Vec<u8>) {
     loop {
         if let Incoming::Message { from, session, payload } = receive(inbox).await {
@@ -103,7 +103,7 @@ pub(crate) async fn message(inbox: &mut Inbox) -> (ProcessId, u64, Vec<u8>) {
     }
 }
 
-/// The session with which `peer` comes up next, whatever else comes before it.
+/// Returns the session with which `peer` connects next, and skips other items.
 pub(crate) async fn comes_up(inbox: &mut Inbox, peer: ProcessId) -> u64 {
     loop {
         match receive(inbox).await {
@@ -113,7 +113,7 @@ pub(crate) async fn comes_up(inbox: &mut Inbox, peer: ProcessId) -> u64 {
     }
 }
 
-/// The session with which `peer` goes down next, whatever else comes before it.
+/// Returns the session with which `peer` disconnects next, and skips other items.
 pub(crate) async fn goes_down(inbox: &mut Inbox, peer: ProcessId) -> u64 {
     loop {
         match receive(inbox).await {
@@ -123,17 +123,17 @@ pub(crate) async fn goes_down(inbox: &mut Inbox, peer: ProcessId) -> u64 {
     }
 }
 
-/// Waits until something is so.
-pub(crate) async fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
+/// Waits until a condition holds.
+pub(crate) async fn eventually(condition: &str, mut holds: impl FnMut() -> bool) {
     let wait = async {
-        while !is_so() {
+        while !holds() {
             sleep(Duration::from_millis(1)).await;
         }
     };
-    assert!(timeout(HUNG, wait).await.is_ok(), "never: {what}");
+    assert!(timeout(TEST_TIMEOUT, wait).await.is_ok(), "timeout: {condition}");
 }
 
-/// The next message from `peer`, whatever others say before it.
+/// Receives the next message from `peer` and skips other items.
 pub(crate) async fn message_from(inbox: &mut Inbox, peer: ProcessId) -> Vec<u8> {
     loop {
         let (from, _, payload) = message(inbox).await;
@@ -143,7 +143,7 @@ pub(crate) async fn message_from(inbox: &mut Inbox, peer: ProcessId) -> Vec<u8> 
     }
 }
 
-/// Both nodes of a pair can still talk with each other.
+/// Checks that both nodes of a pair still exchange messages.
 pub(crate) async fn still_talk([first, second]: &mut [(Mesh, Inbox); 2]) {
     for round in 0..3 {
         first.0.send(P2, vec![round]).expect("room");
@@ -153,76 +153,76 @@ pub(crate) async fn still_talk([first, second]: &mut [(Mesh, Inbox); 2]) {
     }
 }
 
-/// Somebody who speaks the protocol by hand, well or badly.
-pub(crate) struct Stranger {
+/// A connection that speaks the wire protocol manually, correctly or not.
+pub(crate) struct RawPeer {
     stream: TcpStream,
     decoder: Decoder,
 }
 
-impl Stranger {
-    pub(crate) async fn dial(address: SocketAddr) -> Stranger {
-        let stream = TcpStream::connect(address).await.expect("somebody listens");
-        Stranger { stream, decoder: Decoder::new(1 << 20) }
+impl RawPeer {
+    pub(crate) async fn dial(address: SocketAddr) -> RawPeer {
+        let stream = TcpStream::connect(address).await.expect("a listener");
+        RawPeer { stream, decoder: Decoder::new(1 << 20) }
     }
 
-    /// Dials and is welcome.
-    pub(crate) async fn begin(address: SocketAddr, hello: Introduction<'_>) -> Stranger {
-        let mut stranger = Stranger::dial(address).await;
-        stranger.say(&greeting(hello)).await;
-        stranger.hear(|frame| assert!(matches!(frame, Frame::Welcome(_)), "{frame:?}")).await;
-        stranger
+    /// Connects and sends an introduction that is accepted.
+    pub(crate) async fn begin(address: SocketAddr, hello: Introduction<'_>) -> RawPeer {
+        let mut peer = RawPeer::dial(address).await;
+        peer.send(&greeting(hello)).await;
+        peer.receive(|frame| assert!(matches!(frame, Frame::Welcome(_)), "{frame:?}")).await;
+        peer
     }
 
-    /// Dials and goes through a whole handshake, and says that nothing was received yet.
-    pub(crate) async fn join(address: SocketAddr, hello: Introduction<'_>) -> Stranger {
-        let mut stranger = Stranger::begin(address, hello).await;
-        stranger.say(&Frame::Acknowledge { received: 0 }).await;
-        stranger.hear(|frame| assert_eq!(*frame, Frame::Acknowledge { received: 0 })).await;
-        stranger
+    /// Connects, completes the handshake, and acknowledges no message.
+    pub(crate) async fn join(address: SocketAddr, hello: Introduction<'_>) -> RawPeer {
+        let mut peer = RawPeer::begin(address, hello).await;
+        peer.send(&Frame::Acknowledge { received: 0 }).await;
+        peer.receive(|frame| assert_eq!(*frame, Frame::Acknowledge { received: 0 })).await;
+        peer
     }
 
-    pub(crate) async fn say(&mut self, frame: &Frame<'_>) {
+    pub(crate) async fn send(&mut self, frame: &Frame<'_>) {
         let mut bytes = Vec::new();
         frame.encode(&mut bytes);
-        self.say_bytes(&bytes).await;
+        self.send_bytes(&bytes).await;
     }
 
-    pub(crate) async fn say_bytes(&mut self, bytes: &[u8]) {
-        // Whoever was refused already may find the connection closed.
+    pub(crate) async fn send_bytes(&mut self, bytes: &[u8]) {
+        // The connection may already be closed after a refusal.
         let _ = self.stream.write_all(bytes).await;
     }
 
-    /// Waits for one frame and looks at it.
-    pub(crate) async fn hear<R>(&mut self, mut look: impl FnMut(&Frame<'_>) -> R) -> R {
+    /// Receives one frame and passes it to `inspect`.
+    pub(crate) async fn receive<R>(&mut self, mut inspect: impl FnMut(&Frame<'_>) -> R) -> R {
         loop {
             if let Some(frame) = self.decoder.take().expect("a frame") {
-                return look(&frame);
+                return inspect(&frame);
             }
-            let read = timeout(HUNG, self.stream.read_buf(self.decoder.space())).await;
-            let length = read.expect("an answer").expect("an open connection");
-            assert!(length > 0, "the connection was closed without an answer");
+            let read = timeout(TEST_TIMEOUT, self.stream.read_buf(self.decoder.space())).await;
+            let length = read.expect("a response").expect("an open connection");
+            assert!(length > 0, "the connection was closed without a response");
         }
     }
 
-    /// Waits for a refusal and gives its code.
-    pub(crate) async fn hear_refusal(&mut self) -> u8 {
-        self.hear(|frame| match frame {
+    /// Receives a refusal and returns its code.
+    pub(crate) async fn receive_refusal(&mut self) -> u8 {
+        self.receive(|frame| match frame {
             Frame::Refused(refused) => refused.code,
-            other => panic!("a refusal was expected, not {other:?}"),
+            other => panic!("expected a refusal, received {other:?}"),
         })
         .await
     }
 
-    /// Waits until the connection is closed, whatever is said before.
-    pub(crate) async fn ends(mut self) {
+    /// Waits until the connection is closed and ignores all data before.
+    pub(crate) async fn wait_closed(mut self) {
         let mut rest = Vec::new();
-        let closed = timeout(HUNG, self.stream.read_to_end(&mut rest)).await;
-        // An end and a reset are both an end.
+        let closed = timeout(TEST_TIMEOUT, self.stream.read_to_end(&mut rest)).await;
+        // Both an end of the stream and a reset close the connection.
         assert!(closed.is_ok(), "the connection stays open");
     }
 }
 
-/// What process `sender` of a group of `group_size` says to `receiver`, in session 1.
+/// Returns the introduction of process `sender` of a group to `receiver`, in session 1.
 pub(crate) fn hello(
     sender: ProcessId,
     receiver: ProcessId,
@@ -232,7 +232,7 @@ pub(crate) fn hello(
     Introduction { cluster: "test", group_size, sender, receiver, boot: boot(1) }
 }
 
-/// A boot of one that does not say another nonce.
+/// Returns a boot with the default nonce.
 pub(crate) fn boot(session: u64) -> Boot {
     Boot { session, nonce: 5 }
 }

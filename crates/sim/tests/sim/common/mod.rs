@@ -1,4 +1,4 @@
-//! Small protocols to simulate: enough to judge the simulator without the catalogue.
+//! Small protocols to test the simulator without the catalogue.
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses some of them")]
 
 pub mod page;
@@ -6,7 +6,7 @@ pub mod page;
 use serde::{Deserialize, Serialize};
 use tenure_core::service::{election, mutex};
 use tenure_core::{
-    Effects, Fence, Group, LamportClock, ProcessId, ProcessSet, Protocol, Stamp, Term, Verdict,
+    Effects, Fence, Group, LamportClock, ProcessId, ProcessSet, Protocol, Term, Timestamp, Verdict,
     labelled,
 };
 
@@ -20,39 +20,39 @@ pub struct Permission {
     rule: Rule,
 }
 
-/// Which rule decides who goes first.
+/// Rule that decides which request is first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Rule {
-    /// The earlier stamp.
+    /// The earlier timestamp.
     #[default]
     Stamps,
-    /// Nobody: all reply at once. Wrong.
+    /// All reply at once. Wrong.
     ReplyAlways,
-    /// Nobody: all defer. Wrong.
+    /// All defer. Wrong.
     DeferAlways,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
-    Waiting { request: Stamp, awaited: ProcessSet },
+    Waiting { request: Timestamp, awaited: ProcessSet },
     Inside,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum PermissionMessage {
-    Request { stamp: Stamp },
-    Reply { to: Stamp, clock: u64 },
+    Request { stamp: Timestamp },
+    Reply { to: Timestamp, clock: u64 },
 }
 labelled!(PermissionMessage, Mutex, Request => "request", Reply => "reply");
 
 impl Permission {
-    fn reply(&mut self, to: Stamp, fx: &mut impl Effects<Self>) {
+    fn reply(&mut self, to: Timestamp, fx: &mut impl Effects<Self>) {
         let clock = self.clock.tick();
         fx.send(to.process, PermissionMessage::Reply { to, clock });
     }
 
-    fn defers(&self, stamp: Stamp) -> bool {
+    fn defers(&self, stamp: Timestamp) -> bool {
         match (&self.phase, self.rule) {
             (Phase::Inside, _) => true,
             (Phase::Waiting { .. }, Rule::ReplyAlways) | (Phase::Idle, _) => false,
@@ -90,7 +90,7 @@ impl Protocol for Permission {
     fn on_command(&mut self, command: mutex::Command, fx: &mut impl Effects<Self>) {
         match command {
             mutex::Command::Enter => {
-                let stamp = Stamp { clock: self.clock.tick(), process: self.group.me() };
+                let stamp = Timestamp { clock: self.clock.tick(), process: self.group.me() };
                 let awaited = self.group.peers();
                 fx.broadcast(&awaited, PermissionMessage::Request { stamp });
                 self.phase = Phase::Waiting { request: stamp, awaited };
@@ -101,8 +101,9 @@ impl Protocol for Permission {
                 fx.emit(mutex::Event::Exited);
                 let deferred = std::mem::take(&mut self.deferred);
                 for process in &deferred {
-                    // The request's own stamp is not kept: the tests count, they do not lose.
-                    self.reply(Stamp { clock: 0, process }, fx);
+                    // The timestamp of the request is not kept: the tests count messages and lose
+                    // none.
+                    self.reply(Timestamp { clock: 0, process }, fx);
                 }
             }
         }
@@ -134,7 +135,7 @@ impl Protocol for Permission {
     }
 }
 
-/// A token that goes round for ever; an idle holder keeps it for a moment.
+/// A token that circulates for ever; an idle holder keeps it for a moment.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ring {
     group: Group,
@@ -244,7 +245,7 @@ impl Extrema {
 }
 
 impl Protocol for Extrema {
-    /// Ids by place on the ring.
+    /// Ids by position on the ring.
     type Config = u32;
     type Command = election::Command;
     type Event = election::Event;
@@ -295,8 +296,8 @@ impl Protocol for Extrema {
     }
 }
 
-/// Believes in the highest process that is not suspected; remembers in stable storage how often
-/// it changed its mind.
+/// Believes in the highest process that is not suspected; stable storage holds the number of
+/// changes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Highest {
     group: Group,

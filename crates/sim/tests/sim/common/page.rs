@@ -1,4 +1,4 @@
-//! Where tests write traces.
+//! Trace output of tests.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};

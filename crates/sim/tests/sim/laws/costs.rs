@@ -1,21 +1,20 @@
-//! What an entry costs, and how long it takes.
+//! Message cost and delays of an entry.
 
 use std::sync::Arc;
 
 use tenure_algorithms::catalogue::Parameters;
-use tenure_claims::claims;
 use tenure_core::monitors::Bypass;
 use tenure_core::quorum::Kind;
 use tenure_core::{Layer, ProcessId, Property};
 use tenure_sim::{
-    Entries, Judgement, Latency, Locking, Moments, Pattern, Report, Settings, Simulation, Span,
-    Workload,
+    Distribution, Entries, Judgement, Latency, Locking, Moments, Pattern, Report, Settings,
+    Simulation, Workload,
 };
 
 use super::{LOCKS, busy, parameters, run, run_with};
 
 #[test]
-fn messages_per_entry_are_those_of_the_books() {
+fn messages_per_entry_match_literature() {
     for size in [2, 3, 5, 8] {
         for seed in 0..1000 {
             let others = u64::from(size) - 1;
@@ -31,7 +30,7 @@ fn messages_per_entry_are_those_of_the_books() {
 }
 
 #[test]
-fn unit_delays_give_the_delays_of_the_comparison_table() {
+fn unit_delays_match_comparison_table() {
     let delays = |name: &str, settings| {
         let report = run(name, settings);
         let metrics = &report.metrics;
@@ -53,45 +52,45 @@ fn unit_delays_give_the_delays_of_the_comparison_table() {
 }
 
 #[test]
-fn bypass_is_bounded_as_the_catalogue_says_and_metered_as_the_monitor_does() {
+fn bypass_meter_matches_monitor_and_catalogue() {
     for (name, bound) in [("token-ring", 1), ("lamport", 2), ("ricart-agrawala", 2)] {
         for seed in 0..1000 {
             let mut settings = busy(3, 4, seed);
             if name != "lamport" {
-                settings.network.latency = Span::exponential_units(3).into();
+                settings.network.latency = Distribution::exponential_units(3).into();
             }
-            settings.watch.properties = Some(vec![Property::Bypass(Some(1))]);
+            settings.instrumentation.properties = Some(vec![Property::Bypass(Some(1))]);
             let report = run(name, settings);
             let told = format!("{name}, seed {seed}");
             assert!(report.bypass_max <= bound, "{told}: {}", report.bypass_max);
-            let violated = report.verdict("bounded-bypass") == Some(Judgement::Violated);
+            let violated = report.judgement("bounded-bypass") == Some(Judgement::Violated);
             assert_eq!(violated, report.bypass_max > 1, "{told}");
         }
     }
     let worst = (0..100).map(|seed| {
         let mut settings = busy(3, 6, seed);
-        settings.network.latency = Span::exponential_units(8).into();
+        settings.network.latency = Distribution::exponential_units(8).into();
         metered(settings)
     });
     let worst = worst.max().unwrap_or(0);
     assert!(worst >= 3, "a slow request to a coordinator is overtaken often, not {worst} times");
 }
 
-/// The bypass that the run reports, after comparing it with the monitor of the core.
+/// Returns the bypass of the report, after comparing it with the monitor.
 fn metered(settings: Settings) -> u32 {
     use tenure_algorithms::mutex::{Central, central};
     let seed = settings.seed;
     let simulation = || {
         let config = central::Config::default();
-        Simulation::<Central>::of(config, settings.clone()).unwrap()
+        Simulation::<Central>::for_algorithm(config, settings.clone()).unwrap()
     };
     let report = simulation().run().unwrap();
     let most = report.bypass_max;
-    let judged = simulation().watch("at most", Bypass::at_most(most)).run().unwrap();
-    assert_eq!(judged.verdict("at most"), Some(Judgement::Holds), "seed {seed}");
+    let judged = simulation().with_monitor("at most", Bypass::at_most(most)).run().unwrap();
+    assert_eq!(judged.judgement("at most"), Some(Judgement::Holds), "seed {seed}");
     if most > 0 {
-        let below = simulation().watch("below", Bypass::at_most(most - 1)).run().unwrap();
-        assert_eq!(below.verdict("below"), Some(Judgement::Violated), "seed {seed}");
+        let below = simulation().with_monitor("below", Bypass::at_most(most - 1)).run().unwrap();
+        assert_eq!(below.judgement("below"), Some(Judgement::Violated), "seed {seed}");
     }
     most
 }
@@ -100,24 +99,24 @@ fn kinds(report: &Report) -> Vec<(&'static str, u64)> {
     report.metrics.kinds.iter().map(|kind| (kind.label.kind, kind.sent)).collect()
 }
 
-/// These processes (by number) enter once, all asking at once.
+/// These processes (by number) enter once, all requesting at once.
 fn entering(size: u32, numbers: &[u32]) -> Settings {
     let mut settings = Settings::new(size);
     let entries = (1..=size).map(|number| u32::from(numbers.contains(&number)));
     settings.workload = Workload::locking(Locking {
-        pattern: Pattern::Closed { think: Span::ZERO },
+        pattern: Pattern::Closed { think: Distribution::ZERO },
         entries: Entries::Listed(entries.collect()),
-        hold: Span::units(1),
+        hold: Distribution::units(1),
     });
     settings
 }
 
-/// Delays of links by number, the others being one unit.
+/// Delays of links by number; the others take one unit.
 fn links(settings: &mut Settings, slow: &[(u32, u32, u64)]) {
     let size = settings.size as usize;
-    let mut spans = vec![Span::units(1); size * size];
+    let mut spans = vec![Distribution::units(1); size * size];
     for (from, to, units) in slow {
-        spans[(*from as usize - 1) * size + *to as usize - 1] = Span::units(*units);
+        spans[(*from as usize - 1) * size + *to as usize - 1] = Distribution::units(*units);
     }
     settings.network.latency = Latency::Links(Arc::from(spans));
 }
@@ -128,9 +127,8 @@ fn at_coordinator(number: u32, settings: Settings) -> Report {
     run_with("central", &parameters, settings)
 }
 
-#[claims("W-05", "I-32")]
 #[test]
-fn an_uncontended_entry_at_a_coordinator_is_three_messages() {
+fn uncontended_coordinator_entry_takes_three_messages() {
     let report = at_coordinator(5, entering(5, &[2]));
     assert_eq!(kinds(&report), [("request", 1), ("grant", 1), ("release", 1)]);
     assert_eq!(report.metrics.entries, [ProcessId(1)]);
@@ -138,14 +136,13 @@ fn an_uncontended_entry_at_a_coordinator_is_three_messages() {
     assert_eq!((delays.entry_delay.longest, delays.exit_delay.longest), (2_000_000, 0));
 }
 
-/// P2 is inside when Pn's request comes, and then P1's; the order of arrival counts.
-#[claims("W-06")]
+/// P2 is inside when the request of Pn arrives, and then that of P1. The order of arrival counts.
 #[test]
-fn the_coordinator_serves_in_the_order_of_arrival() {
+fn coordinator_serves_by_arrival() {
     let mut settings = entering(5, &[1, 2, 4]);
     links(&mut settings, &[(4, 5, 2), (1, 5, 3)]);
     if let Some(locking) = &mut settings.workload.locking {
-        locking.hold = Span::units(10);
+        locking.hold = Distribution::units(10);
     }
     let report = at_coordinator(5, settings);
     assert_eq!(report.metrics.entries, [ProcessId(1), ProcessId(3), ProcessId(0)]);
@@ -154,10 +151,9 @@ fn the_coordinator_serves_in_the_order_of_arrival() {
     assert_eq!(handing.total, (1 + 1 + 2 + 1) * 1_000_000, "two releases, one slow, two grants");
 }
 
-/// With one reply of two P1 still waits.
-#[claims("W-07")]
+/// With one of two replies P1 still waits.
 #[test]
-fn lamport_waits_for_the_reply_of_everybody() {
+fn lamport_waits_for_all_replies() {
     for slow in [1, 4, 20] {
         let mut settings = entering(3, &[1]);
         links(&mut settings, &[(3, 1, slow)]);
@@ -166,15 +162,14 @@ fn lamport_waits_for_the_reply_of_everybody() {
     }
 }
 
-/// Whoever is inside withholds its reply until it leaves.
-#[claims("W-08")]
+/// The process inside withholds its reply until it leaves.
 #[test]
-fn ricart_agrawala_is_held_up_by_nobody_but_whoever_is_inside() {
+fn ricart_agrawala_waits_only_for_process_inside() {
     let mut settings = entering(3, &[1, 2]);
-    // P1's request is at the others before they ask; P2's comes while P1 is inside.
+    // P1's request arrives before the others request; P2's arrives while P1 is inside.
     links(&mut settings, &[(2, 1, 5), (2, 3, 5)]);
     if let Some(locking) = &mut settings.workload.locking {
-        locking.hold = Span::units(30);
+        locking.hold = Distribution::units(30);
     }
     let report = run("ricart-agrawala", settings);
     assert_eq!(report.metrics.entries, [ProcessId(0), ProcessId(1)]);
@@ -182,19 +177,17 @@ fn ricart_agrawala_is_held_up_by_nobody_but_whoever_is_inside() {
     assert!(report.metrics.entry_delay.longest >= 30_000_000);
 }
 
-/// Two ask at once; equal clocks go to the smaller number; 2·2(N − 1) messages.
-#[claims("W-09", "I-38")]
+/// Two concurrent requests: equal clocks go to the smaller number, with 2·2(N − 1) messages.
 #[test]
-fn two_concurrent_requests_of_ricart_agrawala_are_eight_messages() {
+fn two_concurrent_ricart_agrawala_requests_take_eight_messages() {
     let report = run("ricart-agrawala", entering(3, &[2, 3]));
     assert_eq!(kinds(&report), [("request", 4), ("reply", 4)]);
     assert_eq!(report.metrics.entries, [ProcessId(1), ProcessId(2)]);
 }
 
 /// By kind, over many seeds, under contention.
-#[claims("A-LAM", "A-RA", "I-37", "I-39")]
 #[test]
-fn the_same_number_of_every_kind_for_each_entry() {
+fn every_entry_sends_same_kinds() {
     for seed in 0..1000 {
         let size = 2 + (seed % 6) as u32;
         let entries = u64::from(size) * 2;
@@ -207,7 +200,7 @@ fn the_same_number_of_every_kind_for_each_entry() {
     }
 }
 
-/// 2.3: replies that another request makes superfluous are saved, under contention alone.
+/// 2.3: a reply that another request makes superfluous is saved, only under contention.
 #[test]
 fn suppressed_replies_save_up_to_a_third() {
     let mut saved = 0;
@@ -228,11 +221,9 @@ fn suppressed_replies_save_up_to_a_third() {
     assert!(saved > 500, "{saved} replies in 500 runs");
 }
 
-/// An idle token costs a message for each hop and each moment of rest, for ever, and
-/// none while somebody is inside.
-#[claims("I-34")]
+/// An idle token costs a message per hop and rest, for ever, and none while a process is inside.
 #[test]
-fn an_idle_token_travels_for_ever_and_rests_while_somebody_is_inside() {
+fn idle_token_circulates_except_during_entry() {
     let idle = |size, units: u64| {
         let mut settings = Settings::new(size);
         settings.workload = Workload::entries(0);
@@ -241,7 +232,7 @@ fn an_idle_token_travels_for_ever_and_rests_while_somebody_is_inside() {
     };
     for (size, units) in [(2, 100), (5, 1000), (20, 10_000)] {
         // It travels for one unit and rests for up to one, uniformly: 1.5 on average, with a
-        // deviation of 1/√12 at each hop.
+        // deviation of 1/√12 per hop.
         let expected = units as f64 / 1.5;
         let error = expected.sqrt() / 12f64.sqrt() / 1.5;
         let sent = idle(size, units) as f64;
@@ -249,21 +240,20 @@ fn an_idle_token_travels_for_ever_and_rests_while_somebody_is_inside() {
     }
     let mut settings = entering(5, &[3]);
     if let Some(locking) = &mut settings.workload.locking {
-        locking.hold = Span::units(900);
+        locking.hold = Distribution::units(900);
     }
     settings.limits.until = Some(800_000_000);
     assert_eq!(run("token-ring", settings).metrics.sent, 2, "P1 to P2 to P3, and no further");
 }
 
-/// From an exit to the next entry one message when the next on the ring waits,
-/// N when it is the same process again; an entry waits for 0 to N messages, an exit for none.
-#[claims("A-RING", "I-33", "I-35")]
+/// From an exit to the next entry: one message if the next process on the ring waits, N if it is
+/// the same process. An entry waits for 0 to N messages, an exit for none.
 #[test]
-fn the_ring_hands_on_within_one_message_and_a_lap() {
+fn ring_passes_token_within_lap() {
     for size in 2..12u32 {
         for distance in 1..size {
             let report = run("token-ring", entering(size, &[1, 1 + distance]));
-            // And one that takes the token on from the last who entered.
+            // And one that passes the token on from the last process that entered.
             assert_eq!(report.metrics.sent, u64::from(distance) + 1, "n = {size}, {distance}");
         }
         let mut again = entering(size, &[1]);
@@ -280,13 +270,13 @@ fn the_ring_hands_on_within_one_message_and_a_lap() {
     for seed in 0..1000 {
         let size = 2 + (seed % 7) as u32;
         let mut settings = busy(size, 3, seed);
-        settings.network.latency = Span::units(1).into();
+        settings.network.latency = Distribution::units(1).into();
         if let Some(locking) = &mut settings.workload.locking {
-            locking.pattern = Pattern::Closed { think: Span::between_units(0, 30) };
+            locking.pattern = Pattern::Closed { think: Distribution::between_units(0, 30) };
         }
         let report = run("token-ring", settings);
         let (told, metrics) = (format!("n = {size}, seed {seed}"), &report.metrics);
-        // N hops of a unit; each of the others may rest for one and then be inside for one.
+        // N hops of a unit; each other process may rest for one unit and then be inside for one.
         let lap = (u64::from(size) * 3 - 2) * 1_000_000;
         assert!(metrics.synchronisation_delay.longest <= lap, "{told}");
         assert!(metrics.entry_delay.longest <= lap, "{told}");
@@ -300,7 +290,7 @@ fn maekawa(kind: Kind, settings: Settings) -> Report {
     run_with("maekawa", &parameters, settings)
 }
 
-/// The quorums of 2.5: their kind, N, 3(K − 1), and the mean that was measured under saturation.
+/// The quorums of 2.5: kind, N, 3(K − 1), and the mean measured under saturation.
 const QUORUMS: [(Kind, u32, u64, f64); 5] = [
     (Kind::Pairs, 3, 3, 3.6),
     (Kind::Plane, 7, 6, 7.9),
@@ -310,9 +300,8 @@ const QUORUMS: [(Kind, u32, u64, f64); 5] = [
 ];
 
 /// 2.5: one request at a time costs exactly 3(K − 1).
-#[claims("A-MAE")]
 #[test]
-fn maekawa_costs_three_messages_for_each_other_of_a_quorum_when_nobody_else_asks() {
+fn uncontended_maekawa_takes_three_messages_per_member() {
     for (kind, size, messages, _) in QUORUMS {
         for seed in 0..1000 {
             let workload = Workload::sequential(10);
@@ -323,15 +312,14 @@ fn maekawa_costs_three_messages_for_each_other_of_a_quorum_when_nobody_else_asks
     }
 }
 
-/// 2.5: when everybody asks again and again, between 3(K − 1) and 6(K − 1), about 4(K − 1).
-#[claims("A-MAE")]
+/// 2.5: under constant requests of all processes, between 3(K − 1) and 6(K − 1), about 4(K − 1).
 #[test]
-fn maekawa_costs_about_four_messages_under_saturation() {
+fn saturated_maekawa_takes_about_four_messages_per_member() {
     for (kind, size, least, expected) in QUORUMS {
         let mut mean = Moments::new();
         for seed in 0..200 {
             let mut settings = busy(size, 20, seed);
-            settings.network.latency = Span::exponential_units(1).into();
+            settings.network.latency = Distribution::exponential_units(1).into();
             let report = maekawa(kind, settings);
             let told = format!("{kind:?}, n = {size}, seed {seed}");
             assert_eq!(report.failures().next(), None, "{told}");

@@ -1,11 +1,10 @@
-//! Locks whose permission or token stays where it was used last, over many seeds: what they
-//! cost, how long they take, and whom they let overtake.
+//! Locks whose permission or token stays with its last user, over many seeds: cost, delays and
+//! bypass.
 
 use tenure_algorithms::catalogue::{self, Parameters};
-use tenure_claims::claims;
-use tenure_core::theory::Scene;
+use tenure_core::theory::WorkloadKind;
 use tenure_core::{Card, Layer};
-use tenure_sim::{Moments, Settings, Span, Workload, theory};
+use tenure_sim::{Distribution, Moments, Settings, Workload, theory};
 
 use super::{busy, run, run_with};
 
@@ -15,16 +14,16 @@ fn card(name: &str, size: u32) -> Card {
     catalogue::card(name, &Parameters::plain(size)).expect("the catalogue knows the name")
 }
 
-/// Entries one after the other, by processes drawn uniformly; channels in any order.
+/// Sequential entries by uniformly drawn processes, over reordering channels.
 fn sequential(size: u32, total: u64, seed: u64) -> Settings {
     let mut settings = Settings::new(size);
     settings.seed = seed;
     settings.workload = Workload::sequential(total);
-    settings.network.latency = Span::exponential_units(3).into();
+    settings.network.latency = Distribution::exponential_units(3).into();
     settings
 }
 
-/// The mean messages per entry of sequential runs, by seed.
+/// Returns the mean messages per entry of sequential runs, by seed.
 fn mean(name: &str, parameters: &Parameters, total: u64, seeds: u64) -> Moments {
     let mut moments = Moments::default();
     for seed in 0..seeds {
@@ -43,7 +42,7 @@ fn agree(name: &str, parameters: &Parameters, predicted: f64) {
 }
 
 #[test]
-fn an_entry_costs_on_average_no_more_than_the_card_says() {
+fn mean_cost_stays_within_card() {
     for name in LOCKS {
         for (size, seeds) in [(1, 5), (2, 300), (3, 600), (7, 200)] {
             for seed in 0..seeds {
@@ -58,13 +57,12 @@ fn an_entry_costs_on_average_no_more_than_the_card_says() {
 }
 
 fn predicted(name: &str, parameters: &Parameters) -> f64 {
-    let expected = catalogue::expected(name, parameters, Scene::OneAtATime).unwrap();
+    let expected = catalogue::expected(name, parameters, WorkloadKind::OneAtATime).unwrap();
     theory::value(expected.expect("theory has a mean").messages)
 }
 
-#[claims("A-MANY")]
 #[test]
-fn one_at_a_time_the_mean_costs_are_those_of_the_books() {
+fn sequential_mean_costs_match_literature() {
     for size in [2, 3, 5, 10] {
         let plain = Parameters::plain(size);
         for name in ["carvalho-roucairol", "suzuki-kasami", "naimi-trehel"] {
@@ -77,24 +75,24 @@ fn one_at_a_time_the_mean_costs_are_those_of_the_books() {
     }
 }
 
-/// The negative control: a mean that is four messages in a hundred entries off is seen.
+/// Negative control: a mean that differs by four messages in a hundred entries is detected.
 #[test]
-fn a_wrong_mean_disagrees() {
+fn wrong_mean_is_rejected() {
     let measured = mean("naimi-trehel", &Parameters::plain(10), 2000, 50);
     let predicted = predicted("naimi-trehel", &Parameters::plain(10));
     assert!(!measured.agrees_with(predicted + 0.04, 4.0), "{measured:?}");
     assert!(!measured.agrees_with(predicted - 0.04, 4.0), "{measured:?}");
 }
 
-/// Raymond 1989: about four messages an entry when everybody always wants to enter. In a round
-/// the token crosses each edge in both directions, and a request goes before it.
+/// Raymond 1989: about four messages per entry under constant requests. In a round the token
+/// crosses each edge in both directions, each time after a request.
 #[test]
-fn under_heavy_load_raymond_costs_about_four_messages_an_entry() {
+fn raymond_takes_about_four_messages_under_load() {
     for (name, tree) in catalogue::TREES {
         for size in [7, 15, 31] {
             let parameters = Parameters { tree: *tree, ..Parameters::plain(size) };
             let mut settings = Settings { workload: Workload::entries(20), ..Settings::new(size) };
-            settings.workload.locking.as_mut().expect("they lock").hold = Span::units(5);
+            settings.workload.locking.as_mut().expect("they lock").hold = Distribution::units(5);
             let report = run_with("raymond", &parameters, settings);
             let per_entry = report.metrics.messages_per_entry(Layer::Mutex);
             assert!((3.2..=4.0).contains(&per_entry), "{name} of {size}: {per_entry}");
@@ -103,12 +101,12 @@ fn under_heavy_load_raymond_costs_about_four_messages_an_entry() {
 }
 
 #[test]
-fn unit_delays_give_the_delays_of_the_comparison_table() {
+fn unit_delays_match_comparison_table() {
     for name in LOCKS {
         let alone = Settings { workload: Workload::sequential(60), ..Settings::new(5) };
         let crowd = Settings { workload: Workload::entries(2), ..Settings::new(5) };
         let (alone, crowd) = (run(name, alone).metrics, run(name, crowd).metrics);
-        // By the centre of the star; up to N by Naimi and Trehel's tree.
+        // By the centre of the star; up to N by the tree of Naimi and Trehel.
         let (farthest, handing) = match name {
             "raymond" => (4, 2),
             "naimi-trehel" => (5, 1),
@@ -123,11 +121,11 @@ fn unit_delays_give_the_delays_of_the_comparison_table() {
 }
 
 #[test]
-fn whoever_has_what_it_takes_overtakes_a_slow_request_as_often_as_it_likes() {
+fn slow_request_can_be_overtaken_repeatedly() {
     for name in LOCKS {
         let worst = (0..100).map(|seed| {
             let mut settings = busy(3, 6, seed);
-            settings.network.latency = Span::exponential_units(8).into();
+            settings.network.latency = Distribution::exponential_units(8).into();
             run(name, settings).bypass_max
         });
         assert!(worst.max() >= Some(5), "{name}");

@@ -2,26 +2,26 @@
 
 use std::collections::BTreeSet;
 
-use tenure_claims::claims;
 use tenure_core::{Order, ProcessId, Timing};
 use tenure_sim::{
-    Chance, Fault, Judgement, Memory, Random, Recovery, Report, Settings, Span, When, Workload,
+    Chance, CrashTrigger, Distribution, Fault, Judgement, Memory, Random, Recovery, Report,
+    Settings, Workload,
 };
 
 use super::{parameters, ring, run_late};
 
-/// What the matrix says of a cell.
+/// Expected result of a cell of the matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cell {
-    /// All believe in the largest live rank in the end, in every run.
+    /// All believe in the largest live rank at the end, in every run.
     Fine,
-    /// Somebody learns of no leader in some run, and never do two believe in different ones.
-    Stuck,
-    /// Two believe in different leaders, or in a smaller one than there is, in some run.
+    /// Some process learns of no leader in some run, and no two believe in different ones.
+    BlockKind,
+    /// Two believe in different leaders, or in one that is not the largest, in some run.
     Unsafe,
 }
 
-use Cell::{Fine, Stuck, Unsafe};
+use Cell::{BlockKind, Fine, Unsafe};
 
 const ELECTIONS: [&str; 8] = [
     "lelann",
@@ -34,7 +34,7 @@ const ELECTIONS: [&str; 8] = [
     "raft",
 ];
 
-/// Those that a ring has to be whole for.
+/// Elections that need a complete ring.
 const RINGS: [&str; 6] = [
     "lelann",
     "chang-roberts",
@@ -44,23 +44,23 @@ const RINGS: [&str; 6] = [
     "itai-rodeh",
 ];
 
-/// Whether the largest rank is to win.
+/// Returns true if the largest rank should win.
 fn is_of_the_largest(name: &str) -> bool {
     !matches!(name, "itai-rodeh" | "raft")
 }
 
 const SEEDS: u64 = 400;
 
-/// One experiment: its settings, who starts late, and what timeouts are made of.
+/// One experiment: its settings, late starters, and the basis of timeouts.
 struct Trial {
     settings: Settings,
     late: Vec<(u64, ProcessId)>,
-    /// The delay that timeouts allow for, in ticks; `None`: the longest there is.
+    /// Delay that timeouts allow for, in ticks; `None` for the maximum.
     allowed: Option<u64>,
     variant: &'static str,
 }
 
-/// Four processes with ranks in any order; some start at once, at least one.
+/// Four processes with ranks in any order; at least one starts at once.
 fn trial(name: &str, seed: u64) -> Trial {
     let mut random = Random::new(seed);
     let ids: Vec<u32> = random.permutation(4).iter().map(|id| id + 1).collect();
@@ -69,7 +69,7 @@ fn trial(name: &str, seed: u64) -> Trial {
     let starters = (0..4).filter(|place| starts & (1 << place) != 0).map(ProcessId);
     settings.workload = Workload::elect_by(starters);
     settings.seed = seed;
-    settings.network.latency = Span::between_units(0, 5).into();
+    settings.network.latency = Distribution::between_units(0, 5).into();
     settings.beyond_assumptions = true;
     if name != "bully" {
         settings.detector = None;
@@ -90,19 +90,19 @@ fn runs(name: &str, change: &dyn Fn(&mut Trial)) -> Vec<Report> {
 }
 
 fn is_violated(report: &Report, property: &str) -> bool {
-    report.verdict(property) == Some(Judgement::Violated)
+    report.judgement(property) == Some(Judgement::Violated)
 }
 
-/// Asserts a cell of the matrix. A fault that never happened proves nothing.
+/// Asserts a cell of the matrix. A fault that did not occur proves nothing.
 #[track_caller]
 fn cell(name: &str, expected: Cell, change: &dyn Fn(&mut Trial)) {
     let runs = runs(name, change);
-    let asked = runs.iter().flat_map(|report| &report.faults).filter(|count| count.asked);
+    let asked = runs.iter().flat_map(|report| &report.faults).filter(|count| count.requested);
     let observed: u64 = asked.clone().map(|count| count.observed).sum();
     assert!(observed > 0 || asked.count() == 0, "{name}: the fault never happened");
     let wrong = |report: &&Report| {
         let believed: BTreeSet<_> = report.beliefs.iter().flatten().collect();
-        // To believe in the largest, who has crashed since, is to be stuck and not to be wrong.
+        // A belief in the largest process, which has crashed since, is stuck but not wrong.
         let misled = is_violated(report, "validity") && !report.leaders.is_empty();
         let misled = misled && is_of_the_largest(name);
         believed.len() > 1 || misled
@@ -111,24 +111,22 @@ fn cell(name: &str, expected: Cell, change: &dyn Fn(&mut Trial)) {
     let stuck = runs.iter().filter(|report| is_violated(report, "progress")).count();
     let found = match (wrong, stuck) {
         (0, 0) => Fine,
-        (0, _) => Stuck,
+        (0, _) => BlockKind,
         _ => Unsafe,
     };
     assert_eq!(found, expected, "{name}: wrong {wrong} times, stuck {stuck} of {SEEDS}");
 }
 
-#[claims("5.7-none")]
 #[test]
-fn without_a_fault_all_are_fine() {
+fn no_fault_no_violation() {
     for name in ELECTIONS {
         cell(name, Fine, &|trial| trial.settings.network.order = Some(Order::Fifo));
     }
 }
 
-/// One that starts late waits for ever, and all agree.
-#[claims("5.7-reorder", "I-63")]
+/// A late starter waits for ever, and all others agree.
 #[test]
-fn reordering_leaves_a_late_starter_of_chang_roberts_waiting() {
+fn reordering_blocks_late_starter_of_chang_roberts() {
     let late = |order| {
         move |trial: &mut Trial| {
             let mut random = Random::new(trial.settings.seed ^ 1);
@@ -137,34 +135,32 @@ fn reordering_leaves_a_late_starter_of_chang_roberts_waiting() {
             trial.settings.network.order = Some(order);
         }
     };
-    cell("chang-roberts", Stuck, &late(Order::Reordered));
+    cell("chang-roberts", BlockKind, &late(Order::Reordered));
     cell("chang-roberts", Fine, &late(Order::Fifo));
     for name in ["hirschberg-sinclair", "franklin", "itai-rodeh", "bully", "raft"] {
         cell(name, Fine, &late(Order::Reordered));
     }
 }
 
-#[claims("5.7-reorder")]
 #[test]
-fn reordering_misleads_lelann_and_leaves_dolev_klawe_and_rodeh_waiting() {
+fn reordering_misleads_lelann_and_blocks_dolev_klawe_rodeh() {
     let reorder = |trial: &mut Trial| trial.settings.network.order = Some(Order::Reordered);
     cell("lelann", Unsafe, &reorder);
-    cell("dolev-klawe-rodeh", Stuck, &reorder);
+    cell("dolev-klawe-rodeh", BlockKind, &reorder);
 }
 
-/// A lost message of the bully makes a lower one believe in itself.
-#[claims("5.7-loss")]
+/// A lost message of the bully makes a lower process believe in itself.
 #[test]
-fn a_lost_message_leaves_a_ring_waiting_and_misleads_the_bully() {
+fn lost_message_blocks_ring_and_misleads_bully() {
     let lose = |trial: &mut Trial| trial.settings.network.loss = Chance::at_most(0.2, 1);
     cell("lelann", Unsafe, &lose);
     for name in &RINGS[1..] {
-        cell(name, Stuck, &lose);
+        cell(name, BlockKind, &lose);
     }
     cell("raft", Fine, &lose);
-    // With terms a lower one leads for a while, until it hears of one above; one that missed the
-    // announcement waits. Where lower ones are believed, it stays.
-    cell("bully", Stuck, &lose);
+    // With terms a lower process leads until it receives a message of a higher one. A process that
+    // missed the announcement waits. If lower leaders are accepted, the lower one stays.
+    cell("bully", BlockKind, &lose);
     assert!(runs("bully", &lose).iter().any(|run| two_at_a_time(&run)));
     cell("bully", Unsafe, &|trial| {
         lose(trial);
@@ -172,9 +168,8 @@ fn a_lost_message_leaves_a_ring_waiting_and_misleads_the_bully() {
     });
 }
 
-#[claims("5.7-duplicate")]
 #[test]
-fn a_duplicate_harms_no_election() {
+fn duplicates_harm_no_election() {
     for name in ELECTIONS {
         cell(name, Fine, &|trial| {
             trial.settings.network.duplication = Chance::at_most(0.2, 1);
@@ -183,21 +178,20 @@ fn a_duplicate_harms_no_election() {
     }
 }
 
-/// Who is down has to be left out of a ring; the bully notices.
-#[claims("5.7-crash-before")]
+/// A ring must leave out a crashed process; the bully detects it.
 #[test]
-fn a_crash_before_the_start_needs_the_ring_repaired_and_the_bully_nothing() {
+fn initial_crash_breaks_only_unrepaired_ring() {
     let down = |trial: &mut Trial| {
         let settings = &mut trial.settings;
         settings.down = vec![ProcessId((settings.seed % 4) as u32)];
         settings.workload = Workload::elect();
     };
     for name in RINGS {
-        cell(name, Stuck, &down);
+        cell(name, BlockKind, &down);
     }
     cell("bully", Fine, &down);
     cell("raft", Fine, &down);
-    // The repaired ring is the ring of the others.
+    // The repaired ring consists of the other processes.
     let repaired = |trial: &mut Trial| {
         let settings = &mut trial.settings;
         settings.size = 3;
@@ -212,26 +206,24 @@ fn a_crash_before_the_start_needs_the_ring_repaired_and_the_bully_nothing() {
 fn crash(trial: &mut Trial, recovery: Option<Recovery>) {
     let settings = &mut trial.settings;
     let process = ProcessId((settings.seed % 4) as u32);
-    let when = When::At(settings.seed / 4 % 20 * 1_000_000);
+    let when = CrashTrigger::At(settings.seed / 4 % 20 * 1_000_000);
     settings.faults = vec![Fault::Crash { process, when, recovery }];
     settings.workload = Workload::elect();
 }
 
-/// The bully's next lower one takes over.
-#[claims("5.7-crash-during", "I-67")]
+/// The bully's next lower process takes over.
 #[test]
-fn a_crash_during_the_election_breaks_the_ring_and_not_the_bully() {
+fn crash_during_election_breaks_ring_not_bully() {
     for name in RINGS {
-        cell(name, Stuck, &|trial| crash(trial, None));
+        cell(name, BlockKind, &|trial| crash(trial, None));
     }
     cell("bully", Fine, &|trial| crash(trial, None));
     cell("raft", Fine, &|trial| crash(trial, None));
 }
 
-/// A ring has none, so that a false alarm only costs another election.
-#[claims("5.7-timeouts")]
+/// A ring has no timeouts, so a false alarm only costs another election.
 #[test]
-fn a_false_alarm_on_a_ring_is_one_more_election_with_the_same_winner() {
+fn false_alarm_repeats_election_with_same_winner() {
     let calm = |trial: &mut Trial| trial.settings.network.order = Some(Order::Fifo);
     let alarm = |trial: &mut Trial| {
         calm(trial);
@@ -257,11 +249,9 @@ fn two_at_a_time(report: &&Report) -> bool {
     is_violated(report, "one-leader-at-a-time")
 }
 
-/// Two bullies at a time, and where lower ones are believed for
-/// ever.
-#[claims("5.7-timeouts", "Q-30")]
+/// Two bullies at a time, and for ever where lower leaders are accepted.
 #[test]
-fn wrong_timeouts_make_two_bullies_and_terms_settle_it() {
+fn short_timeouts_create_two_bullies_without_terms() {
     assert!(runs("bully", &too_short).iter().any(|run| two_at_a_time(&run)), "too early");
     assert_eq!(runs("bully", &|_| {}).iter().filter(two_at_a_time).count(), 0);
     cell("bully", Fine, &too_short);
@@ -271,10 +261,9 @@ fn wrong_timeouts_make_two_bullies_and_terms_settle_it() {
     });
 }
 
-/// Raft only wastes terms, as long as a heartbeat is now and then answered before the next.
-#[claims("5.7-timeouts", "5.7-restart")]
+/// Raft only wastes terms, as long as an occasional heartbeat is answered before the next.
 #[test]
-fn wrong_timeouts_and_restarts_cost_raft_terms_and_nothing_else() {
+fn short_timeouts_cost_raft_only_terms() {
     let restart = |trial: &mut Trial| {
         let after = 1 + trial.settings.seed % 40 * 1_000_000;
         crash(trial, Some(Recovery { after, memory: Memory::Stable }));
@@ -287,9 +276,8 @@ fn wrong_timeouts_and_restarts_cost_raft_terms_and_nothing_else() {
     assert!(sent(&|trial| trial.allowed = Some(1_500_000)) > sent(&|_| {}));
 }
 
-#[claims("5.7-restart")]
 #[test]
-fn a_restart_within_the_election_misleads_a_bully_without_terms() {
+fn restart_during_election_misleads_bully_without_terms() {
     let restart = |variant| {
         move |trial: &mut Trial| {
             let after = 1 + trial.settings.seed % 40 * 1_000_000;

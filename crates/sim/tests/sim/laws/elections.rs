@@ -1,20 +1,18 @@
-//! What an election costs, and who wins it.
+//! Cost and winner of elections.
 
 use tenure_algorithms::catalogue::{Parameters, expected};
 use tenure_algorithms::election::chang_roberts::messages;
-use tenure_claims::claims;
 use tenure_core::ProcessId;
-use tenure_core::theory::Scene;
+use tenure_core::theory::WorkloadKind;
 use tenure_sim::{
-    Fault, Judgement, Memory, Moments, Random, Recovery, Report, Settings, Span, When, Workload,
-    theory,
+    CrashTrigger, Distribution, Fault, Judgement, Memory, Moments, Random, Recovery, Report,
+    Settings, Workload, theory,
 };
 
 use super::{parameters, ring, run, run_with};
 
-#[claims("A-CR", "I-64")]
 #[test]
-fn chang_roberts_costs_what_theory_says_for_every_arrangement_and_on_average() {
+fn chang_roberts_cost_matches_theory() {
     let size = 12;
     let mut mean = Moments::new();
     for seed in 0..2000 {
@@ -30,7 +28,7 @@ fn chang_roberts_costs_what_theory_says_for_every_arrangement_and_on_average() {
 }
 
 #[test]
-fn one_initiator_pays_for_its_distance_to_the_largest() {
+fn single_initiator_cost_depends_on_distance() {
     let size = 9;
     for start in 0..size {
         let mut settings = ring(&(1..=size).collect::<Vec<_>>());
@@ -42,26 +40,30 @@ fn one_initiator_pays_for_its_distance_to_the_largest() {
 }
 
 #[test]
-fn hirschberg_sinclair_stays_below_its_bound_and_does_not_depend_on_the_schedule() {
+fn hirschberg_sinclair_stays_below_bound() {
     for (seed, size) in (0..1000).map(|seed| (seed, 2 + (seed % 19) as u32)) {
         let ids: Vec<u32> = Random::new(seed).permutation(size).iter().map(|id| id + 1).collect();
-        let sent = |latency: Span, seed| {
+        let sent = |latency: Distribution, seed| {
             let mut settings = ring(&ids);
             (settings.network.latency, settings.seed) = (latency.into(), seed);
             let report = run("hirschberg-sinclair", settings);
             assert_eq!(report.failures().next(), None, "seed {seed}: {ids:?}");
             report.metrics.sent
         };
-        let plain = sent(Span::units(1), seed);
-        assert_eq!(plain, sent(Span::between_units(1, 9), seed), "seed {seed}: {ids:?}");
-        let bound = expected("hirschberg-sinclair", &Parameters::plain(size), Scene::AllStartDrawn);
-        let bound = bound.unwrap().expect("theory has a bound").messages.sum;
+        let plain = sent(Distribution::units(1), seed);
+        assert_eq!(plain, sent(Distribution::between_units(1, 9), seed), "seed {seed}: {ids:?}");
+        let bound = expected(
+            "hirschberg-sinclair",
+            &Parameters::plain(size),
+            WorkloadKind::AllStartRandomRanks,
+        );
+        let bound = bound.unwrap().expect("theory has a bound").messages.numerator;
         assert!(plain <= bound, "seed {seed}: {plain}");
     }
 }
 
 #[test]
-fn the_bully_costs_n_times_n_minus_one_when_the_highest_is_down_and_the_lowest_starts() {
+fn bully_worst_case_is_quadratic() {
     for size in 3..8u32 {
         let mut settings = Settings::new(size);
         settings.workload = Workload::elect_by([ProcessId(0)]);
@@ -69,18 +71,18 @@ fn the_bully_costs_n_times_n_minus_one_when_the_highest_is_down_and_the_lowest_s
         let report = run("bully", settings);
         assert_eq!(report.metrics.sent, u64::from(size * (size - 1)), "n = {size}");
         assert_eq!(report.leaders, [ProcessId(size - 2)], "n = {size}");
-        assert_eq!(report.verdict("validity"), Some(Judgement::Holds), "n = {size}");
+        assert_eq!(report.judgement("validity"), Some(Judgement::Holds), "n = {size}");
     }
 }
 
 #[test]
-fn the_bully_replaces_a_leader_that_dies_and_yields_to_one_that_returns() {
+fn bully_replaces_and_restores_leader() {
     for seed in 0..1000 {
         let mut settings = Settings::new(5);
         settings.seed = seed;
         settings.workload = Workload::elect();
-        settings.network.latency = Span::between_units(0, 1).into();
-        let (highest, crash) = (ProcessId(4), When::At(100_000_000));
+        settings.network.latency = Distribution::between_units(0, 1).into();
+        let (highest, crash) = (ProcessId(4), CrashTrigger::At(100_000_000));
         let back = Recovery { after: 100_000_000, memory: Memory::Stable };
         settings.faults = vec![Fault::Crash { process: highest, when: crash, recovery: None }];
         let report = run("bully", settings.clone());
@@ -94,7 +96,7 @@ fn the_bully_replaces_a_leader_that_dies_and_yields_to_one_that_returns() {
     }
 }
 
-/// The messages sent by a certain moment of an election with unit delays.
+/// Returns the messages sent by a time of an election with unit delays.
 fn sent_by(name: &str, ids: &[u32], tenths: u64) -> u64 {
     let mut settings = ring(ids);
     settings.limits.until = Some(tenths * 100_000);
@@ -105,19 +107,17 @@ fn decreasing(size: u32) -> Vec<u32> {
     (1..=size).rev().collect()
 }
 
-/// The sum after each round of a ring whose ids decrease in the direction of messages.
-#[claims("W-11")]
+/// Sum after each round of a ring whose ids decrease in the direction of messages.
 #[test]
-fn chang_roberts_on_the_worst_ring_of_five_sends_what_the_slides_count() {
+fn worst_ring_of_five_matches_lecture_counts() {
     let rounds = [0, 1, 2, 3, 4].map(|round| sent_by("chang-roberts", &decreasing(5), 10 * round));
     assert_eq!(rounds, [5, 9, 12, 14, 15]);
     assert_eq!(run("chang-roberts", ring(&decreasing(5))).metrics.sent, 20);
 }
 
 /// The worst ring and the best, each with its announcement.
-#[claims("W-12")]
 #[test]
-fn chang_roberts_costs_at_worst_half_a_square_and_at_best_two_laps_less_one() {
+fn chang_roberts_reaches_worst_and_best_case() {
     for size in 2..60 {
         let (n, messages) =
             (u64::from(size), |ids: &[u32]| run("chang-roberts", ring(ids)).metrics);
@@ -127,21 +127,19 @@ fn chang_roberts_costs_at_worst_half_a_square_and_at_best_two_laps_less_one() {
     }
 }
 
-#[claims("W-13")]
 #[test]
-fn whoever_gets_its_own_28_back_announces_it() {
+fn owner_of_returned_id_announces() {
     for seed in 0..1000 {
         let mut ids: Vec<u32> = Random::new(seed).permutation(27).into_iter().take(6).collect();
         let place = (seed % 7) as usize;
         ids.insert(place, 28);
         let report = run("chang-roberts", ring(&ids));
         assert_eq!(report.leaders, [ProcessId::at(place)], "seed {seed}: {ids:?}");
-        assert_eq!(report.verdict("validity"), Some(Judgement::Holds), "seed {seed}");
+        assert_eq!(report.judgement("validity"), Some(Judgement::Holds), "seed {seed}");
     }
 }
 
-/// Whoever starts and whatever the ring.
-#[claims("W-15")]
+/// For any initiators and any ring.
 #[test]
 fn any_initiators_agree_on_the_largest() {
     for seed in 0..2000 {
@@ -154,7 +152,7 @@ fn any_initiators_agree_on_the_largest() {
         for name in ["chang-roberts", "hirschberg-sinclair", "bully"] {
             let mut settings = ring(&ids);
             settings.seed = seed;
-            settings.network.latency = Span::between_units(1, 4).into();
+            settings.network.latency = Distribution::between_units(1, 4).into();
             settings.workload = Workload::elect_by(starters.clone());
             let report = run(name, settings);
             assert_eq!(report.failures().next(), None, "{name}, seed {seed}: {ids:?}");
@@ -164,11 +162,9 @@ fn any_initiators_agree_on_the_largest() {
     }
 }
 
-/// One initiator, drawn uniformly, pays 2N + (N − 1)/2 on average and 3N − 1 at
-/// most.
-#[claims("W-10", "I-64")]
+/// One initiator, drawn uniformly, costs 2N + (N − 1)/2 on average and 3N − 1 at most.
 #[test]
-fn one_initiator_pays_two_laps_and_half_a_one_on_average() {
+fn single_initiator_mean_cost_matches_theory() {
     let (size, mut mean) = (11, Moments::new());
     for seed in 0..4000 {
         let mut random = Random::new(seed);
@@ -184,16 +180,15 @@ fn one_initiator_pays_two_laps_and_half_a_one_on_average() {
     assert_eq!((mean.min(), mean.max()), (2.0 * n, 3.0 * n - 1.0));
 }
 
-/// The bound as the slides sum it, and what they round it up to.
+/// The bound as the lecture sums it, and its rounded value.
 fn slide_bounds(n: f64) -> (f64, f64) {
     let phases = (n - 1.0).log2().ceil() as i32 + 1;
     let later = (1..=phases).map(|k| 4.0 * 2f64.powi(k) * n / (2f64.powi(k - 1) + 1.0));
     (4.0 * n + n + later.sum::<f64>(), 8.0 * n * (n.log2() + 2.0) + 5.0 * n)
 }
 
-#[claims("W-17", "I-77")]
 #[test]
-fn hirschberg_sinclair_stays_below_the_bounds_of_the_slides() {
+fn hirschberg_sinclair_stays_below_lecture_bounds() {
     let figures =
         [(4, 82.93, 148.0), (8, 222.76, 360.0), (16, 565.98, 848.0), (32, 1380.2, 1952.0)];
     for (size, summed, rounded) in figures {
@@ -205,16 +200,15 @@ fn hirschberg_sinclair_stays_below_the_bounds_of_the_slides() {
             largest = largest.max(run("hirschberg-sinclair", ring(&ids)).metrics.sent);
         }
         assert!((largest as f64) < sum, "n = {size}: {largest}");
-        // A bound that nothing comes near would say little.
+        // A bound far above every run would say little.
         assert!(largest as f64 > sum / 4.0, "n = {size}: {largest} of {sum}");
     }
 }
 
-/// Phase 0 takes two probes of everybody and one reply on each edge; whoever is left
-/// alone takes two laps of probes.
-#[claims("W-16", "A-HS")]
+/// Phase 0 takes two probes of every process and one reply on each edge. The last remaining process
+/// takes two laps of probes.
 #[test]
-fn the_first_phase_costs_3n_and_the_last_one_2n() {
+fn first_phase_takes_3n_and_last_2n() {
     for seed in 0..1000 {
         let size = 3 + (seed % 20) as u32;
         let ids: Vec<u32> = Random::new(seed).permutation(size).iter().map(|id| id + 1).collect();
@@ -222,25 +216,24 @@ fn the_first_phase_costs_3n_and_the_last_one_2n() {
         // Probes leave at 0, replies at 1; those of phase 1 follow at 2.
         assert_eq!(sent_by("hirschberg-sinclair", &ids, 15), 3 * n, "seed {seed}: {ids:?}");
         let (first, last) = last_phase(size);
-        // Replies of phase k are back 2·2^k after its probes have left.
+        // Replies of phase k return 2·2^k after its probes have left.
         let before = sent_by("hirschberg-sinclair", &ids, first * 10 - 5);
         let after = sent_by("hirschberg-sinclair", &ids, last * 10 - 5);
         assert_eq!(after - before, 2 * n, "seed {seed}: {ids:?}");
     }
 }
 
-/// When the last phase, ⌈log₂ n⌉, begins and ends with unit delays: one lap.
+/// Start and end of the last phase, ⌈log₂ n⌉, with unit delays: one lap.
 fn last_phase(size: u32) -> (u64, u64) {
     let phase = size.next_power_of_two().trailing_zeros();
     let begins = (0..phase).map(|phase| 2 << phase).sum();
     (begins, begins + u64::from(size))
 }
 
-/// In every arrangement of eight, 8 leads after phase 3 (2 + 4 + 8 units for the phases
-/// before, a lap for the last and a lap for the announcement).
-#[claims("W-18")]
+/// In every arrangement of eight, 8 leads after phase 3 (2 + 4 + 8 units for the phases before, a
+/// lap for the last and a lap for the announcement).
 #[test]
-fn eight_leads_in_phase_three_of_every_ring_of_eight() {
+fn largest_of_eight_leads_in_phase_three() {
     let mut rest: Vec<u32> = (1..8).collect();
     let mut rings = 0;
     permute(&mut rest, 0, &mut |rest| {
@@ -264,7 +257,7 @@ fn permute(ids: &mut [u32], from: usize, visit: &mut impl FnMut(&[u32])) {
     }
 }
 
-/// By kind: election, answer, coordinator.
+/// Messages by kind: election, answer, coordinator.
 fn by_kind(report: &Report) -> [u64; 3] {
     let sent = |kind| {
         let found = report.metrics.kinds.iter().filter(|count| count.label.kind == kind);
@@ -282,9 +275,8 @@ fn bully(size: u32, initiators: &[u32], down: &[u32]) -> Report {
 
 /// The cost by kind if the lowest starts: most while the highest is up, less if it is down. If all
 /// live processes start at once, the cost is the same.
-#[claims("I-79", "Q-31")]
 #[test]
-fn the_bully_costs_a_square_at_worst_and_n_when_the_second_highest_starts() {
+fn bully_cost_ranges_from_n_to_square() {
     for size in 3..12 {
         let n = u64::from(size);
         let all: Vec<u32> = (1..=size).collect();
@@ -295,22 +287,21 @@ fn the_bully_costs_a_square_at_worst_and_n_when_the_second_highest_starts() {
         assert_eq!(by_kind(&bully(size, &[1], &[size])), worst, "n = {size}");
         let all: Vec<u32> = (1..size).collect();
         assert_eq!(by_kind(&bully(size, &all, &[size])), worst, "n = {size}");
-        // The second highest asks in vain and tells the n − 1 others: it takes no short cut.
+        // The second highest inquires in vain and informs the n − 1 others, without a shortcut.
         assert_eq!(by_kind(&bully(size, &[size - 1], &[size])), [1, 0, n - 1], "n = {size}");
         assert_eq!(by_kind(&bully(size, &[size], &[])), [0, 0, n - 1], "the highest only tells");
     }
 }
 
-/// P4 leads; it crashes, and P1 with it; P1 comes back, then P4. The first
-/// election, P4's, is not part of the story.
-#[claims("W-19", "I-66", "I-73")]
+/// P4 leads; it crashes together with P1; P1 recovers, then P4. The first election, P4's, is not
+/// part of the story.
 #[test]
-fn the_story_of_the_slides_costs_22_messages() {
+fn lecture_example_takes_22_messages() {
     let story = |variant: &str| {
         let mut settings = Settings::new(4);
         settings.workload = Workload::elect_by([ProcessId(3)]);
         let crash = |process, at: u64| {
-            let when = When::At(at * 1_000_000);
+            let when = CrashTrigger::At(at * 1_000_000);
             Fault::Crash { process: ProcessId(process), when, recovery: None }
         };
         let recover = |process, at: u64| {
@@ -328,7 +319,7 @@ fn the_story_of_the_slides_costs_22_messages() {
     assert_eq!(report.metrics.sent - 3, 22);
     assert_eq!(report.leaders, [ProcessId(3)]);
     assert_eq!(report.beliefs, [Some(ProcessId(3)); 4]);
-    // With terms P4 is told that it was overtaken, and announces itself once more.
+    // With terms P4 learns that it was overtaken, and announces itself once more.
     let report = story("");
     assert_eq!(by_kind(&report), [9, 4 + 3, 3 + 9 + 3]);
     assert_eq!(report.beliefs, [Some(ProcessId(3)); 4]);

@@ -1,23 +1,23 @@
-//! The fault matrix of locks (5.6): what one fault does to each of those that were not made for
-//! it, over many seeds.
+//! The fault matrix of locks (5.6): the effect of one fault on each lock that does not tolerate it,
+//! over many seeds.
 
 use tenure_algorithms::catalogue::Parameters;
-use tenure_claims::claims;
 use tenure_core::quorum::Kind;
 use tenure_core::tree::Shape;
 use tenure_core::{Layer, Order, ProcessId, Property};
 use tenure_sim::{
-    Chance, Fault, Judgement, Memory, Recovery, Report, Settings, Span, When, Workload,
+    Chance, CrashTrigger, Distribution, Fault, Judgement, Memory, Recovery, Report, Settings,
+    Workload,
 };
 
 use super::{LOCKS, busy, parameters, run, run_with};
 
-/// What the matrix says of a cell.
+/// Expected result of a cell of the matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cell {
     /// Safe and live in every run.
     Fine,
-    /// Somebody waits for ever in some run, and never are two inside.
+    /// Some process waits for ever in some run, and never are two inside.
     Blocked,
     /// Two are inside in some run.
     Unsafe,
@@ -27,15 +27,15 @@ use Cell::{Blocked, Fine, Unsafe};
 
 const SEEDS: u64 = 400;
 
-/// Three processes that enter twice each, over delays that differ a lot.
+/// Three processes that enter twice each, over widely varying delays.
 fn hurried(seed: u64) -> Settings {
     let mut settings = busy(3, 2, seed);
-    settings.network.latency = Span::exponential_units(3).into();
+    settings.network.latency = Distribution::exponential_units(3).into();
     settings.beyond_assumptions = true;
     settings
 }
 
-/// A lock by its name, and behind a colon a variant, a sort of quorums or a tree.
+/// A lock by its name, and after a colon a variant, a kind of quorums or a tree.
 fn configured(name: &str, settings: &Settings) -> (String, Parameters) {
     let mut parameters = parameters(settings);
     let (name, option) = name.split_once(':').unwrap_or((name, ""));
@@ -60,17 +60,17 @@ fn runs(name: &str, fault: &dyn Fn(&mut Settings)) -> Vec<Report> {
 }
 
 fn is_violated(report: &Report, property: &str) -> bool {
-    report.verdict(property) == Some(Judgement::Violated)
+    report.judgement(property) == Some(Judgement::Violated)
 }
 
-/// Asserts a row of the matrix. A fault that never happened proves nothing.
+/// Asserts a row of the matrix. A fault that did not occur proves nothing.
 #[track_caller]
 fn row(fault: &dyn Fn(&mut Settings), cells: &[(&str, Cell)]) {
     for (name, expected) in cells {
         let runs = runs(name, fault);
-        // A single token has nobody to overtake.
+        // A single token has no other message to overtake.
         let asked = runs.iter().flat_map(|report| &report.faults);
-        let asked = asked.filter(|count| count.asked && count.fault != "reordering");
+        let asked = asked.filter(|count| count.requested && count.fault != "reordering");
         let observed: u64 = asked.clone().map(|count| count.observed).sum();
         assert!(observed > 0 || asked.count() == 0, "{name}: the fault never happened");
         let count = |property| runs.iter().filter(|run| is_violated(run, property)).count();
@@ -85,23 +85,21 @@ fn row(fault: &dyn Fn(&mut Settings), cells: &[(&str, Cell)]) {
     }
 }
 
-fn crash(process: u32, when: When) -> impl Fn(&mut Settings) {
+fn crash(process: u32, when: CrashTrigger) -> impl Fn(&mut Settings) {
     move |settings| {
         let process = ProcessId(process);
         settings.faults = vec![Fault::Crash { process, when, recovery: None }];
     }
 }
 
-#[claims("5.6-none")]
 #[test]
-fn without_a_fault_all_are_fine() {
+fn no_fault_no_violation() {
     let none = |settings: &mut Settings| settings.network.order = Some(Order::Fifo);
     row(&none, &LOCKS.map(|name| (name, Fine)));
 }
 
-#[claims("5.6-reorder")]
 #[test]
-fn reordering_lets_two_in_with_lamport_alone() {
+fn reordering_breaks_only_lamport() {
     let reorder = |settings: &mut Settings| settings.network.order = Some(Order::Reordered);
     let cells = [
         ("central", Fine),
@@ -124,10 +122,9 @@ fn reordering_lets_two_in_with_lamport_alone() {
     }
 }
 
-/// None tolerates it, and none becomes unsafe by it.
-#[claims("5.6-loss", "I-40")]
+/// No lock tolerates it, and none becomes unsafe by it.
 #[test]
-fn a_lost_message_blocks_every_lock_and_lets_nobody_in() {
+fn lost_message_blocks_but_keeps_exclusion() {
     let lose = |settings: &mut Settings| settings.network.loss = Chance::at_most(0.2, 1);
     row(&lose, &LOCKS.map(|name| (name, Blocked)));
 }
@@ -136,11 +133,9 @@ fn duplicate(settings: &mut Settings) {
     settings.network.duplication = Chance::at_most(0.2, 1);
 }
 
-/// Channels in order: what names its request is safe, and
-/// what does not is not.
-#[claims("5.6-duplicate")]
+/// With FIFO channels: a lock whose messages name their request is safe, others are not.
 #[test]
-fn a_duplicate_lets_two_in_where_messages_do_not_name_their_request() {
+fn duplicates_break_locks_without_request_ids() {
     let in_order = |settings: &mut Settings| {
         duplicate(settings);
         settings.workload = Workload::entries(4);
@@ -165,10 +160,9 @@ fn a_duplicate_lets_two_in_where_messages_do_not_name_their_request() {
     row(&in_order, &cells);
 }
 
-/// Where channels reorder as well.
-#[claims("5.6-duplicate")]
+/// With reordering channels as well.
 #[test]
-fn a_late_duplicate_does_no_harm_to_those_that_need_no_order() {
+fn late_duplicates_spare_locks_for_any_order() {
     let reordered = |settings: &mut Settings| {
         duplicate(settings);
         settings.workload = Workload::entries(4);
@@ -178,12 +172,11 @@ fn a_late_duplicate_does_no_harm_to_those_that_need_no_order() {
     row(&reordered, &cells);
 }
 
-/// Only the coordinator's clients may go.
-#[claims("5.6-crash-idle", "I-40")]
+/// Only clients of the coordinator may crash.
 #[test]
-fn the_crash_of_an_idle_process_hurts_whoever_needs_it() {
+fn idle_crash_blocks_dependents() {
     let idle = |settings: &mut Settings| {
-        crash(1, When::At(0))(settings);
+        crash(1, CrashTrigger::At(0))(settings);
         settings.workload = Workload::hot(3, ProcessId(2), 3, 0);
     };
     let cells = [
@@ -199,41 +192,38 @@ fn the_crash_of_an_idle_process_hurts_whoever_needs_it() {
         ("naimi-trehel", Fine),
     ];
     row(&idle, &cells);
-    // With pairs, P1 asks P2 and nobody else.
+    // With pairs, P1 asks only P2.
     let unneeded = |settings: &mut Settings| {
-        crash(2, When::At(0))(settings);
+        crash(2, CrashTrigger::At(0))(settings);
         settings.workload = Workload::hot(3, ProcessId(0), 3, 0);
     };
     let needed = |settings: &mut Settings| {
-        crash(1, When::At(0))(settings);
+        crash(1, CrashTrigger::At(0))(settings);
         settings.workload = Workload::hot(3, ProcessId(0), 3, 0);
     };
-    // And P1 has the permission of everybody at first.
+    // And P1 has the permission of all others at first.
     row(&unneeded, &[("maekawa:pairs", Fine), ("carvalho-roucairol", Fine)]);
     row(&needed, &[("maekawa:pairs", Blocked)]);
 }
 
-#[claims("5.6-crash-waiting")]
 #[test]
-fn the_crash_of_a_waiting_process_blocks_every_lock() {
-    let when = When::Waiting { request: 1, after: 1_000_000 };
+fn waiting_crash_blocks_every_lock() {
+    let when = CrashTrigger::Waiting { request: 1, after: 1_000_000 };
     row(&crash(1, when), &LOCKS.map(|name| (name, Blocked)));
 }
 
-#[claims("5.6-crash-inside")]
 #[test]
-fn the_crash_of_a_process_inside_blocks_every_lock() {
-    let when = When::Inside { entry: 1, after: 500_000 };
+fn crash_inside_blocks_every_lock() {
+    let when = CrashTrigger::Inside { entry: 1, after: 500_000 };
     row(&crash(1, when), &LOCKS.map(|name| (name, Blocked)));
 }
 
-#[claims("5.6-crash-holder")]
 #[test]
-fn the_crash_of_the_coordinator_or_of_the_idle_holder_stops_everybody() {
-    row(&crash(0, When::OnMessage(2)), &[("central", Blocked)]);
-    // P1 has the token from the start, and does not want to enter.
+fn coordinator_or_holder_crash_blocks_all() {
+    row(&crash(0, CrashTrigger::OnMessage(2)), &[("central", Blocked)]);
+    // P1 has the token from the start and issues no request.
     let holder = |settings: &mut Settings| {
-        crash(0, When::At(0))(settings);
+        crash(0, CrashTrigger::At(0))(settings);
         settings.workload = Workload::hot(3, ProcessId(2), 3, 0);
     };
     for name in ["token-ring", "suzuki-kasami", "raymond", "naimi-trehel"] {
@@ -251,11 +241,10 @@ fn partition(until: Option<u64>) -> impl Fn(&mut Settings) {
     }
 }
 
-/// Central serves the side of its coordinator and no other, and the
-/// side that has the token, or each other's permissions, goes on as long as it needs nobody else.
-#[claims("5.6-partition")]
+/// Central serves only the side of its coordinator. The side with the token, or with mutual
+/// permissions, continues as long as it needs no other process.
 #[test]
-fn a_partition_leaves_a_lock_to_the_side_with_the_coordinator() {
+fn partition_serves_side_of_coordinator() {
     row(&partition(None), &LOCKS.map(|name| (name, Blocked)));
     let one_side = ["central", "carvalho-roucairol", "suzuki-kasami", "raymond", "naimi-trehel"];
     for name in one_side {
@@ -279,18 +268,17 @@ fn a_partition_leaves_a_lock_to_the_side_with_the_coordinator() {
     }
 }
 
-/// Maekawa serves a side that holds a full quorum.
-#[claims("5.6-partition")]
+/// Maekawa serves a side that contains a quorum.
 #[test]
-fn a_partition_leaves_maekawa_to_a_side_with_a_full_quorum() {
+fn partition_serves_maekawa_side_with_quorum() {
     let alone = |process| {
         move |settings: &mut Settings| {
             partition(None)(settings);
             settings.workload = Workload::hot(3, ProcessId(process), 3, 0);
         }
     };
-    // The quorums are P1 P2, P2 P3 and P1 P3; the partition keeps P1 and P2 together. Nothing
-    // stops P1's messages, so that fault is inert there, as it should be.
+    // The quorums are P1 P2, P2 P3 and P1 P3; the partition keeps P1 and P2 together. Nothing stops
+    // P1's messages, so the fault has no effect there, as expected.
     for report in runs("maekawa:pairs", &alone(0)) {
         assert_eq!((report.blocked.len(), report.metrics.entered), (0, 3), "{}", report.seed);
     }
@@ -298,9 +286,9 @@ fn a_partition_leaves_maekawa_to_a_side_with_a_full_quorum() {
     row(&alone(2), &[("maekawa:pairs", Blocked)]);
 }
 
-/// 5.6, a partition that heals: what it stopped is lost, unless a channel sends it again.
+/// 5.6, a partition that heals: the stopped messages are lost unless a channel repeats them.
 #[test]
-fn a_partition_that_heals_blocks_what_does_not_send_again() {
+fn healed_partition_blocks_locks_without_retransmission() {
     let healing = |settings: &mut Settings| {
         let start = settings.seed % 12;
         let side = vec![ProcessId(0), ProcessId(1)];
@@ -313,7 +301,7 @@ fn a_partition_that_heals_blocks_what_does_not_send_again() {
         for seed in 0..100 {
             let mut settings = busy(3, 2, seed);
             healing(&mut settings);
-            settings.watch.properties =
+            settings.instrumentation.properties =
                 Some(vec![Property::MutualExclusion, Property::StarvationFreedom]);
             let report = run(name, settings);
             assert_eq!(report.failures().next(), None, "{name}, seed {seed}");
@@ -322,25 +310,24 @@ fn a_partition_that_heals_blocks_what_does_not_send_again() {
     }
 }
 
-/// Whoever forgets what others count on lets two in.
-#[claims("5.6-recovery")]
+/// A process that forgets a promise to others admits two.
 #[test]
-fn forgetting_is_unsafe_where_others_count_on_it() {
+fn amnesia_breaks_locks_that_rely_on_memory() {
     let forget = |settings: &mut Settings| {
         let process = ProcessId((settings.seed % 3) as u32);
         let when = match settings.seed % 2 {
-            0 => When::OnMessage(1 + settings.seed / 6 % 8),
-            _ => When::At(settings.seed / 6 % 40 * 1_000_000),
+            0 => CrashTrigger::OnMessage(1 + settings.seed / 6 % 8),
+            _ => CrashTrigger::At(settings.seed / 6 % 40 * 1_000_000),
         };
         let recovery = Some(Recovery { after: 1, memory: Memory::Lost });
         settings.workload = Workload::entries(4);
         settings.faults = vec![Fault::Crash { process, when, recovery }];
     };
-    // Any two of pairs meet in one process, so that one forgotten vote is enough.
+    // Any two pairs intersect in one process, so one forgotten vote suffices.
     let locks = ["central", "token-ring", "lamport", "ricart-agrawala", "maekawa:pairs"];
     row(&forget, &locks.map(|name| (name, Unsafe)));
     row(&forget, &[("carvalho-roucairol", Unsafe)]);
-    // The first process makes a token when it boots for what it believes to be the first time.
+    // The first process creates a token at what it believes to be its first boot.
     let tokens = ["suzuki-kasami", "raymond", "naimi-trehel"];
     row(&forget, &tokens.map(|name| (name, Unsafe)));
     let remember = |settings: &mut Settings| {
@@ -353,7 +340,7 @@ fn forgetting_is_unsafe_where_others_count_on_it() {
     };
     row(&remember, &tokens.map(|name| (name, Blocked)));
     let coordinator = |settings: &mut Settings| {
-        let when = When::OnMessage(1 + settings.seed % 8);
+        let when = CrashTrigger::OnMessage(1 + settings.seed % 8);
         let recovery = Some(Recovery { after: 1, memory: Memory::Lost });
         settings.workload = Workload::entries(4);
         settings.faults = vec![Fault::Crash { process: ProcessId(0), when, recovery }];
@@ -363,16 +350,16 @@ fn forgetting_is_unsafe_where_others_count_on_it() {
 
 /// 3.1: over the reliable channel the rows of loss, duplication and reordering are fine.
 #[test]
-fn fifo_makes_loss_duplication_and_reordering_harmless() {
+fn fifo_masks_loss_duplication_and_reordering() {
     for name in LOCKS {
         for seed in 0..40 {
             let mut settings = busy(3, 2, seed);
             settings.network.loss = Chance::of(0.1);
             settings.network.duplication = Chance::of(0.1);
             let name = format!("fifo:{name}");
-            // Not the order of entries: a message sent anew carries news of a later request.
+            // Except the order of entries: a repeated message carries news of a later request.
             let (safe, live) = (Property::MutualExclusion, Property::StarvationFreedom);
-            settings.watch.properties = Some(vec![safe, live, Property::Fencing]);
+            settings.instrumentation.properties = Some(vec![safe, live, Property::Fencing]);
             let report = run(&name, settings);
             assert_eq!(report.failures().next(), None, "{name}, seed {seed}");
             assert_eq!(report.metrics.entered, 6, "{name}, seed {seed}");

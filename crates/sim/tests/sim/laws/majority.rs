@@ -1,4 +1,4 @@
-//! The votes among those who are up: 3.6 (iii) and 3.7 over many seeds.
+//! Votes among live processes: 3.6 (iii) and 3.7 over many seeds.
 
 use std::collections::BTreeSet;
 
@@ -6,29 +6,29 @@ use tenure_algorithms::mutex::Majority;
 use tenure_algorithms::mutex::majority::Config;
 use tenure_core::quorum::Kind;
 use tenure_core::service::mutex::{Command, Event};
-use tenure_core::{Algorithm, Fence, Monitor, Observed, ProcessId, Property, Violation};
+use tenure_core::{Algorithm, Fence, Monitor, Observation, ProcessId, Property, Violation};
 use tenure_sim::{
-    Ended, Entries, Fault, Judgement, Locking, Pattern, Random, Report, Settings, Simulation, Span,
-    When, Workload,
+    CrashTrigger, Distribution, EndReason, Entries, Fault, Judgement, Locking, Pattern, Random,
+    Report, Settings, Simulation, Workload,
 };
 
 use super::busy;
 
 fn run(kind: Kind, settings: Settings) -> Report {
     let config = Config::of(kind, settings.size).unwrap();
-    Simulation::<Majority>::of(config, settings).unwrap().run().unwrap()
+    Simulation::<Majority>::for_algorithm(config, settings).unwrap().run().unwrap()
 }
 
-/// So many processes crash for good, at any time: inside, or on a message.
+/// This many processes crash for good, at any time: inside, or on a message.
 fn crashes(size: u32, crashes: u32, seed: u64) -> Vec<Fault> {
     let mut random = Random::new(seed);
     let processes = random.permutation(size);
     let crash = |process: &u32| Fault::Crash {
         process: ProcessId(*process),
         when: match random.below(3) {
-            0 => When::Inside { entry: 1, after: random.below(2) * 500_000 },
-            1 => When::OnMessage(1 + random.below(20)),
-            _ => When::At(random.below(80) * 1_000_000),
+            0 => CrashTrigger::Inside { entry: 1, after: random.below(2) * 500_000 },
+            1 => CrashTrigger::OnMessage(1 + random.below(20)),
+            _ => CrashTrigger::At(random.below(80) * 1_000_000),
         },
         recovery: None,
     };
@@ -37,14 +37,14 @@ fn crashes(size: u32, crashes: u32, seed: u64) -> Vec<Fault> {
 
 fn down(processes: impl IntoIterator<Item = u32>) -> Vec<Fault> {
     let crash = |process| {
-        let (process, when) = (ProcessId(process), When::At(0));
+        let (process, when) = (ProcessId(process), CrashTrigger::At(0));
         Fault::Crash { process, when, recovery: None }
     };
     processes.into_iter().map(crash).collect()
 }
 
 #[test]
-fn without_a_crash_every_entry_costs_what_the_card_says() {
+fn entry_cost_matches_card_without_crash() {
     for (kind, size) in [
         (Kind::Majority, 5),
         (Kind::Majority, 6),
@@ -57,7 +57,7 @@ fn without_a_crash_every_entry_costs_what_the_card_says() {
             let report = run(kind, busy(size, 3, seed));
             let told = format!("{kind:?}, n = {size}, seed {seed}");
             assert_eq!(report.failures().next(), None, "{told}");
-            assert_eq!(report.ended, Ended::Served, "{told}");
+            assert_eq!(report.ended, EndReason::Served, "{told}");
             let entries = u64::from(size) * 3;
             assert_eq!(report.metrics.entered, entries, "{told}");
             let range = cost.least * entries..=cost.most.unwrap() * entries;
@@ -66,9 +66,10 @@ fn without_a_crash_every_entry_costs_what_the_card_says() {
     }
 }
 
-/// 3.6 (iii): with majorities ⌊(N−1)/2⌋; 3.7: with others as long as one of their quorums is up.
+/// 3.6 (iii): with majorities ⌊(N−1)/2⌋ crashes; 3.7: with others as long as one of their quorums
+/// is up.
 #[test]
-fn as_many_crashes_as_a_quorum_outlives_are_survived_wherever_they_hit() {
+fn survives_crashes_while_quorum_remains() {
     for (kind, size, most) in [
         (Kind::Majority, 5, 2),
         (Kind::Majority, 7, 3),
@@ -82,14 +83,14 @@ fn as_many_crashes_as_a_quorum_outlives_are_survived_wherever_they_hit() {
             let report = run(kind, settings);
             let told = format!("{kind:?}, n = {size}, seed {seed}");
             assert_eq!(report.failures().next(), None, "{told}");
-            assert_eq!(report.ended, Ended::Served, "{told}");
+            assert_eq!(report.ended, EndReason::Served, "{told}");
         }
     }
 }
 
-/// Control: one more than those, and whoever is left waits for ever, but nobody enters besides.
+/// Control: with one more crash the survivors wait for ever, and no process enters.
 #[test]
-fn without_a_majority_nobody_enters() {
+fn no_entry_without_majority() {
     for (size, seeds) in [(5, 100), (7, 100)] {
         for seed in 0..seeds {
             let mut settings = busy(size, 1, seed);
@@ -100,7 +101,7 @@ fn without_a_majority_nobody_enters() {
             let told = format!("n = {size}, seed {seed}");
             assert_eq!(report.metrics.entered, 0, "{told}");
             assert_eq!(report.blocked.len(), (size - gone) as usize, "{told}");
-            assert_eq!(report.verdict("starvation-freedom"), Some(Judgement::Violated), "{told}");
+            assert_eq!(report.judgement("starvation-freedom"), Some(Judgement::Violated), "{told}");
         }
     }
     let mut blocked = 0;
@@ -109,16 +110,20 @@ fn without_a_majority_nobody_enters() {
         settings.faults = crashes(5, 3, seed);
         let report = run(Kind::Majority, settings);
         for property in ["mutual-exclusion", "fencing"] {
-            assert_eq!(report.verdict(property), Some(Judgement::Holds), "seed {seed}: {property}");
+            assert_eq!(
+                report.judgement(property),
+                Some(Judgement::Holds),
+                "seed {seed}: {property}"
+            );
         }
         blocked += u32::from(!report.blocked.is_empty());
     }
     assert!(blocked > 200, "{blocked} of 300");
 }
 
-/// 3.7: without its root it is a path below each child: 4 of 7, oneself among them.
+/// 3.7: without its root the quorum is a path below each child: 4 of 7, including oneself.
 #[test]
-fn a_tree_without_its_root_costs_one_more_path() {
+fn tree_without_root_costs_additional_path() {
     for seed in 0..100 {
         let sent = |down| {
             let mut settings = busy(7, 0, seed);
@@ -128,38 +133,38 @@ fn a_tree_without_its_root_costs_one_more_path() {
             (report.metrics.entered, report.metrics.sent)
         };
         assert_eq!(sent(Vec::new()), (30, 30 * 3 * 2), "seed {seed}");
-        // Whoever asks before it knows has asked two, and withdraws from both.
+        // A process that requests before it knows has asked two, and withdraws from both.
         let (entered, messages) = sent(vec![ProcessId(0)]);
         let range = entered * 9..=entered * 9 + 6;
         assert!(range.contains(&messages), "seed {seed}: {messages} for {entered}");
     }
 }
 
-/// Two entries never have the same fence.
+/// No two entries have the same fence.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct DifferentFences(BTreeSet<Fence>);
 
 impl Monitor<Command, Event> for DifferentFences {
     fn property(&self) -> Property {
-        Property::Own("different-fences")
+        Property::Custom("different-fences")
     }
 
     fn observe(
         &mut self,
         at: ProcessId,
-        seen: Observed<'_, Command, Event>,
+        seen: Observation<'_, Command, Event>,
     ) -> Result<(), Violation> {
         match seen {
-            Observed::Event(Event::Entered { fence }) if !self.0.insert(*fence) => {
+            Observation::Event(Event::Entered { fence }) if !self.0.insert(*fence) => {
                 let says = format!("{at} entered with fence {fence}, which another had");
-                Err(Violation { at, says })
+                Err(Violation { at, message: says })
             }
             _ => Ok(()),
         }
     }
 }
 
-/// Up to eight suspicions of whomever, each for a while.
+/// Up to eight false suspicions of any process, each for a while.
 fn suspicions(size: u32, random: &mut Random) -> Vec<Fault> {
     let suspicion = |_| {
         let pair = random.permutation(size);
@@ -171,10 +176,10 @@ fn suspicions(size: u32, random: &mut Random) -> Vec<Fault> {
     (0..8).map(suspicion).collect()
 }
 
-/// 3.6: if the detector is wrong two may be inside, but the resource can tell them apart by their
-/// fences, and everybody is served.
+/// 3.6: if the detector is wrong two may be inside, but the resource can distinguish them by their
+/// fences, and all are served.
 #[test]
-fn suspicions_in_vain_let_two_in_with_different_fences_and_block_nobody() {
+fn false_suspicions_admit_two_with_different_fences() {
     for (kind, size) in
         [(Kind::Majority, 3), (Kind::Majority, 5), (Kind::Tree, 7), (Kind::Plane, 7)]
     {
@@ -183,22 +188,27 @@ fn suspicions_in_vain_let_two_in_with_different_fences_and_block_nobody() {
             let mut random = Random::new(seed);
             let mut settings = busy(size, 3, seed);
             settings.workload = Workload::locking(Locking {
-                pattern: Pattern::Closed { think: Span::ZERO },
+                pattern: Pattern::Closed { think: Distribution::ZERO },
                 entries: Entries::Each(3),
-                hold: Span::units(random.below(20)),
+                hold: Distribution::units(random.below(20)),
             });
             settings.faults = suspicions(size, &mut random);
             settings.beyond_assumptions = true;
             let config = Config::of(kind, size).unwrap();
-            let simulation = Simulation::<Majority>::of(config, settings).unwrap();
-            let simulation = simulation.watch("different-fences", DifferentFences::default());
+            let simulation = Simulation::<Majority>::for_algorithm(config, settings).unwrap();
+            let simulation =
+                simulation.with_monitor("different-fences", DifferentFences::default());
             let report = simulation.run().unwrap();
             let told = format!("{kind:?}, n = {size}, seed {seed}");
             for property in ["different-fences", "starvation-freedom"] {
-                assert_eq!(report.verdict(property), Some(Judgement::Holds), "{told}: {property}");
+                assert_eq!(
+                    report.judgement(property),
+                    Some(Judgement::Holds),
+                    "{told}: {property}"
+                );
             }
             assert_eq!(report.metrics.entered, u64::from(size) * 3, "{told}");
-            let exclusion = report.verdict("mutual-exclusion");
+            let exclusion = report.judgement("mutual-exclusion");
             two_inside += u32::from(exclusion == Some(Judgement::Violated));
         }
         assert!(two_inside > 0, "{kind:?}, n = {size}: the control");

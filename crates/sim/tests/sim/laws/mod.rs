@@ -17,12 +17,12 @@ use std::sync::Arc;
 use tenure_algorithms::catalogue::{Parameters, Visitor, visit};
 use tenure_core::service::election::Command;
 use tenure_core::{Agreement, Algorithm, Election, Mutex, ProcessId, Rank};
-use tenure_sim::{Report, Settings, SettingsError, Simulation, Span, Workload};
+use tenure_sim::{Distribution, Report, Settings, SettingsError, Simulation, Workload};
 
-/// Runs the protocol that a name stands for.
+/// Runs the protocol with this name.
 struct Run {
     settings: Settings,
-    /// Who starts an election when, besides those who start at once.
+    /// Later elections: the time and the process that starts it.
     late: Vec<(u64, ProcessId)>,
 }
 
@@ -30,23 +30,23 @@ impl Visitor for Run {
     type Output = Result<Report, SettingsError>;
 
     fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Self::Output {
-        Simulation::<P>::of(config, self.settings)?.run()
+        Simulation::<P>::for_algorithm(config, self.settings)?.run()
     }
 
     fn election<P: Election + Algorithm>(self, config: P::Config) -> Self::Output {
-        let mut simulation = Simulation::<P>::of(config, self.settings)?;
+        let mut simulation = Simulation::<P>::for_algorithm(config, self.settings)?;
         for (time, process) in self.late {
-            simulation = simulation.command(time, process, Command::Elect);
+            simulation = simulation.with_command(time, process, Command::Elect);
         }
         simulation.run()
     }
 
     fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> Self::Output {
-        Simulation::<P>::of(config, self.settings)?.run()
+        Simulation::<P>::for_algorithm(config, self.settings)?.run()
     }
 }
 
-/// What an algorithm's configuration depends on, to fit these settings.
+/// Parameters of an algorithm's configuration that fit these settings.
 fn parameters(settings: &Settings) -> Parameters {
     let delay = settings.network.latency.most().unwrap_or(5_000_000);
     let ranks: Arc<[Rank]> =
@@ -69,7 +69,7 @@ fn run_with(name: &str, parameters: &Parameters, settings: Settings) -> Report {
     run_late(name, parameters, settings, Vec::new())
 }
 
-/// The same, where some start another election later.
+/// Like `run_with`, with later elections.
 fn run_late(
     name: &str,
     parameters: &Parameters,
@@ -82,12 +82,12 @@ fn run_late(
     ran.unwrap_or_else(|error| panic!("{name}, seed {seed}: {error}"))
 }
 
-/// Everybody at once, again and again, over random delays.
+/// All processes at once, again and again, over random delays.
 fn busy(size: u32, entries: u32, seed: u64) -> Settings {
     let mut settings = Settings::new(size);
     settings.seed = seed;
     settings.workload = Workload::entries(entries);
-    settings.network.latency = Span::between_units(1, 5).into();
+    settings.network.latency = Distribution::between_units(1, 5).into();
     settings
 }
 

@@ -1,13 +1,15 @@
-//! What the cards promise, and where they stop.
+//! The cards' promises and their limits.
 
 use tenure_algorithms::catalogue::{self, ELECTIONS, Parameters};
 use tenure_core::{Order, ProcessId, Property, Timing};
-use tenure_sim::{Chance, Ended, Fault, Random, Settings, SettingsError, Span, When, Workload};
+use tenure_sim::{
+    Chance, CrashTrigger, Distribution, EndReason, Fault, Random, Settings, SettingsError, Workload,
+};
 
 use super::{LOCKS, busy, ring, run, try_run};
 
 #[test]
-fn every_lock_keeps_what_its_card_promises_and_costs_what_it_says() {
+fn every_lock_keeps_card_promises() {
     for name in LOCKS {
         for (size, seeds) in [(2, 200), (3, 400), (7, 100)] {
             for seed in 0..seeds {
@@ -15,7 +17,7 @@ fn every_lock_keeps_what_its_card_promises_and_costs_what_it_says() {
                 let told = format!("{name}, n = {size}, seed {seed}");
                 assert_eq!(report.failures().next(), None, "{told}");
                 assert_eq!(report.metrics.entered, u64::from(size) * 3, "{told}");
-                assert_eq!(report.ended, Ended::Served, "{told}");
+                assert_eq!(report.ended, EndReason::Served, "{told}");
             }
         }
     }
@@ -23,7 +25,7 @@ fn every_lock_keeps_what_its_card_promises_and_costs_what_it_says() {
 
 /// All start at once, on a ring in any order.
 #[test]
-fn every_election_keeps_what_its_card_promises_and_costs_what_it_says() {
+fn every_election_keeps_card_promises() {
     for name in ELECTIONS {
         for (size, seeds) in [(2, 300), (3, 500), (7, 400)] {
             let cost = catalogue::card(name, &Parameters::plain(size)).unwrap().messages;
@@ -32,11 +34,11 @@ fn every_election_keeps_what_its_card_promises_and_costs_what_it_says() {
                 let ids: Vec<u32> = places.iter().map(|place| place + 1).collect();
                 let mut settings = ring(&ids);
                 settings.seed = seed;
-                settings.network.latency = Span::between_units(0, 4).into();
+                settings.network.latency = Distribution::between_units(0, 4).into();
                 let report = run(name, settings);
                 let told = format!("{name}, {ids:?}, seed {seed}");
                 assert_eq!(report.failures().next(), None, "{told}");
-                assert_eq!(report.ended, Ended::Served, "{told}");
+                assert_eq!(report.ended, EndReason::Served, "{told}");
                 assert_eq!(report.leaders.len(), 1, "{told}");
                 let sent = report.metrics.sent;
                 assert!(sent >= cost.least, "{told}: {sent}");
@@ -47,7 +49,7 @@ fn every_election_keeps_what_its_card_promises_and_costs_what_it_says() {
 }
 
 #[test]
-fn an_algorithm_for_any_delay_is_right_in_synchrony_and_in_partial_synchrony() {
+fn asynchronous_algorithms_work_under_stronger_timing() {
     for name in LOCKS {
         for timing in [Timing::Synchronous, Timing::Partial] {
             for seed in 0..60 {
@@ -62,12 +64,12 @@ fn an_algorithm_for_any_delay_is_right_in_synchrony_and_in_partial_synchrony() {
 }
 
 #[test]
-fn an_environment_weaker_than_the_card_is_refused_with_a_sentence() {
+fn rejects_environment_weaker_than_card() {
     let refused = |name: &str, change: &dyn Fn(&mut Settings)| {
         let mut settings = busy(3, 1, 1);
         change(&mut settings);
         let error = try_run(name, settings.clone()).unwrap_err();
-        assert!(matches!(error, SettingsError::Weaker { .. }), "{error}");
+        assert!(matches!(error, SettingsError::UnmetAssumption { .. }), "{error}");
         settings.beyond_assumptions = true;
         assert!(try_run(name, settings).is_ok());
         error.to_string()
@@ -84,16 +86,16 @@ fn an_environment_weaker_than_the_card_is_refused_with_a_sentence() {
     };
     assert!(refused("bully", &late).contains("needs synchronous timing"));
     let crash = |settings: &mut Settings| {
-        let (process, when) = (ProcessId(0), When::At(1));
+        let (process, when) = (ProcessId(0), CrashTrigger::At(1));
         settings.faults = vec![Fault::Crash { process, when, recovery: None }];
     };
     assert!(refused("token-ring", &crash).contains("a process crashes"));
 }
 
 #[test]
-fn only_what_the_card_promises_makes_a_run_a_failure() {
+fn only_promised_properties_make_failure() {
     let mut settings = busy(3, 4, 3);
-    settings.network.latency = Span::exponential_units(6).into();
+    settings.network.latency = Distribution::exponential_units(6).into();
     let found = (0..200).find_map(|seed| {
         let report = run("central", Settings { seed, ..settings.clone() });
         (report.bypass_max > 1).then_some(report)
@@ -101,6 +103,6 @@ fn only_what_the_card_promises_makes_a_run_a_failure() {
     let report = found.expect("the coordinator serves in order of arrival, not of asking");
     assert!(!report.has_failed(), "central promises no such thing");
     settings.seed = report.seed;
-    settings.watch.properties = Some(vec![Property::Bypass(Some(1))]);
-    assert!(run("central", settings).has_failed(), "whoever asks for it gets a failure");
+    settings.instrumentation.properties = Some(vec![Property::Bypass(Some(1))]);
+    assert!(run("central", settings).has_failed(), "a requested property counts as a failure");
 }

@@ -1,9 +1,9 @@
-//! Raft's election over seeds: what it costs, and what it survives.
+//! Raft's election over seeds: its cost and the faults that it survives.
 
-use tenure_claims::claims;
 use tenure_core::{Order, ProcessId, Timing};
 use tenure_sim::{
-    Chance, Ended, Fault, Judgement, Memory, Recovery, Report, Settings, Span, When, Workload,
+    Chance, CrashTrigger, Distribution, EndReason, Fault, Judgement, Memory, Recovery, Report,
+    Settings, Workload,
 };
 
 use super::{parameters, run_with};
@@ -12,12 +12,12 @@ fn electing(size: u32, seed: u64) -> Settings {
     let mut settings = Settings::new(size);
     settings.seed = seed;
     settings.workload = Workload::elect();
-    settings.network.latency = Span::between_units(0, 2).into();
+    settings.network.latency = Distribution::between_units(0, 2).into();
     settings.network.order = Some(Order::Reordered);
     settings
 }
 
-/// Under both rules; what is promised holds, and no term has two leaders.
+/// Under both rules all promises hold, and no term has two leaders.
 fn held(settings: &Settings, mut look: impl FnMut(&Report)) {
     for variant in [None, Some("pre-vote")] {
         let mut parameters = parameters(settings);
@@ -25,30 +25,29 @@ fn held(settings: &Settings, mut look: impl FnMut(&Report)) {
         let report = run_with("raft", &parameters, settings.clone());
         let told = format!("{variant:?}, n = {}, seed {}", settings.size, settings.seed);
         assert_eq!(report.failures().next(), None, "{told}");
-        assert_eq!(report.verdict("one-leader-per-term"), Some(Judgement::Holds), "{told}");
-        assert_eq!(report.ended, Ended::Served, "{told}");
+        assert_eq!(report.judgement("one-leader-per-term"), Some(Judgement::Holds), "{told}");
+        assert_eq!(report.ended, EndReason::Served, "{told}");
         look(&report);
     }
 }
 
-/// 2.12.
-#[claims("A-RAFT")]
+/// Section 2.12 of the checklist.
 #[test]
-fn uncontested_it_costs_four_messages_a_peer_and_four_hops() {
+fn uncontested_raft_takes_four_messages_per_peer() {
     for size in 2..12_u32 {
         let mut settings = Settings::new(size);
         settings.workload = Workload::elect_by([ProcessId(size / 2)]);
         let parameters = parameters(&settings);
         let report = run_with("raft", &parameters, settings);
         assert_eq!(report.metrics.sent, 4 * u64::from(size - 1), "n = {size}");
-        // Three until everybody knows it, and one until the leader has heard that they do.
+        // Three hops until all know the leader, and one until the leader knows that they do.
         assert_eq!(report.finished_at_units(), 4.0, "n = {size}");
-        assert_eq!(report.leaders, [ProcessId(size / 2)], "whoever was first, n = {size}");
+        assert_eq!(report.leaders, [ProcessId(size / 2)], "the first candidate, n = {size}");
     }
 }
 
 #[test]
-fn when_all_stand_at_once_votes_split_and_somebody_wins_a_later_term() {
+fn split_vote_ends_in_later_term() {
     for size in [2, 3, 4, 5, 9] {
         for seed in 0..150 {
             held(&electing(size, seed), |report| assert_eq!(report.leaders.len(), 1));
@@ -57,7 +56,7 @@ fn when_all_stand_at_once_votes_split_and_somebody_wins_a_later_term() {
 }
 
 #[test]
-fn it_survives_loss_duplication_and_reordering() {
+fn raft_survives_loss_duplication_and_reordering() {
     for seed in 0..300 {
         let mut settings = electing(5, seed);
         settings.network.loss = Chance::of(0.1);
@@ -67,12 +66,12 @@ fn it_survives_loss_duplication_and_reordering() {
 }
 
 #[test]
-fn a_leader_that_dies_is_replaced_and_follows_when_it_comes_back() {
+fn crashed_leader_is_replaced_and_follows_after_recovery() {
     let mut deposed = 0;
     for seed in 0..200 {
         let mut settings = electing(5, seed);
         let process = ProcessId((seed % 5) as u32);
-        let when = When::At(100_000_000);
+        let when = CrashTrigger::At(100_000_000);
         settings.faults = vec![Fault::Crash { process, when, recovery: None }];
         held(&settings, |report| {
             assert!(report.leaders != [process], "seed {seed}");
@@ -85,14 +84,14 @@ fn a_leader_that_dies_is_replaced_and_follows_when_it_comes_back() {
     assert!(deposed > 0);
 }
 
-/// In its n-th step that saves something, before the save or after it; nobody hears of that step.
+/// In its n-th step that saves, before or after the save; the step has no other effect.
 #[test]
-fn a_crash_in_the_middle_of_a_save_is_survived_whichever_save_it_is() {
+fn raft_survives_crash_during_any_save() {
     let mut crashes = 0;
     for seed in 0..120 {
         let mut settings = electing(3, seed);
         let process = ProcessId((seed % 3) as u32);
-        let when = When::Saving { save: 1 + seed / 6 % 4, is_kept: seed % 2 == 0 };
+        let when = CrashTrigger::Saving { save: 1 + seed / 6 % 4, is_kept: seed % 2 == 0 };
         let back = Recovery { after: 1_000_000, memory: Memory::Stable };
         settings.faults = vec![Fault::Crash { process, when, recovery: Some(back) }];
         held(&settings, |report| {
@@ -100,13 +99,13 @@ fn a_crash_in_the_middle_of_a_save_is_survived_whichever_save_it_is() {
             crashes += crashed.expect("it was asked for").observed;
         });
     }
-    // Everybody saves twice, and few more often.
+    // Every process saves twice, and few save more often.
     assert!(crashes > 60, "{crashes}");
 }
 
-/// 2.12: safe whatever delays are; live once they are bounded.
+/// 2.12: safe with any delays, and live once they are bounded.
 #[test]
-fn before_delays_are_bounded_terms_may_be_wasted_and_afterwards_somebody_leads() {
+fn raft_elects_after_stabilisation() {
     for seed in 0..100 {
         let mut settings = electing(4, seed);
         settings.time.timing = Some(Timing::Partial);

@@ -1,10 +1,9 @@
-//! What elections on rings cost, over seeds.
+//! Cost of elections on rings, over seeds.
 
 use tenure_algorithms::catalogue::{Parameters, expected};
-use tenure_claims::claims;
-use tenure_core::theory::Scene;
+use tenure_core::theory::WorkloadKind;
 use tenure_core::{ProcessId, Rank};
-use tenure_sim::{Chance, Moments, Random, Report, Settings, Span, Workload};
+use tenure_sim::{Chance, Distribution, Moments, Random, Report, Settings, Workload};
 
 use super::{ring, run};
 
@@ -21,14 +20,14 @@ fn shuffled(size: u32, seed: u64) -> Vec<u32> {
     Random::new(seed).permutation(size).iter().map(|id| id + 1).collect()
 }
 
-/// A ring of that many in any order, where some start, at least one, over random delays.
+/// A ring of this size in any order, where at least one process starts, over random delays.
 fn any_ring(size: u32, seed: u64) -> Settings {
     let mut settings = ring(&shuffled(size, seed));
     let mut random = Random::new(seed ^ 0x5eed);
     let first = random.below(u64::from(size)) as u32;
     let starters = (0..size).filter(|place| *place == first || random.below(3) == 0);
     settings.workload = Workload::elect_by(starters.map(ProcessId).collect::<Vec<_>>());
-    settings.network.latency = Span::between_units(0, 7).into();
+    settings.network.latency = Distribution::between_units(0, 7).into();
     settings.seed = seed;
     settings
 }
@@ -41,18 +40,17 @@ fn held(name: &str, settings: Settings) -> Report {
     report
 }
 
-#[claims("A-LL")]
 #[test]
-fn lelann_costs_n_squared_whoever_starts() {
+fn lelann_costs_n_squared_for_any_initiators() {
     for (seed, size) in (0..400).map(|seed| (seed, 2 + (seed % 15) as u32)) {
         let report = held("lelann", any_ring(size, seed));
         assert_eq!(report.metrics.sent, u64::from(size * size), "seed {seed}");
     }
 }
 
-/// 2.8: N if all start at once, 2N − 1 at most if one does.
+/// 2.8: N if all start at once, at most 2N − 1 if one does.
 #[test]
-fn lelann_takes_one_lap_or_nearly_two() {
+fn lelann_takes_one_to_two_laps() {
     for size in 2..12_u32 {
         let took = |workload| {
             let settings = Settings { workload, ..ring(&shuffled(size, u64::from(size))) };
@@ -64,13 +62,14 @@ fn lelann_takes_one_lap_or_nearly_two() {
 }
 
 fn bound(name: &str, size: u32) -> u64 {
-    let expected = expected(name, &Parameters::plain(size), Scene::AllStartDrawn).unwrap();
-    expected.expect("theory has a bound").messages.sum
+    let expected =
+        expected(name, &Parameters::plain(size), WorkloadKind::AllStartRandomRanks).unwrap();
+    expected.expect("theory has a bound").messages.numerator
 }
 
-/// 2.13: whole phases, and no more of them than there are halvings.
+/// 2.13: complete phases, and no more of them than there are halvings.
 #[test]
-fn phases_cost_whole_laps_and_their_number_is_logarithmic() {
+fn number_of_phases_is_logarithmic() {
     for (seed, size) in (0..400).map(|seed| (seed, 2 + (seed % 30) as u32)) {
         let n = u64::from(size);
         let dolev = held("dolev-klawe-rodeh", any_ring(size, seed)).metrics.sent;
@@ -83,7 +82,7 @@ fn phases_cost_whole_laps_and_their_number_is_logarithmic() {
 }
 
 #[test]
-fn what_phases_cost_depends_on_the_ring_and_not_on_the_schedule() {
+fn phase_cost_depends_only_on_ring() {
     for name in ["dolev-klawe-rodeh", "franklin"] {
         for seed in 0..100 {
             let sent = |seed| {
@@ -95,8 +94,8 @@ fn what_phases_cost_depends_on_the_ring_and_not_on_the_schedule() {
     }
 }
 
-/// The mean number of rounds when everybody starts at once on channels that keep order: a round
-/// is followed by another of all who drew the highest of 1 … n, unless that is one.
+/// Returns the mean number of rounds when all processes start at once on FIFO channels. All
+/// processes that drew the highest of 1 … n take part in another round, unless that is one process.
 fn mean_rounds(n: u32) -> f64 {
     let mut means = vec![0.0, 0.0];
     for active in 2..=n {
@@ -107,7 +106,8 @@ fn mean_rounds(n: u32) -> f64 {
     means[n as usize]
 }
 
-/// The probability that so many of those who draw from 1 … n have drawn the highest number.
+/// Returns the probability that `tied` processes of those who draw from 1 … n have drawn the
+/// highest number.
 fn highest_drawn_by(tied: u32, active: u32, n: u32) -> f64 {
     let ways = (0..tied).fold(1.0, |ways, i| ways * f64::from(active - i) / f64::from(i + 1));
     let lower = |highest: u32| (f64::from(highest - 1) / f64::from(n)).powi((active - tied) as i32);
@@ -117,7 +117,7 @@ fn highest_drawn_by(tied: u32, active: u32, n: u32) -> f64 {
 
 /// By hand: of two, half the draws tie; of three, 15 of 27 do not, 9 tie two, 3 tie three.
 #[test]
-fn the_mean_number_of_rounds_by_lot() {
+fn mean_rounds_formula_matches_hand_calculation() {
     assert!((highest_drawn_by(1, 3, 3) + highest_drawn_by(2, 3, 3) - 24.0 / 27.0).abs() < 1e-9);
     assert_eq!(mean_rounds(2), 2.0);
     // Two of three draw from three: 6 of 9 draws differ, so 1.5 rounds on average.
@@ -125,9 +125,9 @@ fn the_mean_number_of_rounds_by_lot() {
     assert!((mean_rounds(3) - three).abs() < 1e-9);
 }
 
-/// With unit delays a round is a lap, and the announcement one more.
+/// With unit delays a round is a lap, and the announcement takes one more.
 #[test]
-fn lots_are_drawn_as_often_as_theory_says() {
+fn itai_rodeh_rounds_match_theory() {
     for size in [2, 3, 5, 12] {
         let mut rounds = Moments::new();
         for seed in 0..3000 {
@@ -142,9 +142,9 @@ fn lots_are_drawn_as_often_as_theory_says() {
     }
 }
 
-/// Nobody is preferred: each of three wins a third of the elections, within four errors.
+/// No process is preferred: each of three wins a third of the elections, within four errors.
 #[test]
-fn by_lot_everybody_is_as_likely_to_lead() {
+fn itai_rodeh_is_fair() {
     let mut wins = [0_u32; 3];
     for seed in 0..3000 {
         let mut settings = Settings::new(3);
@@ -157,7 +157,7 @@ fn by_lot_everybody_is_as_likely_to_lead() {
 }
 
 #[test]
-fn over_a_channel_that_was_made_reliable_every_ring_elects() {
+fn every_ring_elects_over_fifo() {
     for name in RINGS {
         for seed in 0..60 {
             let mut settings = any_ring(4, seed);
@@ -169,7 +169,7 @@ fn over_a_channel_that_was_made_reliable_every_ring_elects() {
 }
 
 #[test]
-fn the_lock_at_the_leader_of_any_ring_serves_everybody() {
+fn lock_at_ring_leader_serves_all() {
     for name in RINGS {
         for seed in 0..60 {
             let mut settings = super::busy(4, 3, seed);

@@ -1,12 +1,12 @@
-//! Several locks for one entry: deadlocks counted over many seeds, found and prevented.
+//! Several locks for one entry: deadlocks counted over many seeds, detected and prevented.
 
 use std::sync::Arc;
 
 use tenure_algorithms::catalogue::Parameters;
-use tenure_algorithms::compose::keyed::Name;
+use tenure_algorithms::compose::keyed::LockName;
 use tenure_algorithms::compose::{InTurn, in_turn};
 use tenure_algorithms::mutex::{Central, central};
-use tenure_sim::{Ended, Report, Simulation};
+use tenure_sim::{EndReason, Report, Simulation};
 
 use super::{busy, parameters, run_with};
 
@@ -17,22 +17,22 @@ fn edge_chasing(size: u32, seed: u64, variants: &[&str]) -> Report {
     run_with("edge-chasing", &parameters, settings)
 }
 
-/// How many messages of a kind were sent.
+/// Returns the number of messages of a kind.
 fn sent(report: &Report, kind: &str) -> u64 {
     let kinds = report.metrics.kinds.iter();
     kinds.filter(|count| count.label.kind == kind).map(|count| count.sent).sum()
 }
 
-/// A count that changes is a changed algorithm.
+/// A changed count means a changed algorithm.
 #[test]
-fn every_deadlock_is_found_and_broken() {
+fn every_deadlock_is_broken() {
     let totals = [2, 3, 5].map(|size| {
         let mut totals = [0; 3];
         for seed in 0..1000 {
             let report = edge_chasing(size, seed, &[]);
             let told = format!("n = {size}, seed {seed}");
             assert_eq!(report.failures().next(), None, "{told}");
-            assert_eq!(report.ended, Ended::Served, "{told}");
+            assert_eq!(report.ended, EndReason::Served, "{told}");
             assert_eq!(report.metrics.entered, u64::from(size) * 3, "{told}");
             totals[0] += report.metrics.sent;
             totals[1] += sent(&report, "probe");
@@ -48,16 +48,16 @@ fn every_deadlock_is_found_and_broken() {
 }
 
 #[test]
-fn without_detection_every_run_ends_in_a_deadlock_and_in_one_order_none() {
+fn ordered_requests_avoid_deadlock() {
     let deadlocks = [2, 3, 5].map(|size: u32| {
         let mut blocked = 0;
         for seed in 0..1000 {
             let report = edge_chasing(size, seed, &["no-detection"]);
-            blocked += u32::from(report.ended != Ended::Served);
+            blocked += u32::from(report.ended != EndReason::Served);
             let report = edge_chasing(size, seed, &["ordered"]);
             let told = format!("n = {size}, seed {seed}");
             assert_eq!(report.failures().next(), None, "{told}");
-            // Six for each entry; a manager asks itself for one of its two locks.
+            // Six for each entry; a manager needs no message for one of its two locks.
             let (managers, others) = (u64::from(size.min(3)), u64::from(size.max(3) - 3));
             assert_eq!(report.metrics.sent, 3 * (3 * managers + 6 * others), "{told}");
         }
@@ -66,9 +66,9 @@ fn without_detection_every_run_ends_in_a_deadlock_and_in_one_order_none() {
     assert_eq!(deadlocks, [1000; 3], "of 1000 runs");
 }
 
-/// Names in any script, of the same locks for everybody.
+/// Names in any script, of the same locks for all processes.
 fn named(size: u32, seed: u64, opposite: bool) -> Report {
-    let sorted = ["büro", "办公室", "🔒"].map(|name| Name::new(name).unwrap()).to_vec();
+    let sorted = ["büro", "办公室", "🔒"].map(|name| LockName::new(name).unwrap()).to_vec();
     let list = |process| {
         let mut names = sorted.clone();
         if opposite && process % 2 == 1 {
@@ -76,21 +76,24 @@ fn named(size: u32, seed: u64, opposite: bool) -> Report {
         }
         names
     };
-    let names: Arc<[Vec<Name>]> = (0..size).map(list).collect();
+    let names: Arc<[Vec<LockName>]> = (0..size).map(list).collect();
     let config = in_turn::Config { names, inner: central::Config::default() };
-    Simulation::<InTurn<Central>>::of(config, busy(size, 3, seed)).unwrap().run().unwrap()
+    Simulation::<InTurn<Central>>::for_algorithm(config, busy(size, 3, seed))
+        .unwrap()
+        .run()
+        .unwrap()
 }
 
 #[test]
-fn named_locks_in_one_order_serve_everybody_and_in_opposite_orders_they_do_not() {
+fn opposite_lock_orders_deadlock() {
     let mut blocked = 0;
     for seed in 0..1000 {
         let report = named(4, seed, false);
         assert_eq!(report.failures().next(), None, "seed {seed}");
-        assert_eq!(report.ended, Ended::Served, "seed {seed}");
+        assert_eq!(report.ended, EndReason::Served, "seed {seed}");
         // Three messages for each of three locks; the coordinator's own entries cost nothing.
         assert_eq!(report.metrics.sent, 3 * 3 * 3 * 3, "seed {seed}");
-        blocked += u32::from(named(4, seed, true).ended != Ended::Served);
+        blocked += u32::from(named(4, seed, true).ended != EndReason::Served);
     }
     assert_eq!(blocked, 1000, "of 1000");
 }

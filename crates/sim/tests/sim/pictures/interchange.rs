@@ -1,4 +1,4 @@
-//! What holds of the pictures and exports of any run: many simulated ones.
+//! Properties of the pictures and exports of many simulated runs.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,15 +9,16 @@ use tenure_algorithms::mutex::{
 };
 use tenure_core::{Algorithm, ProcessId, TICKS_PER_UNIT};
 use tenure_sim::{
-    Chance, Controls, Fault, Memory, Recovery, Settings, Simulation, Span, When, Workload,
+    Chance, Controls, CrashTrigger, Distribution, Fault, Memory, Recovery, Settings, Simulation,
+    Workload,
 };
 use tenure_trace::diagram::{Clock, Direction, Fate, Margin, Scale, View, lay_out};
 use tenure_trace::export::{from_shiviz, mermaid, otel, shiviz};
-use tenure_trace::{Kind, Record, Recorded, Trace, Who};
+use tenure_trace::{Kind, Record, Recorded, Subject, Trace};
 
 use super::Page;
 
-/// A run in which much goes wrong.
+/// A run with many faults.
 fn eventful<P>(config: P::Config, seed: u64) -> Trace
 where
     P: Algorithm + Recorded,
@@ -25,16 +26,16 @@ where
     let mut settings = Settings::new(4);
     settings.seed = seed;
     settings.workload = Workload::entries(2);
-    settings.network.latency = Span::between_units(1, 6).into();
+    settings.network.latency = Distribution::between_units(1, 6).into();
     settings.network.loss = Chance::of(0.05);
     settings.network.duplication = Chance::of(0.05);
     let recovery = Some(Recovery { after: 9_000_000, memory: Memory::Stable });
     settings.faults =
-        vec![Fault::Crash { process: ProcessId(1), when: When::At(7_000_000), recovery }];
+        vec![Fault::Crash { process: ProcessId(1), when: CrashTrigger::At(7_000_000), recovery }];
     settings.beyond_assumptions = true;
     settings.limits.events = Some(400);
     let page = Page::default();
-    let simulation = Simulation::<P>::of(config, settings).unwrap();
+    let simulation = Simulation::<P>::for_algorithm(config, settings).unwrap();
     simulation.run_traced(page.clone(), Controls::new()).unwrap();
     page.trace()
 }
@@ -58,20 +59,23 @@ fn every_run(check: impl Fn(&Trace, &str)) {
     }
 }
 
-/// For each record, the records that happened before it, as found by following processes and
+/// Returns, for each record, the records that happened before it, found by following processes and
 /// messages.
 fn pasts(records: &[Record]) -> Vec<Vec<bool>> {
-    let mut latest: BTreeMap<Who, usize> = BTreeMap::new();
+    let mut latest: BTreeMap<Subject, usize> = BTreeMap::new();
     let mut sent: HashMap<(ProcessId, u64, ProcessId, u64), usize> = HashMap::new();
     let mut pasts: Vec<Vec<bool>> = Vec::new();
     for (place, record) in records.iter().enumerate() {
         let mut causes: Vec<usize> = latest.insert(record.process, place).into_iter().collect();
         match (record.process, &record.kind) {
-            (Who::Process(at), Kind::Send(passage)) => {
-                sent.insert((at, record.session, passage.peer, passage.number), place);
+            (Subject::Process(at), Kind::Send(message_record)) => {
+                sent.insert(
+                    (at, record.session, message_record.peer, message_record.number),
+                    place,
+                );
             }
-            (Who::Process(at), Kind::Receive(passage)) => {
-                let key = (passage.peer, passage.session, at, passage.number);
+            (Subject::Process(at), Kind::Receive(message_record)) => {
+                let key = (message_record.peer, message_record.session, at, message_record.number);
                 causes.extend(sent.get(&key));
             }
             _ => {}
@@ -86,7 +90,7 @@ fn pasts(records: &[Record]) -> Vec<Vec<bool>> {
     pasts
 }
 
-/// The hosts and clocks that a log says.
+/// Returns the hosts and clocks of a log.
 fn clocks(log: &str) -> Vec<(String, BTreeMap<String, u64>)> {
     let lines: Vec<&str> = log.lines().skip(3).collect();
     let clock = |event: &[&str]| {
@@ -97,7 +101,7 @@ fn clocks(log: &str) -> Vec<(String, BTreeMap<String, u64>)> {
 }
 
 #[test]
-fn the_way_to_shiviz_and_back_keeps_every_event_and_who_could_know_of_whom() {
+fn shiviz_round_trip_keeps_events_and_causality() {
     every_run(|trace, told| {
         let log = shiviz(&trace.header, &trace.records);
         let back = from_shiviz(&log).unwrap();
@@ -115,7 +119,7 @@ fn the_way_to_shiviz_and_back_keeps_every_event_and_who_could_know_of_whom() {
 }
 
 #[test]
-fn in_every_picture_messages_go_forward_and_clocks_grow_with_them() {
+fn diagram_messages_go_forward_in_time() {
     every_run(|trace, told| {
         for scale in [Scale::Time, Scale::Causal] {
             let view = View { scale, clock: Clock::Vector, ..View::default() };
@@ -142,7 +146,7 @@ fn in_every_picture_messages_go_forward_and_clocks_grow_with_them() {
 }
 
 #[test]
-fn other_exports_have_an_arrow_or_a_link_for_each_message_that_arrived() {
+fn exports_contain_every_delivered_message() {
     every_run(|trace, told| {
         let received = trace.records.iter().filter(|it| matches!(it.kind, Kind::Receive(_)));
         let received = received.count();

@@ -1,8 +1,8 @@
-//! Pictures of the worked examples, and what holds of the pictures and exports of any run.
+//! Pictures of the worked examples, and properties of the pictures and exports of any run.
 
-#[path = "../../../../cli/src/cmd/lessons/calls/aged.rs"]
-mod aged;
 mod interchange;
+#[path = "../../../../cli/src/cmd/lessons/calls/preset_clocks.rs"]
+mod preset_clocks;
 mod stories;
 
 use crate::common::page::Page;

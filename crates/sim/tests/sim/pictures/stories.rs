@@ -16,16 +16,18 @@ use tenure_algorithms::mutex::{
 use tenure_core::tree::Shape;
 use tenure_core::{Group, ProcessId, Protocol, Rank, TICKS_PER_UNIT};
 use tenure_sim::{Settings, Simulation};
-use tenure_trace::diagram::{Direction, Hold, LogPicture, Moment, Scale, View, lay_out};
-use tenure_trace::{Course, Kind, Line, Record, Recorded, Script, Spoken, Trace, Who, golden};
+use tenure_trace::diagram::{Condition, Direction, LogPicture, Moment, Scale, View, lay_out};
+use tenure_trace::{
+    Kind, Line, Record, Recorded, Schedule, Script, ServiceCommand, Subject, Trace, golden,
+};
 
 use super::Page;
-use super::aged::Aged;
+use super::preset_clocks::PresetClocks;
 
 const GOLDEN: &str = "../algorithms/tests/golden";
 const PICTURES: &str = "../../docs/book/src/pictures";
 
-/// A worked example and how it is drawn.
+/// A worked example and its drawing.
 struct Picture {
     name: &'static str,
     trace: Trace,
@@ -53,7 +55,7 @@ fn pictures() -> Vec<Picture> {
         chang_roberts::Config::of(ranks, Variants::none())
     };
     let eight = |group: Group| hirschberg_sinclair::Config::plain(group.size());
-    let stamps = story::<Aged>("ricart-agrawala", "tests/sim/pictures/stories", clocks);
+    let stamps = story::<PresetClocks>("ricart-agrawala", "tests/sim/pictures/stories", clocks);
     let lamport = |_| lamport::Config::default();
     let golden = |folder: &str| format!("{GOLDEN}/{folder}");
     vec![
@@ -100,7 +102,7 @@ fn picture(
     Picture { name, trace, direction, scale: Scale::Time, fields }
 }
 
-/// Locks that are told in the book beside those that it begins with.
+/// Locks of the book beside the first ones.
 fn more_locks() -> Vec<Picture> {
     let golden = |folder: &str| format!("{GOLDEN}/{folder}");
     let path = |group: Group| raymond::Config::of(Shape::Path, group.size());
@@ -120,7 +122,7 @@ fn more_locks() -> Vec<Picture> {
     ]
 }
 
-/// Logs behind some blocks of a story, and what is written above each.
+/// Logs after some blocks of a story, with their captions.
 struct Logs {
     name: &'static str,
     folder: &'static str,
@@ -163,13 +165,13 @@ impl Logs {
         let path = Path::new(GOLDEN).join(self.folder).join(self.story).with_extension("txt");
         let text = std::fs::read_to_string(&path).unwrap_or_else(|_| panic!("{}", path.display()));
         let script: Script = text.parse().unwrap();
-        let course = Course::of_script::<RaftLog>(&script, config).unwrap().pop().unwrap();
+        let schedule = Schedule::from_script::<RaftLog>(&script, config).unwrap().pop().unwrap();
         let page = Page::default();
-        let plain = config(Group::new(ProcessId(0), course.size));
-        let simulation = Simulation::<RaftLog>::new(plain, Settings::new(course.size));
-        simulation.named("raft-log").follow(&course, page.clone()).unwrap();
+        let plain = config(Group::new(ProcessId(0), schedule.size));
+        let simulation = Simulation::<RaftLog>::new(plain, Settings::new(schedule.size));
+        simulation.with_name("raft-log").follow(&schedule, page.clone()).unwrap();
         let Trace { header, records, .. } = page.trace();
-        let behind = Course::behind_blocks::<RaftLog>(&script, config, &records).unwrap();
+        let behind = Schedule::records_after_blocks::<RaftLog>(&script, config, &records).unwrap();
         let moments: Vec<Moment> =
             self.blocks.iter().map(|(block, _)| Moment::Behind(behind[*block])).collect();
         let titles = self.blocks.iter().map(|(_, title)| *title);
@@ -177,19 +179,19 @@ impl Logs {
     }
 }
 
-/// Every picture, and its name.
+/// Returns every picture with its name.
 fn drawn() -> Vec<(&'static str, String)> {
     let logs = LOGS.iter().map(|logs| (logs.name, logs.svg()));
     let all = pictures().into_iter().chain(more_locks());
     all.map(|picture| (picture.name, picture.svg())).chain(logs).collect()
 }
 
-/// P2 has heard of clock 14 and P3 of clock 6.
+/// P2 knows clock 14 and P3 clock 6.
 fn clocks(_: Group) -> Vec<u64> {
     vec![0, 14, 6]
 }
 
-/// Performs the script of a name in a folder, in rounds.
+/// Performs a named script of a folder, in rounds.
 fn story<P>(
     algorithm: &'static str,
     folder: &str,
@@ -202,11 +204,11 @@ where
         let path = Path::new(folder).join(name).with_extension("txt");
         let text = std::fs::read_to_string(&path).unwrap_or_else(|_| panic!("{}", path.display()));
         let script: Script = text.parse().unwrap();
-        let course = Course::of_script::<P>(&script, &config).unwrap().pop().unwrap();
+        let schedule = Schedule::from_script::<P>(&script, &config).unwrap().pop().unwrap();
         let page = Page::default();
-        let group = Group::new(ProcessId(0), course.size);
-        let simulation = Simulation::<P>::new(config(group), Settings::new(course.size));
-        simulation.named(algorithm).follow(&course, page.clone()).unwrap();
+        let group = Group::new(ProcessId(0), schedule.size);
+        let simulation = Simulation::<P>::new(config(group), Settings::new(schedule.size));
+        simulation.with_name(algorithm).follow(&schedule, page.clone()).unwrap();
         let mut trace = page.trace();
         caption::<P>(&mut trace.records, &script, &config);
         in_rounds(&mut trace.records);
@@ -214,15 +216,15 @@ where
     }
 }
 
-/// Whether somebody or something gives a process a step, or takes a message from it.
+/// Returns true if the record is a step of a process or the loss of its message.
 fn is_step(kind: &Kind) -> bool {
     !matches!(kind, Kind::Boot | Kind::Send(_) | Kind::Event(_) | Kind::End | Kind::Note(_))
 }
 
-/// Writes the script's remarks that tell its steps into the trace.
+/// Writes the script's remarks about its steps into the trace.
 fn caption<P>(records: &mut Vec<Record>, script: &Script, config: &impl Fn(Group) -> P::Config)
 where
-    P: Protocol<Command: Spoken>,
+    P: Protocol<Command: ServiceCommand>,
 {
     let mut notes: Vec<(usize, String)> = Vec::new();
     for (place, block) in script.blocks.iter().enumerate() {
@@ -235,22 +237,22 @@ where
             continue;
         }
         let before = Script { blocks: script.blocks[..place].to_vec() };
-        let courses = Course::of_script::<P>(&before, config).unwrap();
-        notes.push((courses.last().map_or(0, |course| course.actions.len()), remark));
+        let courses = Schedule::from_script::<P>(&before, config).unwrap();
+        notes.push((courses.last().map_or(0, |schedule| schedule.actions.len()), remark));
     }
     let steps: Vec<usize> =
         (0..records.len()).filter(|record| is_step(&records[*record].kind)).collect();
     for (before, remark) in notes.into_iter().rev() {
         let place = steps.get(before).copied().unwrap_or(records.len());
-        records.insert(place, Record::new(0, Who::Parent, Kind::Note(remark)));
+        records.insert(place, Record::new(0, Subject::Parent, Kind::Note(remark)));
     }
 }
 
-/// Counts time in rounds instead of actions: messages take one, and what users do waits until
-/// everything has happened that was told before it.
+/// Counts time in rounds instead of actions: messages take one, and users act after everything
+/// before them.
 fn in_rounds(records: &mut [Record]) {
     let mut sent: HashMap<(ProcessId, ProcessId, u64), u64> = HashMap::new();
-    let mut own: BTreeMap<Who, u64> = BTreeMap::new();
+    let mut own: BTreeMap<Subject, u64> = BTreeMap::new();
     let (mut latest, mut barrier, mut streak, mut begun) = (0, 0, false, false);
     for record in records {
         let who = record.process;
@@ -260,12 +262,12 @@ fn in_rounds(records: &mut [Record]) {
         let time = match (&record.kind, who) {
             (Kind::Boot, _) => 0,
             (Kind::Send(_) | Kind::Event(_), _) => mine.unwrap_or(0),
-            (Kind::Receive(passage), Who::Process(at)) => {
-                let arrived = arrived(passage.peer, at, passage.number);
+            (Kind::Receive(message_record), Subject::Process(at)) => {
+                let arrived = arrived(message_record.peer, at, message_record.number);
                 arrived.max(barrier).max(mine.map_or(0, |mine| mine + 1))
             }
-            (Kind::Drop(passage), Who::Process(at)) => {
-                arrived(at, passage.peer, passage.number).max(barrier)
+            (Kind::Drop(message_record), Subject::Process(at)) => {
+                arrived(at, message_record.peer, message_record.number).max(barrier)
             }
             _ if asked && streak => barrier,
             _ => {
@@ -277,8 +279,8 @@ fn in_rounds(records: &mut [Record]) {
             streak = asked;
             begun |= record.kind != Kind::Boot;
         }
-        if let (Kind::Send(passage), Who::Process(at)) = (&record.kind, who) {
-            sent.insert((at, passage.peer, passage.number), time);
+        if let (Kind::Send(message_record), Subject::Process(at)) = (&record.kind, who) {
+            sent.insert((at, message_record.peer, message_record.number), time);
         }
         if !matches!(record.kind, Kind::Drop(_)) {
             own.insert(who, time);
@@ -289,17 +291,19 @@ fn in_rounds(records: &mut [Record]) {
 }
 
 #[test]
-fn the_story_of_two_stamps_comes_out_as_it_is_written() {
-    golden::<Aged>("tests/sim/pictures/stories", clocks);
+fn two_timestamps_story_matches_golden() {
+    golden::<PresetClocks>("tests/sim/pictures/stories", clocks);
 }
 
-/// P1 has the token of a tree from the beginning, and whoever makes another has it from then on.
+/// P1 has the token of a tree from the start, and a process that regenerates it has it from then
+/// on.
 #[test]
-fn a_token_that_is_made_anew_lasts_from_then_on() {
+fn regenerated_token_lasts() {
     let since = |name: &str, at: ProcessId| {
         let picture = more_locks().into_iter().find(|it| it.name == name).expect("it is drawn");
         let layout = lay_out(&picture.trace.header, &picture.trace.records, View::default());
-        let mut spans = layout.spans.iter().filter(|it| (it.at, it.hold) == (at, Hold::Token));
+        let mut spans =
+            layout.spans.iter().filter(|it| (it.at, it.condition) == (at, Condition::Token));
         let first = spans.next().expect("it has the token");
         (first.from, layout.steps.iter().position(|step| step.at == Some(at) && step.enters))
     };
@@ -308,9 +312,9 @@ fn a_token_that_is_made_anew_lasts_from_then_on() {
     assert!(made.is_some() && made == enters, "{made:?} {enters:?}");
 }
 
-/// `cargo xtask pictures` makes them.
+/// `cargo xtask pictures` generates them.
 #[test]
-fn the_pictures_of_the_worked_examples_are_current() {
+fn example_pictures_are_current() {
     let rewrite = std::env::var("TENURE_PICTURES").is_ok_and(|wish| wish == "rewrite");
     for (name, svg) in drawn() {
         let path = Path::new(PICTURES).join(name).with_extension("svg");
@@ -324,7 +328,7 @@ fn the_pictures_of_the_worked_examples_are_current() {
     }
 }
 
-/// The boxes of all texts of a picture: left, top, right, bottom.
+/// Returns the boxes of all texts of a picture: left, top, right, bottom.
 fn texts(svg: &str) -> Vec<([i64; 4], String)> {
     let attribute = |element: &str, name: &str| {
         let value = element.split(&format!("{name}=\"")).nth(1)?.split('"').next()?;
@@ -333,7 +337,7 @@ fn texts(svg: &str) -> Vec<([i64; 4], String)> {
     let element = |element: &str| {
         let says = element.split('>').nth(1)?.split('<').next()?.to_owned();
         let (x, y) = (attribute(element, " x")?, attribute(element, " y")?);
-        // Narrower than what is kept free: letters differ.
+        // Narrower than the reserved width, because letters differ.
         let wide = says.chars().count() as i64 * 6;
         let left = match () {
             () if element.contains("\"middle\"") => x - wide / 2,
@@ -346,7 +350,7 @@ fn texts(svg: &str) -> Vec<([i64; 4], String)> {
 }
 
 #[test]
-fn no_text_of_a_picture_covers_another_or_is_cut() {
+fn picture_texts_do_not_overlap() {
     for (name, svg) in drawn() {
         let frame = svg.split("viewBox=\"").nth(1).unwrap().split('"').next().unwrap();
         let frame: Vec<i64> = frame.split(' ').map(|number| number.parse().unwrap()).collect();

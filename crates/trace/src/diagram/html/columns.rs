@@ -1,4 +1,4 @@
-//! A layout in columns: one array for each field, and each text once.
+//! Columnar form of a layout: one array per field, with shared texts.
 
 use std::collections::HashMap;
 
@@ -6,14 +6,14 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use tenure_core::ProcessId;
 
-use super::super::layout::{Fate, Hold, Layout, Mark};
-use crate::format::{Kind, Record, Who};
+use super::super::layout::{Condition, Fate, Layout, Mark};
+use crate::format::{Kind, Record, Subject};
 use crate::verify::Verification;
 
-/// Stands for "none" among places and processes, which count from 0.
+/// Stands for an absent index or process; both count from 0.
 const NONE: i64 = -1;
 
-/// Texts and data that the columns refer to by place, each of them once.
+/// Texts and data that the columns refer to by index, without duplicates.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Names {
     texts: Vec<String>,
@@ -47,50 +47,53 @@ impl Names {
     }
 }
 
-/// What happened, in detail: the records, each with the step that it belongs to.
+/// Records with the step that each belongs to.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Records {
     #[serde(skip)]
-    who: Vec<(u64, Who)>,
-    /// The step of each record; -1 where it belongs to none.
+    subjects: Vec<(u64, Subject)>,
+    /// Step of each record; -1 if none.
     step: Vec<i64>,
-    /// The name of its kind in the trace.
+    /// Name of its kind in the trace.
     kind: Vec<i64>,
-    /// What happened, in words.
+    /// Description of the record.
     says: Vec<i64>,
-    /// Its data, of a message only what it says.
+    /// Its data; of a message only the content.
     data: Vec<i64>,
 }
 
 impl Records {
     pub(super) fn put(&mut self, number: u64, record: &Record, names: &mut Names) {
-        self.who.push((number, record.process));
+        self.subjects.push((number, record.process));
         self.kind.push(names.text(record.kind.name()));
-        // A state is shown as the tree that it is.
+        // A state is displayed as a tree.
         let is_state = matches!(record.kind, Kind::State(_));
-        let says = if is_state { String::new() } else { record.in_words() };
+        let says = if is_state { String::new() } else { record.describe() };
         self.says.push(names.text(&says));
         self.data.push(match &record.kind {
-            Kind::Command(asked) => names.data(asked),
-            Kind::Event(told) => names.data(told),
+            Kind::Command(command) => names.data(command),
+            Kind::Event(event) => names.data(event),
             Kind::Access(access) => names.data(access),
             Kind::Suspicion { peer, verdict } => names.data(&(peer.index(), verdict)),
             Kind::State(data) | Kind::Other { data: Some(data), .. } => names.data(data),
-            kind => match kind.passage().and_then(|passage| passage.content.as_ref()) {
+            kind => match kind
+                .message_record()
+                .and_then(|message_record| message_record.content.as_ref())
+            {
                 Some(content) => names.data(content),
                 None => NONE,
             },
         });
     }
 
-    /// Finds the step of each record: its own, or the last of its process before it.
+    /// Finds the step of each record: its own, or the previous one of its process.
     pub(super) fn place(&mut self, layout: &Layout) {
         let mut steps = layout.steps.iter().enumerate().peekable();
         let mut last = vec![NONE; layout.size()];
-        for (number, who) in &self.who {
-            let mut step = match who {
-                Who::Process(at) => last.get(at.index()).copied().unwrap_or(NONE),
-                Who::Resource | Who::Parent => NONE,
+        for (number, subject) in &self.subjects {
+            let mut step = match subject {
+                Subject::Process(at) => last.get(at.index()).copied().unwrap_or(NONE),
+                Subject::Resource | Subject::Parent => NONE,
             };
             while let Some((place, found)) = steps.next_if(|(_, step)| step.record <= *number) {
                 step = place as i64;
@@ -107,21 +110,21 @@ fn is_note(mark: &Mark) -> bool {
     matches!(mark, Mark::Note(_))
 }
 
-/// The steps, in the order of the trace.
+/// Steps, in trace order.
 #[derive(Serialize)]
 pub(super) struct Steps {
-    /// In ticks since the step before.
+    /// Ticks since the previous step.
     time: Vec<i64>,
     at: Vec<i64>,
-    /// The number of the first record.
+    /// Number of the first record.
     record: Vec<u64>,
-    /// What the step began with, as a number in the order of [`Mark`].
+    /// Cause of the step, as the index of its [`Mark`].
     mark: Vec<u8>,
-    /// What the mark says.
+    /// Text of the mark.
     says: Vec<i64>,
-    /// The message that arrived, was lost or was duplicated with it.
+    /// Message that arrived, was lost or was duplicated with it.
     about: Vec<i64>,
-    /// Lamport's clock.
+    /// Lamport clock.
     clock: Vec<u64>,
 }
 
@@ -182,19 +185,19 @@ const fn about(mark: &Mark) -> Option<usize> {
     }
 }
 
-/// The messages.
+/// Messages.
 #[derive(Serialize)]
 pub(super) struct Crossings {
     from: Vec<usize>,
     to: Vec<usize>,
-    /// What each is called, and its layer.
+    /// Name and layer of each message.
     message: Vec<i64>,
     layer: Vec<i64>,
     sent: Vec<i64>,
     ended: Vec<i64>,
-    /// 0 arrives, 1 lost, 2 under way.
+    /// 0 arrived, 1 lost, 2 under way.
     fate: Vec<u8>,
-    /// 1 where it carries a token.
+    /// 1 if it carries a token.
     token: Vec<u8>,
 }
 
@@ -222,41 +225,41 @@ impl Crossings {
     }
 }
 
-/// What lasted at processes.
+/// Intervals of conditions.
 #[derive(Serialize)]
 pub(super) struct Spans {
     at: Vec<usize>,
-    /// What, as a number in the order of [`Hold`].
-    hold: Vec<u8>,
+    /// Index of the [`Condition`].
+    condition: Vec<u8>,
     from: Vec<i64>,
     until: Vec<i64>,
-    /// The number of the term in which it leads.
+    /// Number of the term in which it leads.
     term: Vec<u64>,
 }
 
 impl Spans {
     pub(super) fn of(layout: &Layout) -> Self {
         let each = layout.spans.iter();
-        let hold = |hold| match hold {
-            Hold::Waiting => 0,
-            Hold::Inside => 1,
-            Hold::Leading(_) => 2,
-            Hold::Token => 3,
-            Hold::Down => 4,
-            Hold::Stopped => 5,
+        let condition = |condition| match condition {
+            Condition::Waiting => 0,
+            Condition::Inside => 1,
+            Condition::Leading(_) => 2,
+            Condition::Token => 3,
+            Condition::Down => 4,
+            Condition::Stopped => 5,
         };
-        let term = |hold| if let Hold::Leading(number) = hold { number } else { 0 };
+        let term = |condition| if let Condition::Leading(number) = condition { number } else { 0 };
         Spans {
             at: each.clone().map(|span| span.at.index()).collect(),
-            hold: each.clone().map(|span| hold(span.hold)).collect(),
+            condition: each.clone().map(|span| condition(span.condition)).collect(),
             from: each.clone().map(|span| place(span.from)).collect(),
             until: each.clone().map(|span| place(span.until)).collect(),
-            term: each.map(|span| term(span.hold)).collect(),
+            term: each.map(|span| term(span.condition)).collect(),
         }
     }
 }
 
-/// While the network was split.
+/// Intervals of partitions.
 #[derive(Serialize)]
 pub(super) struct Regions {
     from: Vec<i64>,
@@ -276,26 +279,28 @@ impl Regions {
     }
 }
 
-/// What went wrong.
+/// Violations.
 #[derive(Serialize)]
-pub(super) struct Crimes {
+pub(super) struct ViolationMarks {
     step: Vec<usize>,
     until: Vec<i64>,
-    who: Vec<Vec<usize>>,
+    processes: Vec<Vec<usize>>,
 }
 
-impl Crimes {
+impl ViolationMarks {
     pub(super) fn of(layout: &Layout) -> Self {
-        let each = layout.crimes.iter();
-        Crimes {
-            step: each.clone().map(|crime| crime.step).collect(),
-            until: each.clone().map(|crime| place(crime.until)).collect(),
-            who: each.map(|crime| crime.who.iter().map(|at| at.index()).collect()).collect(),
+        let each = layout.violation_marks.iter();
+        ViolationMarks {
+            step: each.clone().map(|mark| mark.step).collect(),
+            until: each.clone().map(|mark| place(mark.until)).collect(),
+            processes: each
+                .map(|mark| mark.processes.iter().map(|at| at.index()).collect())
+                .collect(),
         }
     }
 }
 
-/// The step of each violation that a judge found who began with the record at `first`.
+/// Returns the step of each violation. Their times are relative to the record at `first`.
 pub(super) fn violated(layout: &Layout, verification: &Verification, first: u64) -> Vec<i64> {
     let steps = verification.violations.iter().map(|it| layout.step_of(it, first));
     steps.map(place).collect()

@@ -1,40 +1,40 @@
-//! The logs of processes, as what changes in them with each record.
+//! Changes of the logs with each record.
 
 use serde::Serialize;
 use tenure_core::ProcessId;
 use tenure_core::service::log::Content;
 
 use super::columns::Names;
-use crate::fold::logs::{Changed, Logs};
+use crate::fold::logs::{LogChange, Logs};
 
-/// What changes in logs, in the order of the trace.
+/// Changes of logs, in trace order.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct LogChanges {
-    /// With which of the records that the page has, by place; -1 for what was there before them.
+    /// Record of the page that makes the change, by index; -1 for the state before them.
     row: Vec<i64>,
     at: Vec<usize>,
-    /// How many entries stay.
+    /// Number of unchanged entries.
     stays: Vec<u64>,
-    /// For how many of them a snapshot stands.
+    /// Number of entries covered by a snapshot.
     snapshot: Vec<u64>,
-    /// The terms of those behind them, and what these say; -1 for nothing.
+    /// Terms of the later entries, and their contents; -1 for none.
     terms: Vec<Vec<u64>>,
     says: Vec<Vec<i64>>,
-    /// What is committed then.
+    /// Commit index after the change.
     committed: Vec<u64>,
 }
 
 impl LogChanges {
-    /// What all have before the first record that the page has.
+    /// Adds the state of all logs before the first record of the page.
     pub(super) fn begin(&mut self, logs: &Logs, size: u32, names: &mut Names) {
         for at in (0..size).map(ProcessId).filter(|at| logs.of(*at).is_some()) {
-            self.put(-1, Changed { at, stays: 0 }, logs, names);
+            self.put(-1, LogChange { at, stays: 0 }, logs, names);
         }
     }
 
-    /// What changes with a record; the logs are those behind it.
-    pub(super) fn put(&mut self, row: i64, changed: Changed, logs: &Logs, names: &mut Names) {
-        let Changed { at, stays } = changed;
+    /// Adds the change of a record; `logs` is the state after it.
+    pub(super) fn put(&mut self, row: i64, changed: LogChange, logs: &Logs, names: &mut Names) {
+        let LogChange { at, stays } = changed;
         let Some(kept) = logs.of(at) else { return };
         let old = stays.saturating_sub(kept.snapshot);
         let new = kept.entries.iter().skip(usize::try_from(old).unwrap_or(usize::MAX));

@@ -1,13 +1,12 @@
-//! A run as one HTML file, that opens without a network and without a server.
+//! A run as a single HTML file that works without a network or server.
 //!
-//! The page carries what it shows as JSON, the steps and messages of the
-//! [`Layout`](super::Layout) in columns, and draws only what is visible. Styles and scripts are
-//! within it.
+//! The page embeds its data as JSON, with the steps and messages of the [`Layout`](super::Layout)
+//! in columns. It draws only the visible part. Styles and scripts are inline.
 
 mod columns;
-mod contrast;
 mod logs;
 mod safe;
+mod trace_diff;
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -15,7 +14,7 @@ use std::path::Path;
 use serde::Serialize;
 use tenure_core::Card;
 
-use self::columns::{Crimes, Crossings, Names, Records, Regions, Spans, Steps};
+use self::columns::{Crossings, Names, Records, Regions, Spans, Steps, ViolationMarks};
 use self::logs::LogChanges;
 use self::safe::{Safe, escaped};
 use super::view::{Clock, Scale, View, Window};
@@ -26,13 +25,12 @@ use crate::merge::{MergeError, merge};
 use crate::verify::Verification;
 
 const PAGE: &str = include_str!("viewer/viewer.html");
-/// The colours of every page of the house, in light and in dark, as custom properties of CSS.
+/// Colors of all pages, in light and dark, as CSS custom properties.
 pub const PALETTE: &str = include_str!("viewer/palette.css");
 const STYLE: &str = concat!(include_str!("viewer/palette.css"), include_str!("viewer/viewer.css"));
-/// Functions of JavaScript by which pages of the house are put together: `byId`, `element` and
-/// `facts`.
+/// JavaScript functions shared by all pages: `byId`, `element`, `facts` and `updateChildren`.
 pub const ELEMENTS: &str = include_str!("viewer/element.js");
-/// What the page does, in the order in which it is read.
+/// Scripts of the page, in their order.
 const SCRIPTS: [&str; 10] = [
     ELEMENTS,
     include_str!("viewer/trace.js"),
@@ -46,63 +44,63 @@ const SCRIPTS: [&str; 10] = [
     include_str!("viewer/viewer.js"),
 ];
 
-/// How many records a page shows unless it is told how many.
-const MOST: u64 = 100_000;
+/// Default for the maximum number of records on a page.
+const DEFAULT_MAX_RECORDS: u64 = 100_000;
 
-/// Takes the records of a run one by one, and makes a page of what lies in the window.
+/// Builds a page from the records in a window.
 ///
-/// The whole run is judged and counted; only the window is kept in memory.
+/// The whole run is verified and counted; only the window is kept in memory.
 #[derive(Debug)]
 pub struct Page {
     header: Header,
     window: Window,
     reading: Reading,
-    /// The time of the first record, in ticks since the beginning of the trace.
+    /// Time of the first record, in ticks since the beginning of the trace.
     first: Option<u64>,
-    /// The time that is told as 0.
+    /// Time that is displayed as 0.
     start: Option<u64>,
     number: u64,
     kept: u64,
     over: bool,
     names: Names,
     records: Records,
-    /// What all have as their logs, and what changed in them in the window.
+    /// Current logs; the page stores how they change within the window.
     logs: Logs,
     changes: LogChanges,
     scale: Scale,
 }
 
-/// All that the page knows.
+/// Data embedded in the page.
 #[derive(Serialize)]
-struct Told<'a> {
+struct PageData<'a> {
     header: &'a Header,
     caption: String,
     unit: &'static str,
     records: u64,
     shown: Option<(u64, u64)>,
     goes_on: bool,
-    /// What the steps are placed by at first: `time` or `rank`.
+    /// Initial scale: `time` or `rank`.
     scale: &'static str,
     card: Option<&'a Card>,
     verification: &'a Verification,
-    /// The step of each of its violations, -1 where the window does not show it.
+    /// Step of each violation; -1 if it lies outside the window.
     violated: Vec<i64>,
     steps: Steps,
     crossings: Crossings,
     spans: Spans,
     regions: Regions,
-    crimes: Crimes,
-    told: &'a Records,
+    violation_marks: ViolationMarks,
+    details: &'a Records,
     logs: &'a LogChanges,
     names: &'a Names,
 }
 
 impl Page {
-    /// Begins a page for a trace with this header. A window without an end is limited to 100,000
-    /// records, which a browser shows well.
+    /// Creates a page for a trace with this header. A window without an end is limited to 100,000
+    /// records, which browsers display well.
     pub fn new(header: &Header, window: Window) -> Self {
         let ends = window.events.as_ref().is_some_and(|events| *events.end() < u64::MAX);
-        let most = window.most.or((!ends).then_some(MOST));
+        let most = window.most.or((!ends).then_some(DEFAULT_MAX_RECORDS));
         let window = Window { most, ..window };
         let view = View {
             scale: Scale::Time,
@@ -127,12 +125,12 @@ impl Page {
         }
     }
 
-    /// A page of the files at `paths`, traces of one run: one alone as it is read, however long;
-    /// several merged.
+    /// Creates a page of the files at `paths`, which are traces of one run. A single file of any
+    /// length is streamed; several files are merged.
     ///
     /// # Errors
     ///
-    /// [`MergeError`] when they cannot be read or merged; the files are only read.
+    /// Returns [`MergeError`] if they cannot be read or merged.
     pub fn of_files<P: AsRef<Path>>(paths: &[P], window: Window) -> Result<Self, MergeError> {
         let [path] = paths else {
             let merged = merge(paths.iter().map(Trace::read).collect::<Result<_, _>>()?)?;
@@ -150,29 +148,29 @@ impl Page {
         Ok(page)
     }
 
-    /// The same, with its steps placed by this until somebody chooses otherwise on the page.
+    /// Sets the initial scale, which users can change on the page.
     #[must_use]
     pub fn scaled_by(mut self, scale: Scale) -> Self {
         self.scale = scale;
         self
     }
 
-    /// The first line of the trace.
+    /// Returns the header of the trace.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// How many records were read.
+    /// Returns the number of records read.
     pub fn records(&self) -> u64 {
         self.number
     }
 
-    /// Whether no record lies in the window.
+    /// True if no record lies in the window.
     pub fn is_empty(&self) -> bool {
         self.kept == 0
     }
 
-    /// Reads the next record.
+    /// Adds the next record.
     pub fn read(&mut self, record: &Record) {
         self.reading.read(record);
         self.number += 1;
@@ -198,18 +196,18 @@ impl Page {
         }
     }
 
-    /// Writes the page. With the algorithm's card, what it says of the messages stands beside
-    /// what was counted.
+    /// Writes the page. With the algorithm's card, it displays the promised message costs beside
+    /// the measured ones.
     ///
     /// # Errors
     ///
-    /// Those of writing; a part of the page may have been written then.
+    /// Returns write errors; part of the page may then be written.
     pub fn write(mut self, card: Option<&Card>, to: &mut impl Write) -> io::Result<()> {
-        let (layout, verification) = self.reading.judged();
+        let (layout, verification) = self.reading.verified();
         self.records.place(&layout);
         let steps = Steps::of(&layout, &mut self.names);
         let crossings = Crossings::of(&layout, &mut self.names);
-        let told = Told {
+        let data = PageData {
             header: &self.header,
             caption: layout.caption(),
             unit: layout.unit(),
@@ -224,25 +222,25 @@ impl Page {
             crossings,
             spans: Spans::of(&layout),
             regions: Regions::of(&layout),
-            crimes: Crimes::of(&layout),
-            told: &self.records,
+            violation_marks: ViolationMarks::of(&layout),
+            details: &self.records,
             logs: &self.changes,
             names: &self.names,
         };
-        fill(&told, to)
+        fill(&data, to)
     }
 }
 
-/// Puts the parts of the page in their places, which are comments of the form `<!--name-->`.
-fn fill(told: &Told<'_>, to: &mut impl Write) -> io::Result<()> {
+/// Fills the placeholders of the page, which are comments of the form `<!--name-->`.
+fn fill(data: &PageData<'_>, to: &mut impl Write) -> io::Result<()> {
     let mut rest = PAGE;
     while let Some((before, after)) = rest.split_once("<!--") {
         let (name, after) = after.split_once("-->").unwrap_or((after, ""));
         to.write_all(before.as_bytes())?;
         match name {
-            "title" => to.write_all(escaped(&told.caption).as_bytes())?,
+            "title" => to.write_all(escaped(&data.caption).as_bytes())?,
             "style" => to.write_all(STYLE.as_bytes())?,
-            "trace" => serde_json::to_writer(Safe(&mut *to), told)?,
+            "trace" => serde_json::to_writer(Safe(&mut *to), data)?,
             "scripts" => SCRIPTS.iter().try_for_each(|script| to.write_all(script.as_bytes()))?,
             _ => {}
         }

@@ -1,14 +1,13 @@
-//! Text that stays text within HTML.
+//! Escaping of text within HTML.
 
 use std::io::{self, Write};
 
 use crate::plain::is_plain;
 
-/// Writes JSON so that it may stand in a script of a page, and be shown by it: what could end the
-/// script or begin a comment is written as an escape, and what is not plainly seen as the words for
-/// it.
+/// Writes JSON that is safe within a script element. Characters that could end the script or begin
+/// a comment are escaped, as are invisible ones.
 ///
-/// In JSON all of these stand within strings only, where an escape means the same.
+/// In JSON all of these occur in strings only, where an escape has the same meaning.
 pub(super) struct Safe<W>(pub(super) W);
 
 impl<W: Write> Write for Safe<W> {
@@ -38,7 +37,7 @@ impl<W: Write> Write for Safe<W> {
     }
 }
 
-/// Text as it may stand between the tags of HTML.
+/// Escapes text between HTML tags.
 pub(super) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
@@ -50,7 +49,7 @@ mod tests {
     const HOSTILE: &str = "</script><!-- <script> ]]> & \u{2027} € \\u003c \u{1b} \" '";
 
     #[test]
-    fn nothing_in_a_string_ends_the_script_and_everything_is_read_back() {
+    fn strings_cannot_end_the_script_and_round_trip() {
         let mut written = Vec::new();
         serde_json::to_writer(Safe(&mut written), HOSTILE).unwrap();
         let text = String::from_utf8(written).unwrap();
@@ -59,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_seen_is_told() {
+    fn invisible_characters_are_escaped() {
         let mut written = Vec::new();
         serde_json::to_writer(Safe(&mut written), "a\u{202e}b\u{2028}\u{9b}").unwrap();
         let read: String = serde_json::from_slice(&written).unwrap();
@@ -67,12 +66,12 @@ mod tests {
     }
 
     #[test]
-    fn without_it_the_script_would_end() {
+    fn unescaped_string_would_end_the_script() {
         assert!(serde_json::to_string(HOSTILE).unwrap().contains("</script>"));
     }
 
     #[test]
-    fn a_title_is_text() {
+    fn title_is_escaped() {
         assert_eq!(escaped("<b>&"), "&lt;b&gt;&amp;");
     }
 }

@@ -1,5 +1,5 @@
-//! Pictures of logs, as papers draw them: a row of boxes for each process, in each box the term of
-//! an entry, and a mark behind what is committed.
+//! Pictures of logs, in the style of papers: a row of boxes per process, with the term of each
+//! entry and a mark after the commit index.
 
 mod svg;
 mod text;
@@ -10,24 +10,24 @@ use std::path::Path;
 use tenure_core::ProcessId;
 
 use super::{fits, layout::unit_of};
-use crate::fold::logs::{Kept, Logs};
+use crate::fold::logs::{LogState, Logs};
 use crate::format::{Header, Reader, Record};
 use crate::merge::{MergeError, Merged, merge_files};
 use crate::show::units;
 
-/// When logs are looked at.
+/// Moment at which the logs are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
-    /// At the end of the trace.
+    /// End of the trace.
     End,
-    /// When all has happened that happened until then, in ticks since the beginning of the trace.
+    /// After all events up to this time, in ticks since the beginning of the trace.
     At(u64),
-    /// Behind the record with this number, the first being 1.
+    /// After the record with this number, from 1.
     Behind(u64),
 }
 
 impl Moment {
-    /// Whether a record comes behind it.
+    /// True if the record comes after the moment.
     fn is_before(self, number: u64, time: u64) -> bool {
         match self {
             Moment::End => false,
@@ -45,14 +45,14 @@ impl Moment {
     }
 }
 
-/// The logs of a run at some moments.
+/// Logs of a run at several moments.
 #[derive(Clone, Debug)]
 pub struct LogPicture {
     header: Header,
     panels: Vec<Panel>,
 }
 
-/// The logs at one moment.
+/// Logs at one moment.
 #[derive(Clone, Debug)]
 struct Panel {
     caption: String,
@@ -60,7 +60,7 @@ struct Panel {
 }
 
 impl LogPicture {
-    /// Of these records of one run, at these moments in the order of the run.
+    /// Collects the logs of a run at these moments, given in order.
     pub fn of<'r>(
         header: &Header,
         records: impl IntoIterator<Item = &'r Record>,
@@ -71,11 +71,11 @@ impl LogPicture {
         taking.finish()
     }
 
-    /// Of the files at `paths`, traces of one run.
+    /// Collects the logs from the files at `paths`, which are traces of one run.
     ///
     /// # Errors
     ///
-    /// [`MergeError`] when they cannot be read or merged; the files are only read.
+    /// Returns [`MergeError`] if they cannot be read or merged.
     pub fn of_files<P: AsRef<Path>>(paths: &[P], moments: &[Moment]) -> Result<Self, MergeError> {
         let [path] = paths else {
             let Merged { header, records, .. } = merge_files(paths)?;
@@ -91,7 +91,7 @@ impl LogPicture {
         Ok(taking.finish())
     }
 
-    /// The same with other words above the moments, as far as there are any.
+    /// Replaces the titles above the moments, as far as `titles` has any.
     #[must_use]
     pub fn titled<'t>(mut self, titles: impl IntoIterator<Item = &'t str>) -> Self {
         for (panel, title) in self.panels.iter_mut().zip(titles) {
@@ -100,12 +100,12 @@ impl LogPicture {
         self
     }
 
-    /// The logs at each of the moments.
+    /// Returns the logs at each moment.
     pub fn logs(&self) -> impl Iterator<Item = &Logs> {
         self.panels.iter().map(|panel| &panel.logs)
     }
 
-    /// Whether nobody has an entry at any of the moments.
+    /// True if no log has an entry at any of the moments.
     pub fn is_empty(&self) -> bool {
         self.panels.iter().all(|panel| panel.logs.is_empty())
     }
@@ -114,29 +114,29 @@ impl LogPicture {
         (0..self.header.n).map(ProcessId)
     }
 
-    /// The highest index at any of the moments.
+    /// Returns the highest index at any of the moments.
     fn last(&self) -> u64 {
         self.panels.iter().map(|panel| panel.logs.last()).max().unwrap_or(0)
     }
 
-    /// The indexes that are drawn, where there is room for so many: the last ones.
+    /// Returns the first and last index to draw, given room for `most` entries.
     fn shown(&self, most: u64) -> (u64, u64) {
         let last = self.last();
         (last.saturating_sub(most.max(1)) + 1, last)
     }
 
-    /// All logs that are drawn.
-    fn all(&self) -> impl Iterator<Item = (ProcessId, &Kept)> {
+    /// Returns all logs to draw.
+    fn all(&self) -> impl Iterator<Item = (ProcessId, &LogState)> {
         self.panels
             .iter()
             .flat_map(|panel| self.processes().filter_map(|at| Some((at, panel.logs.of(at)?))))
     }
 }
 
-/// Takes pictures while records are read.
+/// Collects panels while records are read.
 struct Taking {
     picture: LogPicture,
-    /// The next one last.
+    /// Remaining moments, the next one last.
     pending: Vec<Moment>,
     logs: Logs,
     start: Option<u64>,

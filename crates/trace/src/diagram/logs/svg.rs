@@ -1,4 +1,4 @@
-//! Logs as SVG: whole coordinates, the same bytes for the same trace, light and dark.
+//! Logs as SVG: integer coordinates, deterministic output, light and dark colors.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -8,35 +8,35 @@ use tenure_core::service::log::{Content, Entry};
 
 use super::{LogPicture, Panel};
 use crate::diagram::svg::style::{CROWN, escaped, width};
-use crate::fold::logs::Kept;
+use crate::fold::logs::LogState;
 use crate::plain::plain;
 
-/// A box.
-const WIDE: i64 = 36;
-/// The distance of two rows.
-const ROW: i64 = 46;
-/// How high a box is.
-const HIGH: i64 = 34;
-/// In front of the boxes: the name of a process, and that it leads or is down.
-const NAMES: i64 = 78;
-/// What stands for entries that are not drawn takes so much.
-const MORE: i64 = 20;
-/// Above the boxes: a caption, and the indexes.
-const ABOVE: i64 = 44;
-/// Between two moments.
-const BETWEEN: i64 = 34;
-/// Moments are beside each other as far as this.
-const WIDEST: i64 = 960;
-/// Around everything.
-const PAD: i64 = 14;
-/// What stands in a box below the term has at most so many letters.
-const LETTERS: usize = 4;
-/// A term of more digits than this is written smaller.
-const TERM: usize = 3;
-/// A term has at most so many of its digits in a box: the last ones.
-const MOST_OF_TERM: usize = 4;
-/// Terms have so many colours, one after the other; the number is in the box as well.
-const COLOURS: u64 = 6;
+/// Width of a box.
+const BOX_WIDTH: i64 = 36;
+/// Distance of two rows.
+const ROW_HEIGHT: i64 = 46;
+/// Height of a box.
+const BOX_HEIGHT: i64 = 34;
+/// Width of the process names, including the marks for a leader or a process that is down.
+const NAMES_WIDTH: i64 = 78;
+/// Width of the sign for omitted entries.
+const ELLIPSIS_WIDTH: i64 = 20;
+/// Height of the caption and the indexes above the boxes.
+const HEADER_HEIGHT: i64 = 44;
+/// Distance of two moments.
+const PANEL_GAP: i64 = 34;
+/// Maximum width of moments side by side.
+const MAX_WIDTH: i64 = 960;
+/// Outer margin.
+const MARGIN: i64 = 14;
+/// Maximum number of letters below the term in a box.
+const MAX_LETTERS: usize = 4;
+/// Maximum number of digits of a term in normal size.
+const FULL_SIZE_DIGITS: usize = 3;
+/// Maximum number of digits of a term in a box; longer terms show their end.
+const MAX_DIGITS: usize = 4;
+/// Number of colors that terms cycle through; the term is also written in the box.
+const COLOR_COUNT: u64 = 6;
 
 const STYLE: &str = "\
 text{font:12px Helvetica,Arial,'Liberation Sans',sans-serif;fill:#1b1f24}
@@ -67,30 +67,30 @@ text,.says{fill:#f2f4f6}
 ";
 
 impl LogPicture {
-    /// The logs as an SVG file, of long ones the last `most` entries.
+    /// Renders the logs as an SVG file; of long logs, the last `most` entries.
     pub fn to_svg(&self, most: u64) -> String {
         let (first, last) = self.shown(most);
         let mut drawing =
             Drawing { picture: self, first, last, left: 0, top: 0, drawn: String::new() };
         let (across, down) = drawing.panel_size();
-        let beside = ((WIDEST + BETWEEN) / (across + BETWEEN)).max(1);
+        let beside = ((MAX_WIDTH + PANEL_GAP) / (across + PANEL_GAP)).max(1);
         for (place, panel) in self.panels.iter().enumerate() {
             let place = place as i64;
-            drawing.left = place % beside * (across + BETWEEN);
-            drawing.top = place / beside * (down + BETWEEN);
+            drawing.left = place % beside * (across + PANEL_GAP);
+            drawing.top = place / beside * (down + PANEL_GAP);
             drawing.panel(panel);
         }
         let count = self.panels.len() as i64;
         let columns = count.min(beside);
         let rows = (count + beside - 1) / beside;
-        let high = rows * (down + BETWEEN) - BETWEEN;
+        let high = rows * (down + PANEL_GAP) - PANEL_GAP;
         (drawing.left, drawing.top) = (0, 0);
         let legend = drawing.legend(high + 24);
-        let wide = (columns * (across + BETWEEN) - BETWEEN).max(legend);
+        let wide = (columns * (across + PANEL_GAP) - PANEL_GAP).max(legend);
         drawing.finish(wide, high + 34)
     }
 
-    /// The picture in words, for those who do not see it.
+    /// Describes the picture in words, for screen readers.
     fn summary(&self) -> String {
         let mut summary = String::from("The logs of all processes.");
         for panel in &self.panels {
@@ -124,7 +124,7 @@ struct Drawing<'p> {
     picture: &'p LogPicture,
     first: u64,
     last: u64,
-    /// Where the moment lies that is being drawn.
+    /// Left edge of the current moment.
     left: i64,
     top: i64,
     drawn: String,
@@ -132,18 +132,18 @@ struct Drawing<'p> {
 
 impl Drawing<'_> {
     fn more(&self) -> i64 {
-        if self.first > 1 { MORE } else { 0 }
+        if self.first > 1 { ELLIPSIS_WIDTH } else { 0 }
     }
 
-    /// How wide and how high the logs of one moment are.
+    /// Returns the width and height of the logs of one moment.
     fn panel_size(&self) -> (i64, i64) {
         let boxes = (self.last + 1 - self.first) as i64;
-        let across = NAMES + self.more() + boxes.max(1) * WIDE;
-        (across, ABOVE + i64::from(self.picture.header.n) * ROW)
+        let across = NAMES_WIDTH + self.more() + boxes.max(1) * BOX_WIDTH;
+        (across, HEADER_HEIGHT + i64::from(self.picture.header.n) * ROW_HEIGHT)
     }
 
     fn left_of(&self, index: u64) -> i64 {
-        self.left + NAMES + self.more() + (index - self.first) as i64 * WIDE
+        self.left + NAMES_WIDTH + self.more() + (index - self.first) as i64 * BOX_WIDTH
     }
 
     fn panel(&mut self, panel: &Panel) {
@@ -153,12 +153,12 @@ impl Drawing<'_> {
         }
         if self.last > 0 {
             for index in self.first..=self.last {
-                let middle = self.left_of(index) + WIDE / 2;
-                self.text(middle, top + ABOVE - 8, "middle", "small", &index.to_string());
+                let middle = self.left_of(index) + BOX_WIDTH / 2;
+                self.text(middle, top + HEADER_HEIGHT - 8, "middle", "small", &index.to_string());
             }
         }
         for at in self.picture.processes() {
-            let row = top + ABOVE + at.index() as i64 * ROW;
+            let row = top + HEADER_HEIGHT + at.index() as i64 * ROW_HEIGHT;
             self.name(at, panel.logs.of(at), row);
             if let Some(kept) = panel.logs.of(at) {
                 self.row(kept, row);
@@ -166,8 +166,8 @@ impl Drawing<'_> {
         }
     }
 
-    fn name(&mut self, at: ProcessId, kept: Option<&Kept>, top: i64) {
-        let middle = top + HIGH / 2;
+    fn name(&mut self, at: ProcessId, kept: Option<&LogState>, top: i64) {
+        let middle = top + BOX_HEIGHT / 2;
         let left = self.left;
         self.text(left, middle + 5, "", "name", &at.to_string());
         let Some(kept) = kept else { return };
@@ -175,20 +175,26 @@ impl Drawing<'_> {
             let _ = writeln!(
                 self.drawn,
                 "<path class=\"crown\" transform=\"translate({} {middle})\" d=\"{CROWN}\"/>",
-                left + NAMES - 22
+                left + NAMES_WIDTH - 22
             );
         } else if kept.is_down {
-            self.text(left + NAMES - 8, middle + 4, "end", "small", "down");
+            self.text(left + NAMES_WIDTH - 8, middle + 4, "end", "small", "down");
         }
     }
 
-    fn row(&mut self, kept: &Kept, top: i64) {
+    fn row(&mut self, kept: &LogState, top: i64) {
         if kept.last() > 0 && self.first > 1 {
-            self.text(self.left + NAMES + 4, top + HIGH / 2 + 4, "", "small", "…");
+            self.text(self.left + NAMES_WIDTH + 4, top + BOX_HEIGHT / 2 + 4, "", "small", "…");
         }
         if kept.last() > 0 && kept.last() < self.first {
             let says = format!("ends at {}", kept.last());
-            self.text(self.left + NAMES + MORE, top + HIGH / 2 + 4, "", "small", &says);
+            self.text(
+                self.left + NAMES_WIDTH + ELLIPSIS_WIDTH,
+                top + BOX_HEIGHT / 2 + 4,
+                "",
+                "small",
+                &says,
+            );
         }
         if kept.snapshot >= self.first {
             self.snapshot(kept.snapshot, top);
@@ -198,53 +204,53 @@ impl Drawing<'_> {
             self.entry(entry, index <= kept.committed, self.left_of(index), top);
         }
         if kept.committed >= self.first {
-            let right = self.left_of(kept.committed.min(self.last)) + WIDE - 1;
+            let right = self.left_of(kept.committed.min(self.last)) + BOX_WIDTH - 1;
             let _ = writeln!(
                 self.drawn,
                 "<path class=\"mark\" d=\"M{right} {}V{}\"/>",
                 top - 4,
-                top + HIGH + 4
+                top + BOX_HEIGHT + 4
             );
         }
     }
 
-    /// What stands for all entries up to an index.
+    /// Draws the box that stands for all entries up to an index.
     fn snapshot(&mut self, index: u64, top: i64) {
-        let (left, right) = (self.left_of(self.first), self.left_of(index) + WIDE);
+        let (left, right) = (self.left_of(self.first), self.left_of(index) + BOX_WIDTH);
         let _ = writeln!(
             self.drawn,
             "<rect class=\"entry safe snapshot\" x=\"{}\" y=\"{top}\" width=\"{}\" \
-             height=\"{HIGH}\" rx=\"2\"/>",
+             height=\"{BOX_HEIGHT}\" rx=\"2\"/>",
             left + 1,
             right - left - 4
         );
-        let says = if right - left > 2 * WIDE { "snapshot" } else { "sn." };
+        let says = if right - left > 2 * BOX_WIDTH { "snapshot" } else { "sn." };
         self.text((left + right) / 2 - 1, top + 21, "middle", "says", says);
     }
 
     fn entry(&mut self, entry: &Entry, safe: bool, left: i64, top: i64) {
-        let colour = entry.term % COLOURS;
+        let colour = entry.term % COLOR_COUNT;
         let class = if safe { "entry safe" } else { "entry" };
         let _ = writeln!(
             self.drawn,
             "<g><title>{}</title><rect class=\"{class} t{colour}\" x=\"{}\" y=\"{top}\" \
-             width=\"{}\" height=\"{HIGH}\" rx=\"2\"/></g>",
+             width=\"{}\" height=\"{BOX_HEIGHT}\" rx=\"2\"/></g>",
             escaped(&plain(&entry.to_string())),
             left + 1,
-            WIDE - 4
+            BOX_WIDTH - 4
         );
-        let middle = left + WIDE / 2 - 1;
+        let middle = left + BOX_WIDTH / 2 - 1;
         let says = says(entry);
         let term = entry.term.to_string();
         let below = if says.is_empty() { top + 22 } else { top + 16 };
-        let class = if term.len() > TERM { "term says" } else { "term" };
-        self.text(middle, below, "middle", class, &shortened(&term, MOST_OF_TERM));
+        let class = if term.len() > FULL_SIZE_DIGITS { "term says" } else { "term" };
+        self.text(middle, below, "middle", class, &shortened(&term, MAX_DIGITS));
         if !says.is_empty() {
             self.text(middle, top + 29, "middle", "says", &says);
         }
     }
 
-    /// What the signs mean. Returns how wide that is.
+    /// Draws the legend and returns its width.
     fn legend(&mut self, y: i64) -> i64 {
         let mut x = 0;
         let committed = self.picture.all().any(|(_, kept)| kept.committed >= self.first);
@@ -293,21 +299,21 @@ impl Drawing<'_> {
 
     fn finish(self, wide: i64, high: i64) -> String {
         let title = escaped(&plain(&self.picture.header.algorithm));
-        let told = escaped(&self.picture.summary());
-        let (wide, high) = (wide + 2 * PAD, high + 2 * PAD);
+        let description = escaped(&self.picture.summary());
+        let (wide, high) = (wide + 2 * MARGIN, high + 2 * MARGIN);
         format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"-{PAD} -{PAD} {wide} {high}\" \
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"-{MARGIN} -{MARGIN} {wide} {high}\" \
              width=\"{wide}\" height=\"{high}\" role=\"img\" aria-labelledby=\"title summary\">\n\
-             <title id=\"title\">{title}: logs</title>\n<desc id=\"summary\">{told}</desc>\n\
+             <title id=\"title\">{title}: logs</title>\n<desc id=\"summary\">{description}</desc>\n\
              <style>\n{STYLE}</style>\n\
-             <rect class=\"paper\" x=\"-{PAD}\" y=\"-{PAD}\" width=\"{wide}\" height=\"{high}\"/>\n\
+             <rect class=\"paper\" x=\"-{MARGIN}\" y=\"-{MARGIN}\" width=\"{wide}\" height=\"{high}\"/>\n\
              {}</svg>\n",
             self.drawn
         )
     }
 }
 
-/// The end of a number, where the whole has no room.
+/// Shortens a number to its last digits.
 fn shortened(number: &str, most: usize) -> Cow<'_, str> {
     match number.len().checked_sub(most) {
         None | Some(0) => number.into(),
@@ -315,7 +321,7 @@ fn shortened(number: &str, most: usize) -> Cow<'_, str> {
     }
 }
 
-/// What an entry says, in so few letters that they fit below its term.
+/// Formats the content of an entry in few letters.
 fn says(entry: &Entry) -> String {
     let says = match &entry.content {
         Content::Nothing => return String::new(),
@@ -323,8 +329,8 @@ fn says(entry: &Entry) -> String {
         Content::Members(members) => members.text(),
     };
     let says = plain(&says).into_owned();
-    if says.chars().count() <= LETTERS {
+    if says.chars().count() <= MAX_LETTERS {
         return says;
     }
-    says.chars().take(LETTERS - 1).chain(['…']).collect()
+    says.chars().take(MAX_LETTERS - 1).chain(['…']).collect()
 }

@@ -1,22 +1,22 @@
-//! Logs in text: plain, or with a colour for each term.
+//! Logs as text, plain or with a color for each term.
 
 use super::{LogPicture, Panel};
-use crate::fold::logs::Kept;
+use crate::fold::logs::LogState;
 
-/// Behind what is committed.
-const MARK: char = '║';
-/// Between two entries.
-const EDGE: char = '│';
-/// What a snapshot stands for.
+/// Mark after the commit index.
+const COMMIT_MARK: char = '║';
+/// Border between two entries.
+const BORDER: char = '│';
+/// Sign for a snapshot.
 const SNAPSHOT: char = '▒';
-/// What stands for entries that there is no room for.
-const MORE: &str = "… ";
-/// The colours of terms, as terminals with 256 colours number them; the letters are black on all.
+/// Sign for omitted entries.
+const ELLIPSIS: &str = "… ";
+/// Colors of terms, as numbered by terminals with 256 colors; the letters are black.
 const COLOURS: [u8; 6] = [117, 222, 114, 218, 183, 216];
 
 impl LogPicture {
-    /// The logs in lines of at most `columns` letters; of long ones the ends. In colours, the
-    /// letters that switch them come on top.
+    /// Renders the logs in lines of at most `columns` letters; of long logs, the last entries. With
+    /// colors, escape sequences are added to that length.
     pub fn to_text(&self, columns: usize, colours: bool) -> String {
         let drawing = Drawing::new(self, columns, colours);
         let mut text = String::new();
@@ -36,9 +36,9 @@ impl LogPicture {
 struct Drawing<'p> {
     picture: &'p LogPicture,
     colours: bool,
-    /// How wide the names of the processes are, with what is said of them.
+    /// Width of the process names with their marks.
     names: usize,
-    /// How wide what stands in a box may be.
+    /// Width of the text in a box.
     wide: usize,
     first: u64,
     last: u64,
@@ -50,7 +50,7 @@ impl<'p> Drawing<'p> {
         let terms = picture.all().flat_map(|(_, kept)| kept.entries.iter().map(|it| it.term));
         let wide = digits(terms.max().unwrap_or(0)).max(digits(picture.last()));
         let names = digits(u64::from(picture.header.n)) + "P leads ".len();
-        let room = columns.saturating_sub(names + MORE.len() + 1) / (wide + 3);
+        let room = columns.saturating_sub(names + ELLIPSIS.len() + 1) / (wide + 3);
         let (first, last) = picture.shown(room as u64);
         Drawing { picture, colours, names, wide, first, last }
     }
@@ -64,8 +64,8 @@ impl<'p> Drawing<'p> {
         for at in self.picture.processes() {
             let kept = panel.logs.of(at);
             let says = match kept {
-                Some(Kept { is_down: true, .. }) => "down",
-                Some(Kept { leads: Some(_), .. }) => "leads",
+                Some(LogState { is_down: true, .. }) => "down",
+                Some(LogState { leads: Some(_), .. }) => "leads",
                 _ => "",
             };
             let name = format!("{at} {says}");
@@ -77,19 +77,20 @@ impl<'p> Drawing<'p> {
         text
     }
 
-    /// What stands in front of boxes where there are more.
+    /// Returns the sign for omitted entries.
     fn more(&self) -> &'static str {
-        if self.first > 1 { MORE } else { "" }
+        if self.first > 1 { ELLIPSIS } else { "" }
     }
 
-    fn row(&self, kept: &Kept) -> String {
+    fn row(&self, kept: &LogState) -> String {
         if kept.last() == 0 {
             return String::new();
         }
         if kept.last() < self.first {
-            return format!("{MORE}ends at {}", kept.last());
+            return format!("{ELLIPSIS}ends at {}", kept.last());
         }
-        let edge = |behind: u64| if behind > 0 && behind == kept.committed { MARK } else { EDGE };
+        let edge =
+            |behind: u64| if behind > 0 && behind == kept.committed { COMMIT_MARK } else { BORDER };
         let mut row = self.more().to_owned();
         row.push(edge(self.first - 1));
         for index in self.first..=kept.snapshot {
@@ -110,18 +111,18 @@ impl<'p> Drawing<'p> {
         row
     }
 
-    /// What the signs mean.
+    /// Returns the legend.
     fn foot(&self) -> String {
         let mut foot = String::new();
         let committed: Vec<u64> = self.picture.all().map(|(_, kept)| kept.committed).collect();
         if committed.iter().any(|index| *index + 1 >= self.first && *index > 0) {
-            foot += &format!("{MARK} committed up to here, as far as each process knows\n");
+            foot += &format!("{COMMIT_MARK} committed up to here, as far as each process knows\n");
         }
         if self.picture.all().any(|(_, kept)| kept.snapshot >= self.first) {
             foot += &format!("{SNAPSHOT} in a snapshot\n");
         }
         if self.first > 1 {
-            foot += &format!("{} {} earlier entries\n", MORE.trim(), self.first - 1);
+            foot += &format!("{} {} earlier entries\n", ELLIPSIS.trim(), self.first - 1);
         }
         foot
     }

@@ -1,4 +1,4 @@
-//! Messages.
+//! Arrows of messages.
 
 use std::fmt::Write;
 
@@ -7,21 +7,21 @@ use tenure_core::ProcessId;
 use super::geometry::{Area, Line, Point};
 use super::kinds::look;
 use super::style::{CROSS, escaped, width};
-use super::{Drawing, LINE, path, shape};
+use super::{Drawing, LINE_HEIGHT, path, shape};
 use crate::diagram::layout::{Crossing, Fate};
 use crate::diagram::view::Direction;
 
-/// The radius of a step's dot, and some air.
-const DOT: i64 = 7;
-/// A line nearer than this to a dot that it has nothing to do with is bent.
-const NEAR: i64 = 12;
+/// Radius of the dot of a step, plus a margin.
+const DOT_RADIUS: i64 = 7;
+/// A line closer than this to the dot of another step is bent.
+const MIN_CLEARANCE: i64 = 12;
 
 impl Drawing<'_> {
-    /// All messages, and then what is written on them.
+    /// Draws all messages, and then their labels.
     pub(super) fn arrows(&mut self) {
         for step in 0..self.layout.steps.len() {
             if let Some(dot) = self.dot(step).filter(|_| self.layout.steps[step].is_own()) {
-                self.places.take(Area::around(dot, 2 * DOT, 2 * DOT));
+                self.places.take(Area::around(dot, 2 * DOT_RADIUS, 2 * DOT_RADIUS));
             }
         }
         let layout = self.layout;
@@ -44,7 +44,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// Where a message is drawn.
+    /// Returns the line of a message.
     fn line(&self, crossing: &Crossing) -> Option<Line> {
         let sent = crossing.sent.map(|step| self.step_along(step));
         let ended = crossing.ended.map(|step| self.step_along(step));
@@ -54,11 +54,14 @@ impl Drawing<'_> {
             (Some(sent), Some(ended), Fate::Arrives) => {
                 self.bent(Line::straight(at(sent, *from), at(ended, *to)), (*from, *to))
             }
-            // From before the window: only its end is seen.
+            // The sender lies before the window, so only the end of the line is drawn.
             (None, Some(ended), Fate::Arrives) => {
                 let far = at(ended - self.step, *from);
                 let to = at(ended, *to);
-                Line::straight(to.nearer(far, to.distance(far).min(3 * DOT + self.lane / 3)), to)
+                Line::straight(
+                    to.nearer(far, to.distance(far).min(3 * DOT_RADIUS + self.lane / 3)),
+                    to,
+                )
             }
             (Some(sent), ended, _) => {
                 let ended = ended.filter(|ended| *ended > sent).unwrap_or(sent + self.step);
@@ -71,14 +74,17 @@ impl Drawing<'_> {
         if crossing.from == crossing.to {
             return Some(self.bow(line));
         }
-        let start = if sent.is_some() { line.from.nearer(line.to, DOT) } else { line.from };
+        let start = if sent.is_some() { line.from.nearer(line.to, DOT_RADIUS) } else { line.from };
         let arrives = *fate == Fate::Arrives;
-        let end =
-            if arrives { line.to.nearer(line.past.unwrap_or(line.from), DOT) } else { line.to };
+        let end = if arrives {
+            line.to.nearer(line.past.unwrap_or(line.from), DOT_RADIUS)
+        } else {
+            line.to
+        };
         Some(Line { from: start, past: line.past, to: end })
     }
 
-    /// A message to oneself: a bow beside one's line.
+    /// Returns the loop of a message from a process to itself.
     fn bow(&self, line: Line) -> Line {
         let middle = line.at(50);
         let past = match self.direction {
@@ -88,7 +94,7 @@ impl Drawing<'_> {
         Line { past: Some(past), ..line }
     }
 
-    /// The same line, bent if it would pass through the dot of somebody else.
+    /// Bends the line if it would pass through the dot of another step.
     fn bent(&self, line: Line, (from, to): (ProcessId, ProcessId)) -> Line {
         let between = |at: ProcessId| at > from.min(to) && at < from.max(to);
         let hits = |line: &Line| {
@@ -96,9 +102,9 @@ impl Drawing<'_> {
                 let of = &self.layout.steps[step];
                 of.is_own()
                     && of.at.is_some_and(between)
-                    && self
-                        .dot(step)
-                        .is_some_and(|dot| line.meets(Area::around(dot, 2 * NEAR, 2 * NEAR)))
+                    && self.dot(step).is_some_and(|dot| {
+                        line.meets(Area::around(dot, 2 * MIN_CLEARANCE, 2 * MIN_CLEARANCE))
+                    })
             })
         };
         if to.0.abs_diff(from.0) < 2 || !hits(&line) {
@@ -137,11 +143,11 @@ impl Drawing<'_> {
         self.lines.push_str("</g>\n");
     }
 
-    /// What a message is called, on its line and between the lines of processes.
+    /// Draws the name of a message, on its line and between the lines of processes.
     fn label(&mut self, crossing: &Crossing, line: &Line, own: Option<usize>) {
         let says = crossing.label();
         let wide = width(&says);
-        // On the line where that is possible, else a little beside it.
+        // On the line if possible, otherwise slightly beside it.
         let spots = self.spots(crossing, line);
         let aside = wide / 2 + 5;
         let beside: [(i64, i64); 13] = [
@@ -160,11 +166,11 @@ impl Drawing<'_> {
             (0, 33),
         ];
         let candidates = beside.into_iter().flat_map(|(x, y)| {
-            let away = if y.abs() > LINE { y.abs() - LINE / 2 } else { 0 };
+            let away = if y.abs() > LINE_HEIGHT { y.abs() - LINE_HEIGHT / 2 } else { 0 };
             spots.iter().map(move |hundredths| {
                 let on = line.at(*hundredths);
                 let center = Point { x: on.x + x, y: on.y + y };
-                (Area::around(center, wide + 4, LINE), away, center)
+                (Area::around(center, wide + 4, LINE_HEIGHT), away, center)
             })
         });
         let Some((area, center)) = self.places.best(candidates, own) else { return };
@@ -173,8 +179,8 @@ impl Drawing<'_> {
         self.write_over(center, &says, "halo");
     }
 
-    /// Where on its line a label may stand, in hundredths: in the middle of each gap between two
-    /// processes first, from the receiver's side.
+    /// Returns label positions along a line, in hundredths. The middle of each gap between two
+    /// processes comes first, from the receiver's side.
     fn spots(&self, crossing: &Crossing, line: &Line) -> Vec<i64> {
         let across = |point: Point| match self.direction {
             Direction::Right => point.y,

@@ -1,4 +1,4 @@
-//! What steps and messages are drawn upon: names, lines, the axis, partitions, the legend.
+//! Background of a diagram: names, lifelines, axis, partitions, legend.
 
 use std::fmt::Write;
 
@@ -7,23 +7,23 @@ use tenure_core::ProcessId;
 use super::geometry::{Area, Line, Point};
 use super::kinds::look;
 use super::style::{CROSS, CROWN, GEM, width};
-use super::{AFTER, BEFORE, Drawing, LINE, path, shape, text};
-use crate::diagram::layout::{Crossing, Fate, Hold};
+use super::{Drawing, END_MARGIN, LINE_HEIGHT, START_MARGIN, path, shape, text};
+use crate::diagram::layout::{Condition, Crossing, Fate};
 use crate::diagram::view::{Direction, Scale};
 
-/// A sign of the legend.
+/// Entry of the legend.
 enum Sign<'l> {
-    /// What lasts, or befalls a message, by its class.
+    /// A condition or the fate of a message, by its CSS class.
     Named(&'static str),
-    /// A message of some kind.
+    /// A kind of message.
     Message(&'l Crossing),
 }
 
-/// Numbers on the axis are at least so far apart.
-const BETWEEN_NUMBERS: i64 = 14;
+/// Minimum distance of numbers on the axis.
+const MIN_NUMBER_GAP: i64 = 14;
 
 impl Drawing<'_> {
-    /// Everything below steps and messages.
+    /// Draws everything below steps and messages.
     pub(super) fn frame(&mut self) {
         self.regions();
         for at in (0..self.layout.size()).map(ProcessId::at) {
@@ -31,7 +31,7 @@ impl Drawing<'_> {
             self.line_of(at);
         }
         self.axis();
-        self.remarks();
+        self.notes();
         self.legend();
     }
 
@@ -41,19 +41,19 @@ impl Drawing<'_> {
             Direction::Right => self.point(-width(&name) / 2, at, 0),
             Direction::Down => self.point(8, at, 0),
         };
-        let area = Area::around(center, width(&name) + 8, LINE);
+        let area = Area::around(center, width(&name) + 8, LINE_HEIGHT);
         self.places.take(area);
         self.extent = self.extent.with(area);
         text(&mut self.texts, center, "middle", &name, "name");
     }
 
-    /// The line of a process, dotted while it is down or stopped.
+    /// Draws the lifeline of a process, dotted while it is down or stopped.
     fn line_of(&mut self, at: ProcessId) {
-        let mut from = BEFORE / 2;
+        let mut from = START_MARGIN / 2;
         let end = self.end();
         let mut gaps: Vec<(i64, i64)> = Vec::new();
         for span in self.layout.spans.iter().filter(|span| span.at == at) {
-            if matches!(span.hold, Hold::Down | Hold::Stopped) {
+            if matches!(span.condition, Condition::Down | Condition::Stopped) {
                 gaps.push(self.extent_of(span.from, span.until));
             }
         }
@@ -67,19 +67,19 @@ impl Drawing<'_> {
                 path(&mut self.ground, &gap, "down", "");
             }
         }
-        let (start, stop) = (self.point(BEFORE / 2, at, -3), self.point(end, at, 3));
+        let (start, stop) = (self.point(START_MARGIN / 2, at, -3), self.point(end, at, 3));
         let area = Area { left: start.x, top: start.y, right: stop.x, bottom: stop.y };
         self.places.take_lane(area);
         self.extent = self.extent.with(area);
     }
 
-    /// From where to where on the axis something lasted.
+    /// Returns the extent of an interval on the axis.
     pub(super) fn extent_of(&self, from: Option<usize>, until: Option<usize>) -> (i64, i64) {
-        let from = from.map_or(BEFORE / 2, |step| self.step_along(step));
+        let from = from.map_or(START_MARGIN / 2, |step| self.step_along(step));
         (from, until.map_or_else(|| self.end(), |step| self.step_along(step)))
     }
 
-    /// Partitions: a shade behind the lines of each side.
+    /// Draws partitions as a shade behind the lines of each side.
     fn regions(&mut self) {
         for region in &self.layout.regions {
             let extent = self.extent_of(region.from, region.until);
@@ -98,12 +98,12 @@ impl Drawing<'_> {
         }
     }
 
-    /// Beyond the line of the last process, so many pixels.
+    /// Returns the point this many pixels beyond the last lifeline.
     fn below(&self, along: i64, pixels: i64) -> Point {
         self.point(along, self.last_process(), pixels)
     }
 
-    /// How far beyond the line of the last process the scale lies: beside every remark.
+    /// Returns the distance of the scale from the last lifeline, beyond all notes.
     fn beyond(&self) -> i64 {
         let least = self.lane / 2 + 14;
         if self.direction == Direction::Right {
@@ -112,7 +112,7 @@ impl Drawing<'_> {
         least.max(self.lane / 2 + self.room_aside() + 10)
     }
 
-    /// The numbers of the scale, as many as fit.
+    /// Draws the numbers of the scale, as many as fit.
     fn axis(&mut self) {
         let layout = self.layout;
         let mut columns: Vec<(i64, String)> = Vec::new();
@@ -135,11 +135,12 @@ impl Drawing<'_> {
         let beyond = self.beyond();
         let mut free = i64::MIN;
         for (along, number) in columns {
-            let room = if self.direction == Direction::Right { width(&number) } else { LINE };
+            let room =
+                if self.direction == Direction::Right { width(&number) } else { LINE_HEIGHT };
             if along - room / 2 < free {
                 continue;
             }
-            free = along + room / 2 + BETWEEN_NUMBERS;
+            free = along + room / 2 + MIN_NUMBER_GAP;
             let [start, end] = [-6, -10].map(|pixels| self.below(along, beyond + pixels));
             path(&mut self.ground, &Line::straight(start, end), "grid", "");
             let center = match self.direction {
@@ -150,8 +151,8 @@ impl Drawing<'_> {
         }
         let center = match self.direction {
             Direction::Right => {
-                let center = self.below(self.end(), beyond + 4 + LINE);
-                // Behind the names, however short the axis is.
+                let center = self.below(self.end(), beyond + 4 + LINE_HEIGHT);
+                // The unit stands after the names, however short the axis is.
                 Point { x: (center.x - width(&unit) / 2).max(width(&unit) / 2), ..center }
             }
             Direction::Down => self.below(8, beyond + width(&unit) / 2),
@@ -159,21 +160,21 @@ impl Drawing<'_> {
         self.write(center, &unit, "small");
     }
 
-    /// What signs mean, those that are in the picture.
+    /// Draws the legend of the signs in the picture.
     fn legend(&mut self) {
         let layout = self.layout;
         let lost = layout.crossings.iter().any(|crossing| crossing.fate == Fate::Lost);
         let open = layout.crossings.iter().any(|crossing| crossing.fate == Fate::UnderWay);
-        let down = layout.any(|hold| hold == Hold::Down);
-        let told = layout.steps.iter().any(|step| {
+        let down = layout.any(|condition| condition == Condition::Down);
+        let learns = layout.steps.iter().any(|step| {
             step.leader.is_some_and(|term| step.at.is_some() && step.at != Some(term.leader))
         });
         let entries = [
-            (layout.any(|hold| hold == Hold::Waiting), "waits", "waits to enter"),
-            (layout.any(|hold| hold == Hold::Inside), "inside", "is inside"),
-            (layout.any(|hold| hold == Hold::Token), "token", "has the token"),
-            (layout.any(|hold| matches!(hold, Hold::Leading(_))), "crown", "leads"),
-            (told, "told", "is told who leads"),
+            (layout.any(|condition| condition == Condition::Waiting), "waits", "waits to enter"),
+            (layout.any(|condition| condition == Condition::Inside), "inside", "is inside"),
+            (layout.any(|condition| condition == Condition::Token), "token", "has the token"),
+            (layout.any(|condition| matches!(condition, Condition::Leading(_))), "crown", "leads"),
+            (learns, "learns", "learns the leader"),
             (lost, "lost", "lost"),
             (open, "open", "under way"),
             (down, "cross", "crashes"),
@@ -185,7 +186,7 @@ impl Drawing<'_> {
         let kinds = kinds.map(|kind| (Sign::Message(kind), kind.message.to_string()));
         let entries: Vec<(Sign<'_>, String)> = kinds.chain(signs).collect();
         let Point { x: mut left, y: mut top } = match self.direction {
-            Direction::Right => self.below(4, self.lane / 2 + 18 + LINE),
+            Direction::Right => self.below(4, self.lane / 2 + 18 + LINE_HEIGHT),
             Direction::Down => Point { x: 0, y: self.end() + 20 },
         };
         let mut right = match self.direction {
@@ -194,14 +195,14 @@ impl Drawing<'_> {
         };
         let two = entries.iter().map(|(_, says)| 2 * (56 + width(says))).max().unwrap_or(0);
         if self.direction == Direction::Right && right < left + two {
-            // There is no room beside what the scale is called.
-            (top, right) = (top + LINE + 6, self.end());
+            // There is no room beside the name of the scale.
+            (top, right) = (top + LINE_HEIGHT + 6, self.end());
         }
         let begin = left;
         for (sign, says) in entries {
             let wide = 42 + width(&says) + 14;
             if left > begin && left + wide > right.max(begin + 2 * wide) {
-                (left, top) = (begin, top + LINE + 6);
+                (left, top) = (begin, top + LINE_HEIGHT + 6);
             }
             let at = Point { x: left, y: top };
             match sign {
@@ -214,7 +215,12 @@ impl Drawing<'_> {
             }
             let start = Point { x: left + 42, y: top };
             text(&mut self.texts, start, "start", &says, "small");
-            let area = Area { left, top: top - LINE / 2, right: left + wide, bottom: top + LINE };
+            let area = Area {
+                left,
+                top: top - LINE_HEIGHT / 2,
+                right: left + wide,
+                bottom: top + LINE_HEIGHT,
+            };
             self.extent = self.extent.with(area);
             left += wide;
         }
@@ -233,7 +239,7 @@ impl Drawing<'_> {
                      rx=\"2\"/>"
                 );
             }
-            "crown" | "told" => shape(&mut self.dots, middle, CROWN, sign),
+            "crown" | "learns" => shape(&mut self.dots, middle, CROWN, sign),
             "token" => {
                 path(&mut self.dots, &line, "token", "");
                 shape(&mut self.dots, middle, GEM, "gem");
@@ -247,25 +253,25 @@ impl Drawing<'_> {
         }
     }
 
-    /// The bars at the lines of processes: waiting, inside, leading, the token.
+    /// Draws the bars on the lifelines: waiting, inside, leading, holding the token.
     pub(super) fn spans(&mut self) {
         for span in &self.layout.spans {
             let (from, mut until) = self.extent_of(span.from, span.until);
             if span.until.is_none() {
-                until -= AFTER / 3;
+                until -= END_MARGIN / 3;
             }
-            let bar = match span.hold {
-                Hold::Waiting => self.bar((from, until), span.at, 12, "waits"),
-                Hold::Inside => self.bar((from, until), span.at, 14, "inside"),
-                Hold::Leading(_) => self.bar((from, until), span.at, 20, "leads"),
-                Hold::Token => {
+            let bar = match span.condition {
+                Condition::Waiting => self.bar((from, until), span.at, 12, "waits"),
+                Condition::Inside => self.bar((from, until), span.at, 14, "inside"),
+                Condition::Leading(_) => self.bar((from, until), span.at, 20, "leads"),
+                Condition::Token => {
                     let [start, end] = [from, until].map(|along| self.point(along, span.at, 11));
                     let mut token = String::new();
                     path(&mut token, &Line::straight(start, end), "token", "");
                     shape(&mut token, start.towards(end, 50), GEM, "gem");
                     token
                 }
-                Hold::Down | Hold::Stopped => continue,
+                Condition::Down | Condition::Stopped => continue,
             };
             self.lines.push_str(&bar);
             let [start, end] = [(from, -12), (until, 12)]

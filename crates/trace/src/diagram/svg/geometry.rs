@@ -1,6 +1,6 @@
 //! Points, boxes and lines in whole pixels.
 
-/// A point.
+/// Point in the picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Point {
     pub(super) x: i64,
@@ -8,13 +8,13 @@ pub(super) struct Point {
 }
 
 impl Point {
-    /// The point so many hundredths of the way to another.
+    /// Returns the point at this many hundredths of the way to another.
     pub(super) fn towards(self, to: Point, hundredths: i64) -> Point {
         let part = |from: i64, to: i64| from + (to - from) * hundredths / 100;
         Point { x: part(self.x, to.x), y: part(self.y, to.y) }
     }
 
-    /// The point so many pixels of the way to another.
+    /// Returns the point at this many pixels of the way to another.
     pub(super) fn nearer(self, to: Point, pixels: i64) -> Point {
         let length = self.distance(to).max(1);
         let part = |from: i64, to: i64| from + (to - from) * pixels / length;
@@ -32,11 +32,11 @@ impl Point {
     }
 }
 
-/// A line that may be bent: from here to there, past a third point.
+/// Line from one point to another, curved if it has a control point.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Line {
     pub(super) from: Point,
-    /// What a bent line is drawn towards, half-way.
+    /// Control point of a curved line.
     pub(super) past: Option<Point>,
     pub(super) to: Point,
 }
@@ -46,27 +46,27 @@ impl Line {
         Line { from, past: None, to }
     }
 
-    /// The point so many hundredths of the way along.
+    /// Returns the point at this many hundredths of the line.
     pub(super) fn at(&self, hundredths: i64) -> Point {
         let Some(past) = self.past else { return self.from.towards(self.to, hundredths) };
         let first = self.from.towards(past, hundredths);
         first.towards(past.towards(self.to, hundredths), hundredths)
     }
 
-    /// As the data of an SVG path.
+    /// Returns the data of an SVG path.
     pub(super) fn path(&self) -> String {
         let Line { from, past, to } = self;
         let bend = past.map_or_else(|| "L".to_owned(), |past| format!("Q{} {} ", past.x, past.y));
         format!("M{} {}{bend}{} {}", from.x, from.y, to.x, to.y)
     }
 
-    /// The box that it lies in.
+    /// Returns the bounding box.
     pub(super) fn extent(&self) -> Area {
         let ends = Area::around(self.from, 0, 0).with(Area::around(self.to, 0, 0));
         self.past.map_or(ends, |past| ends.with(Area::around(past, 0, 0)))
     }
 
-    /// Whether it meets a box.
+    /// True if the line intersects a box.
     pub(super) fn meets(&self, area: Area) -> bool {
         match self.past {
             None => area.is_met(self.from, self.to),
@@ -75,7 +75,7 @@ impl Line {
     }
 }
 
-/// A box.
+/// Axis-aligned box.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Area {
     pub(super) left: i64,
@@ -94,7 +94,7 @@ impl Area {
         }
     }
 
-    /// With so many pixels more on each side.
+    /// Returns the box enlarged by this many pixels on each side.
     pub(super) fn grown(self, by: i64) -> Area {
         let Area { left, top, right, bottom } = self;
         Area { left: left - by, top: top - by, right: right + by, bottom: bottom + by }
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_meets_a_box_that_it_goes_through_ends_in_or_touches_and_no_other() {
+    fn line_intersects_exactly_the_boxes_it_touches() {
         let meets = |from, to| Line::straight(from, to).meets(AREA);
         assert!(meets(point(-5, 5), point(15, 6)), "through");
         assert!(meets(point(-5, 20), point(5, 5)), "into");
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bent_line_passes_beside_its_middle() {
+    fn curved_line_avoids_its_chord_center() {
         let (from, to) = (point(0, 0), point(100, 0));
         let bent = Line { from, past: Some(point(50, 40)), to };
         assert_eq!(bent.at(50), point(50, 20));

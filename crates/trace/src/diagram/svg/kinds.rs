@@ -1,31 +1,31 @@
-//! Kinds of messages: a colour and a dash for each, and what they mean.
+//! Kinds of messages: their colors, dashes, and legend.
 
 use std::collections::BTreeMap;
 
 use super::Drawing;
 use crate::diagram::layout::Crossing;
 
-/// So many colours there are, and so many dashes. The first kinds have one of each; with the next
-/// ones the colours begin anew and have other dashes, until each colour had each dash.
-const LOOKS: usize = 6;
+/// Number of colors, and of dash patterns. Each further group of kinds repeats the colors with the
+/// next pattern, until all combinations are used.
+const STYLE_COUNT: usize = 6;
 
-/// What an arrow that arrives is drawn as: the class of its line, and the head at its end.
+/// Returns the class of an arrow's line and the name of its head.
 pub(super) fn look(crossing: &Crossing) -> (String, String) {
     let head = |name: &str| format!(" marker-end=\"url(#{name})\"");
     if crossing.token {
         return ("carries".to_owned(), head("gemhead"));
     }
-    let (colour, turn) = (crossing.kind % LOOKS, crossing.kind / LOOKS % LOOKS);
+    let (colour, turn) = (crossing.kind % STYLE_COUNT, crossing.kind / STYLE_COUNT % STYLE_COUNT);
     let (class, head) = match colour {
         0 => ("arrow".to_owned(), head("head")),
         colour => (format!("arrow kind{colour}"), head(&format!("head{colour}"))),
     };
-    let dash = (colour + turn) % LOOKS;
+    let dash = (colour + turn) % STYLE_COUNT;
     (if turn == 0 { class } else { format!("{class} dash{dash}") }, head)
 }
 
 impl<'l> Drawing<'l> {
-    /// A message of each kind that is in the picture, where there are several kinds.
+    /// Returns one message of each kind in the picture, if there are several kinds.
     pub(super) fn kinds(&self) -> Vec<&'l Crossing> {
         let mut kinds = BTreeMap::new();
         for crossing in &self.layout.crossings {
@@ -34,10 +34,10 @@ impl<'l> Drawing<'l> {
         if kinds.len() > 1 { kinds.into_values().collect() } else { Vec::new() }
     }
 
-    /// The heads of arrows that have the colour of their kind.
+    /// Defines the arrow heads, in the color of their kind.
     pub(super) fn heads(&self) -> String {
         let most = self.layout.crossings.iter().map(|crossing| crossing.kind).max();
-        let looks = 1..LOOKS.min(most.map_or(1, |most| most + 1));
+        let looks = 1..STYLE_COUNT.min(most.map_or(1, |most| most + 1));
         looks
             .map(|look| {
                 format!(

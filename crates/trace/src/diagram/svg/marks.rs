@@ -1,24 +1,24 @@
-//! Steps: a mark, a few words, a crown, a clock.
+//! Marks of steps: dot, label, crown, clock.
 
 use std::fmt::Write;
 
 use super::geometry::{Area, Point};
 use super::style::{CROSS, CROWN, escaped, width};
-use super::{Drawing, LINE, shape};
+use super::{Drawing, LINE_HEIGHT, shape};
 use crate::diagram::layout::{Mark, Step};
 use crate::diagram::view::Direction;
 
-/// The room that a crown takes in front of its words.
+/// Width of a crown before its label.
 const CROWN_WIDTH: i64 = 22;
 
-/// What is written at a step.
+/// Label of a step.
 struct Label {
     crown: Option<&'static str>,
     says: String,
 }
 
 impl Drawing<'_> {
-    /// The marks of all steps.
+    /// Draws the marks of all steps.
     pub(super) fn marks(&mut self) {
         let layout = self.layout;
         for (place, step) in layout.steps.iter().enumerate() {
@@ -46,7 +46,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// The words, crowns and clocks of all steps.
+    /// Draws the labels, crowns and clocks of all steps.
     pub(super) fn step_labels(&mut self) {
         let layout = self.layout;
         for (place, step) in layout.steps.iter().enumerate() {
@@ -75,7 +75,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// The best place beside a dot for something so wide.
+    /// Returns the best place beside a dot for a label of this width.
     fn beside(&self, dot: Point, wide: i64, crowned: bool) -> (Area, Point) {
         let half = wide / 2;
         let offsets: [(i64, i64); 8] = match self.direction {
@@ -100,7 +100,7 @@ impl Drawing<'_> {
                 (half + 14, 18),
             ],
         };
-        let high = if crowned { LINE + 2 } else { LINE };
+        let high = if crowned { LINE_HEIGHT + 2 } else { LINE_HEIGHT };
         let candidates = offsets.into_iter().map(|(x, y)| {
             let center = Point { x: dot.x + x, y: dot.y + y };
             (Area::around(center, wide + 4, high), 0, center)
@@ -128,7 +128,7 @@ fn label(step: &Step) -> Label {
         if term.number > 0 {
             says.push(format!("term {}", term.number));
         }
-        if leads { "crown" } else { "told" }
+        if leads { "crown" } else { "learns" }
     });
     Label { crown, says: says.join(", ") }
 }

@@ -1,15 +1,15 @@
-//! Diagrams as SVG: whole coordinates, the same bytes for the same trace, light and dark.
+//! Diagrams as SVG: integer coordinates, deterministic output, light and dark colors.
 
 mod arrows;
-mod crimes;
 mod frame;
 mod geometry;
 mod kinds;
 mod marks;
+mod notes;
 mod place;
-mod remarks;
 mod rows;
 pub(in crate::diagram) mod style;
+mod violations;
 
 use std::fmt::Write;
 
@@ -18,65 +18,65 @@ use tenure_core::ProcessId;
 use self::geometry::{Area, Line, Point};
 use self::place::Places;
 use self::style::{DEFINITIONS, STYLE, escaped, ink, width};
-use super::layout::{Hold, Layout, Mark, Step};
+use super::layout::{Condition, Layout, Mark, Step};
 use super::view::Direction;
 
-/// The height of a line of text.
-const LINE: i64 = 16;
-/// Between the names of the processes and the first step.
-const BEFORE: i64 = 44;
-/// Behind the last step.
-const AFTER: i64 = 44;
+/// Height of a line of text.
+const LINE_HEIGHT: i64 = 16;
+/// Distance from the process names to the first step.
+const START_MARGIN: i64 = 44;
+/// Space after the last step.
+const END_MARGIN: i64 = 44;
 
 impl Layout {
-    /// The diagram as an SVG file.
+    /// Renders the diagram as an SVG file.
     pub fn to_svg(&self, direction: Direction) -> String {
         let (sheet, body) = Drawing::of(self, direction).finish();
         sheet.around(&body)
     }
 }
 
-/// A picture that is being drawn.
+/// Picture under construction.
 struct Drawing<'l> {
     layout: &'l Layout,
     direction: Direction,
-    /// What the least distance of two steps takes.
+    /// Pixels per minimum distance of two steps.
     step: i64,
-    /// The distance of two processes.
+    /// Distance of two lifelines.
     lane: i64,
-    /// Below everything else.
+    /// Layer below everything else.
     ground: String,
     lines: String,
-    /// What lies between lines and the words on them.
+    /// Layer between lines and their labels.
     papers: String,
     dots: String,
     texts: String,
     places: Places,
-    /// Everything that was drawn lies in it.
+    /// Bounding box of everything drawn so far.
     extent: Area,
 }
 
-/// What a picture, or several, are drawn upon.
+/// Canvas of one or several pictures.
 struct Sheet {
-    /// All of it.
+    /// Bounding box of the content.
     area: Area,
     title: String,
-    /// What is to be seen, in words.
-    told: String,
+    /// Description of the content, for screen readers.
+    description: String,
     heads: String,
 }
 
 impl Sheet {
-    /// The file.
+    /// Wraps the content in an SVG file.
     fn around(&self, body: &str) -> String {
         let Area { left, top, right, bottom } = self.area;
         let (wide, high) = (right - left, bottom - top);
-        let (title, told) = (escaped(&self.title), escaped(&self.told));
+        let (title, description) = (escaped(&self.title), escaped(&self.description));
         let heads = &self.heads;
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"{left} {top} {wide} {high}\" \
              width=\"{wide}\" height=\"{high}\" role=\"img\" aria-labelledby=\"title summary\">\n\
-             <title id=\"title\">{title}</title>\n<desc id=\"summary\">{told}</desc>\n\
+             <title id=\"title\">{title}</title>\n<desc id=\"summary\">{description}</desc>\n\
              <style>\n{STYLE}</style>\n<defs>\n{DEFINITIONS}{heads}</defs>\n\
              <rect class=\"paper\" x=\"{left}\" y=\"{top}\" width=\"{wide}\" height=\"{high}\"/>\n\
              {body}</svg>\n"
@@ -85,14 +85,14 @@ impl Sheet {
 }
 
 impl<'l> Drawing<'l> {
-    /// Everything that is to be seen.
+    /// Draws the whole layout.
     fn of(layout: &'l Layout, direction: Direction) -> Self {
         let mut drawing = Drawing::new(layout, direction);
         drawing.frame();
         drawing.spans();
         drawing.arrows();
         drawing.marks();
-        drawing.crimes();
+        drawing.violation_marks();
         drawing.headline();
         drawing
     }
@@ -120,8 +120,8 @@ impl<'l> Drawing<'l> {
         }
     }
 
-    /// A point: so far along the axis of time, at the line of a process, and so many pixels
-    /// beside it.
+    /// Returns a point: its position on the time axis, its lifeline, and its offset from that in
+    /// pixels.
     fn point(&self, along: i64, process: ProcessId, beside: i64) -> Point {
         let across = process.index() as i64 * self.lane + beside;
         match self.direction {
@@ -130,18 +130,18 @@ impl<'l> Drawing<'l> {
         }
     }
 
-    /// How far along the axis something in hundredths of a step lies.
+    /// Returns the pixel position of a place in hundredths of a step.
     fn along(&self, place: u32) -> i64 {
-        BEFORE + i64::from(place) * self.step / 100
+        START_MARGIN + i64::from(place) * self.step / 100
     }
 
     fn step_along(&self, step: usize) -> i64 {
         self.along(self.layout.place(step))
     }
 
-    /// Where the axis ends.
+    /// Returns the end of the axis.
     fn end(&self) -> i64 {
-        self.along(self.layout.end()) + AFTER
+        self.along(self.layout.end()) + END_MARGIN
     }
 
     fn dot(&self, step: usize) -> Option<Point> {
@@ -153,7 +153,7 @@ impl<'l> Drawing<'l> {
         ProcessId::at(self.layout.size().saturating_sub(1))
     }
 
-    /// A bar along the line of a process, or beside it.
+    /// Draws a bar along a lifeline, or parallel to it.
     fn bar(&self, (from, to): (i64, i64), at: ProcessId, thick: i64, class: &str) -> String {
         let (start, end) = (self.point(from, at, -thick / 2), self.point(to, at, thick / 2));
         let (width, height) = (end.x - start.x, end.y - start.y);
@@ -164,21 +164,22 @@ impl<'l> Drawing<'l> {
         )
     }
 
-    /// Writes a text, centred at a point, that others keep clear of.
+    /// Writes a text centered at a point and reserves its area.
     fn write(&mut self, center: Point, says: &str, class: &str) {
-        let area = Area::around(center, width(says), LINE);
+        let area = Area::around(center, width(says), LINE_HEIGHT);
         self.places.take(area);
         self.extent = self.extent.with(area);
         text(&mut self.texts, center, "middle", says, class);
     }
 
-    /// Writes words that may lie over lines, centred at a point. A halo follows the letters, and
-    /// where there is none, between two words, a line would be seen: there is paper below them.
+    /// Writes a text centered at a point, possibly over lines. A background box hides lines between
+    /// words, where the halo of the letters does not.
     fn write_over(&mut self, center: Point, says: &str, class: &str) {
         if says.is_empty() {
             return;
         }
-        let Area { left, top, right, bottom } = Area::around(center, ink(says) + 4, LINE - 2);
+        let Area { left, top, right, bottom } =
+            Area::around(center, ink(says) + 4, LINE_HEIGHT - 2);
         let (wide, high) = (right - left, bottom - top);
         let _ = writeln!(
             self.papers,
@@ -187,21 +188,21 @@ impl<'l> Drawing<'l> {
         text(&mut self.texts, center, "middle", says, class);
     }
 
-    /// What it is drawn upon, and what is drawn.
+    /// Returns the canvas and the content.
     fn finish(self) -> (Sheet, String) {
         let pad = 14;
         let Area { left, top, right, bottom } = self.extent;
         let area =
             Area { left: left - pad, top: top - pad, right: right + pad, bottom: bottom + pad };
-        let (title, told) = (self.layout.caption(), self.layout.summary());
-        let sheet = Sheet { area, title, told, heads: self.heads() };
+        let (title, description) = (self.layout.caption(), self.layout.summary());
+        let sheet = Sheet { area, title, description, heads: self.heads() };
         let Drawing { ground, lines, papers, dots, texts, .. } = self;
         (sheet, format!("{ground}{lines}{papers}{dots}{texts}"))
     }
 }
 
 impl Layout {
-    /// The picture in words, for those who do not see it.
+    /// Describes the picture in words, for screen readers.
     fn summary(&self) -> String {
         let (steps, messages) = (self.steps.len(), self.crossings.len());
         let mut summary = format!("A space–time diagram of {steps} steps and {messages} messages.");
@@ -218,12 +219,12 @@ impl Layout {
                 summary += " And so on.";
                 break;
             }
-            let _ = write!(summary, " {}.", self.told(step));
+            let _ = write!(summary, " {}.", self.step_summary(step));
         }
         summary
     }
 
-    fn told(&self, step: &Step) -> String {
+    fn step_summary(&self, step: &Step) -> String {
         match (&step.mark, step.at) {
             (Mark::Network(says), _) => says.clone(),
             (_, Some(at)) => format!("{at} {}", self.says(step)),
@@ -231,8 +232,8 @@ impl Layout {
         }
     }
 
-    fn any(&self, wanted: impl Fn(Hold) -> bool) -> bool {
-        self.spans.iter().any(|span| wanted(span.hold))
+    fn any(&self, wanted: impl Fn(Condition) -> bool) -> bool {
+        self.spans.iter().any(|span| wanted(span.condition))
     }
 }
 

@@ -1,21 +1,21 @@
-//! Where labels go: beside each other, beside marks, and off the lines where that is possible.
+//! Label placement: avoid other labels and marks, and lines if possible.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::geometry::{Area, Line};
 
-/// What a label costs that covers a text or a mark.
-const COVERS: usize = 100;
-/// What it costs to cover the line of a process or a bar.
-const ON_A_LANE: usize = 12;
-/// What it costs to cover the line of a message.
-const ON_A_LINE: usize = 3;
-/// What it costs to stand so far from its own line that another may be as near.
-const AWAY: usize = 4;
-/// The side of a cell: what is looked at for one label lies in few of them.
-const CELL: i64 = 160;
+/// Cost of covering a text or a mark.
+const TEXT_COST: usize = 100;
+/// Cost of covering a lifeline or a bar.
+const LIFELINE_COST: usize = 12;
+/// Cost of covering the line of a message.
+const ARROW_COST: usize = 3;
+/// Cost of a distance at which the label may be attributed to another line.
+const AMBIGUITY_COST: usize = 4;
+/// Side of a cell of the spatial index, in pixels.
+const CELL_SIZE: i64 = 160;
 
-/// Everything that was drawn so far.
+/// Areas and lines drawn so far.
 #[derive(Debug, Default)]
 pub(super) struct Places {
     taken: Vec<Area>,
@@ -24,7 +24,7 @@ pub(super) struct Places {
     cells: BTreeMap<(i64, i64), Cell>,
 }
 
-/// What lies in a part of the picture, by number.
+/// Contents of one cell, by index.
 #[derive(Debug, Default)]
 struct Cell {
     taken: Vec<usize>,
@@ -33,21 +33,21 @@ struct Cell {
 }
 
 impl Places {
-    /// A text or a mark is here.
+    /// Reserves the area of a text or a mark.
     pub(super) fn take(&mut self, area: Area) {
         let number = self.taken.len();
         self.taken.push(area);
         cells(area).for_each(|cell| self.cells.entry(cell).or_default().taken.push(number));
     }
 
-    /// A process's line or a bar is here.
+    /// Reserves the area of a lifeline or a bar.
     pub(super) fn take_lane(&mut self, area: Area) {
         let number = self.lanes.len();
         self.lanes.push(area);
         cells(area).for_each(|cell| self.cells.entry(cell).or_default().lanes.push(number));
     }
 
-    /// The line of a message is here. Returns its number.
+    /// Reserves the line of a message and returns its index.
     pub(super) fn take_line(&mut self, line: Line) -> usize {
         let number = self.lines.len();
         self.lines.push(line);
@@ -57,8 +57,9 @@ impl Places {
         number
     }
 
-    /// The best of several places, the first of equals; what belongs to line `own` may cover it.
-    /// A place is so many pixels away from what belongs there, and no other line is to be nearer.
+    /// Returns the best of several places, the first among equals. The label may cover line `own`.
+    /// Each place has its distance in pixels from the labelled item, and no other line may be
+    /// closer.
     pub(super) fn best<T: Copy>(
         &self,
         candidates: impl IntoIterator<Item = (Area, i64, T)>,
@@ -90,21 +91,21 @@ impl Places {
             hit[2].extend(others.filter(|number| self.lines[**number].meets(near)));
         }
         let [taken, lanes, lines] = hit.map(|hit| hit.len());
-        let away = if away > 0 { AWAY } else { 0 };
-        COVERS * taken + ON_A_LANE * lanes + ON_A_LINE * lines + away
+        let away = if away > 0 { AMBIGUITY_COST } else { 0 };
+        TEXT_COST * taken + LIFELINE_COST * lanes + ARROW_COST * lines + away
     }
 }
 
-/// The cells that a box lies in.
+/// Returns the cells that a box intersects.
 fn cells(area: Area) -> impl Iterator<Item = (i64, i64)> {
-    let rows = area.top.div_euclid(CELL)..=area.bottom.div_euclid(CELL);
-    let columns = area.left.div_euclid(CELL)..=area.right.div_euclid(CELL);
+    let rows = area.top.div_euclid(CELL_SIZE)..=area.bottom.div_euclid(CELL_SIZE);
+    let columns = area.left.div_euclid(CELL_SIZE)..=area.right.div_euclid(CELL_SIZE);
     rows.flat_map(move |row| columns.clone().map(move |column| (column, row)))
 }
 
 fn area_of((column, row): (i64, i64)) -> Area {
-    let (left, top) = (column * CELL, row * CELL);
-    Area { left, top, right: left + CELL, bottom: top + CELL }
+    let (left, top) = (column * CELL_SIZE, row * CELL_SIZE);
+    Area { left, top, right: left + CELL_SIZE, bottom: top + CELL_SIZE }
 }
 
 #[cfg(test)]
@@ -117,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_label_keeps_clear_of_texts_first_then_of_lanes_then_of_lines() {
+    fn label_avoids_texts_then_lifelines_then_arrows() {
         let mut places = Places::default();
         places.take(area(0, 0));
         places.take_lane(area(100, 0));
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_label_away_from_its_line_is_nearer_to_no_other() {
+    fn displaced_label_stays_nearest_to_its_line() {
         let mut places = Places::default();
         let level = |y| Line::straight(Point { x: -50, y }, Point { x: 400, y });
         let own = places.take_line(level(0));

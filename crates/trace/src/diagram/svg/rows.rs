@@ -1,4 +1,4 @@
-//! A run that is too long for one line: rows of it, one below the other.
+//! Long runs as several rows.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -9,15 +9,15 @@ use crate::diagram::layout::Layout;
 use crate::diagram::view::Direction;
 
 impl Layout {
-    /// Windows of one run as one SVG file, from the first, on top, to the last. What the picture
-    /// shows is said above the first alone.
+    /// Renders consecutive windows of one run as one SVG file, the first on top. Only the first row
+    /// has the headline.
     pub fn rows_to_svg(mut rows: Vec<Layout>, direction: Direction) -> String {
         let title = rows.first().map(Layout::caption).unwrap_or_default();
         for row in rows.iter_mut().skip(1) {
             row.header.replay = None;
         }
         let (mut wide, mut high) = (1, 0);
-        let (mut told, mut body) = (Vec::new(), String::new());
+        let (mut description, mut body) = (Vec::new(), String::new());
         let mut heads = BTreeSet::new();
         for row in &rows {
             let (sheet, drawn) = Drawing::of(row, direction).finish();
@@ -26,12 +26,17 @@ impl Layout {
             let _ = writeln!(body, "<g transform=\"translate({across} {down})\">\n{drawn}</g>");
             wide = wide.max(right - left);
             high += bottom - top;
-            told.push(sheet.told);
+            description.push(sheet.description);
             heads.extend(sheet.heads.lines().map(|head| format!("{head}\n")));
         }
         let title = title.split(", events ").next().unwrap_or_default().to_owned();
         let area = Area { left: 0, top: 0, right: wide, bottom: high.max(1) };
-        let sheet = Sheet { area, title, told: told.join(" "), heads: heads.into_iter().collect() };
+        let sheet = Sheet {
+            area,
+            title,
+            description: description.join(" "),
+            heads: heads.into_iter().collect(),
+        };
         sheet.around(&body)
     }
 }

@@ -1,7 +1,7 @@
-//! How things look: in light and in dark, told apart by shape as well as by colour.
+//! Appearance in light and dark; shapes repeat the meaning of colors.
 
-/// The colours are Okabe and Ito's, which people see apart whose eyes see fewer; the dark ones
-/// are brighter. Every meaning has a shape of its own, too, so that grey is enough.
+/// The colors are those of Okabe and Ito, which color-blind people can distinguish; the dark ones
+/// are brighter. Each meaning also has a shape of its own, so grey suffices.
 pub(super) const STYLE: &str = "\
 text{font:12px Helvetica,Arial,'Liberation Sans',sans-serif;fill:#1b1f24}
 .name{font-weight:bold;font-size:14px}
@@ -15,7 +15,7 @@ text{font:12px Helvetica,Arial,'Liberation Sans',sans-serif;fill:#1b1f24}
 .hatch{stroke:#b34d00;stroke-width:2}
 .leads{fill:none;stroke:#8a6000;stroke-width:1.5}
 .crown{fill:#e69f00;stroke:#5c4000}
-.told{fill:none;stroke:#8a6000;stroke-width:1.2}
+.learns{fill:none;stroke:#8a6000;stroke-width:1.2}
 .token{stroke:#007a59;stroke-width:4;fill:none}
 .gem{fill:#007a59;stroke:#fff}
 .arrow{stroke:#1b1f24;stroke-width:1.4;fill:none}
@@ -45,8 +45,8 @@ text{font:12px Helvetica,Arial,'Liberation Sans',sans-serif;fill:#1b1f24}
 .ring{fill:#fff;stroke:#1b1f24;stroke-width:2}
 .grid{stroke:#c4c9cf;stroke-width:1;fill:none}
 .cut{stroke:#4d555e;stroke-width:1.2;stroke-dasharray:5 4;fill:none}
-.crime{fill:#a82c00;fill-opacity:.16}
-.guilty{fill:none;stroke:#a82c00;stroke-width:2.4}
+.violation{fill:#a82c00;fill-opacity:.16}
+.violation-step{fill:none;stroke:#a82c00;stroke-width:2.4}
 .verdict{font-weight:bold;fill:#a82c00}
 .side0{fill:#56b4e9;fill-opacity:.22}
 .side1{fill:#cc79a7;fill-opacity:.22}
@@ -59,7 +59,7 @@ text{fill:#e8eaed}
 .inside{fill:#56b4e9;stroke:#56b4e9}
 .waits{stroke:#f0a35e}
 .hatch{stroke:#f0a35e}
-.leads,.told{stroke:#f0c040}
+.leads,.learns{stroke:#f0c040}
 .crown{fill:#f0c040;stroke:#fff3c4}
 .token{stroke:#2fc89b}
 .gem{fill:#2fc89b;stroke:#12161b}
@@ -83,13 +83,13 @@ text{fill:#e8eaed}
 .ring{fill:#12161b;stroke:#e8eaed}
 .grid{stroke:#343c45}
 .cut{stroke:#aab2bb}
-.crime{fill:#ff9a6b}
-.guilty{stroke:#ff9a6b}
+.violation{fill:#ff9a6b}
+.violation-step{stroke:#ff9a6b}
 .verdict{fill:#ff9a6b}
 }
 ";
 
-/// Patterns and the heads of arrows.
+/// Patterns and arrow heads.
 pub(super) const DEFINITIONS: &str = "\
 <pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">\
 <path class=\"hatch\" d=\"M-1 1L1 -1M0 6L6 0M5 7L7 5\"/></pattern>
@@ -101,14 +101,14 @@ markerHeight=\"11\" markerUnits=\"userSpaceOnUse\" orient=\"auto\">\
 <path class=\"gemhead\" d=\"M0 0L10 5L0 10L3 5Z\"/></marker>
 ";
 
-/// A crown, about the origin.
+/// Crown, about the origin.
 pub(in crate::diagram) const CROWN: &str = "M-7 5L-8 -4L-3 0L0 -6L3 0L8 -4L7 5Z";
-/// A cut gem, about the origin.
+/// Cut gem, about the origin.
 pub(super) const GEM: &str = "M0 -6L6 0L0 6L-6 0Z";
-/// A cross, about the origin.
+/// Cross, about the origin.
 pub(super) const CROSS: &str = "M-5 -5L5 5M-5 5L5 -5";
 
-/// Text as it may stand in XML.
+/// Escapes text for XML.
 pub(in crate::diagram) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -122,12 +122,13 @@ pub(in crate::diagram) fn escaped(text: &str) -> String {
     safe
 }
 
-/// About how wide a text is.
+/// Estimates the width of a text, in pixels.
 pub(in crate::diagram) fn width(text: &str) -> i64 {
     text.chars().count() as i64 * 7
 }
 
-/// How wide a text is in Helvetica, in which most see it: what is drawn below it is not wider.
+/// Upper bound on the width of a text in Helvetica, which most viewers use. Backgrounds of texts
+/// have this width.
 pub(super) fn ink(text: &str) -> i64 {
     let thousandths = |letter: char| match letter {
         'i' | 'j' | 'l' | '\'' | '|' => 222,

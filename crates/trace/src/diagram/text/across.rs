@@ -1,5 +1,5 @@
-//! Diagrams in text whose time runs to the right: a line for each process, a column for each
-//! step, and below what the steps are.
+//! Text diagrams with time running to the right: a line per process, a column per step, and the
+//! descriptions of the steps below.
 
 use std::collections::BTreeSet;
 
@@ -8,29 +8,29 @@ use tenure_core::ProcessId;
 use super::rows::{Sign, route, sign};
 use crate::diagram::layout::{Layout, Mark};
 use crate::diagram::view::{Direction, Margin};
-use crate::fold::standing::Hold;
+use crate::fold::process_state::Condition;
 
-/// No more steps than this are drawn side by side.
+/// Maximum number of steps side by side.
 const PER_PANEL: usize = 22;
-/// The width of one step; numbers have up to three digits.
-const WIDTH: usize = 4;
-/// The names of the processes.
-const NAMES: usize = 6;
-/// More processes are not drawn.
-const MOST_PROCESSES: usize = 40;
+/// Width of a step; numbers have up to three digits.
+const STEP_WIDTH: usize = 4;
+/// Width of the process names.
+const NAMES_WIDTH: usize = 6;
+/// Maximum number of processes to draw.
+const MAX_PROCESSES: usize = 40;
 
-/// Panels below each other, each with so many steps as fit.
+/// Draws panels below each other, each with as many steps as fit.
 pub(super) fn draw(layout: &Layout, margin: Margin, columns: usize) -> String {
-    let per_panel = ((columns - NAMES) / WIDTH).min(PER_PANEL);
+    let per_panel = ((columns - NAMES_WIDTH) / STEP_WIDTH).min(PER_PANEL);
     let (order, rows) = layout.in_rows();
-    let lasting = layout.lasting(&rows, order.len());
-    let lanes = layout.drawn(MOST_PROCESSES);
+    let conditions = layout.conditions(&rows, order.len());
+    let lanes = layout.drawn(MAX_PROCESSES);
     let mut signs = BTreeSet::new();
     let mut text = String::new();
     for (panel, steps) in order.chunks(per_panel).enumerate() {
         let first = panel * per_panel;
         let mut drawing = Panel::new(layout, &lanes, steps, first);
-        drawing.lines(&lasting, &mut signs);
+        drawing.lines(&conditions, &mut signs);
         steps.iter().enumerate().for_each(|(column, step)| drawing.step(column, *step));
         text += &drawing.text();
         text.push('\n');
@@ -47,7 +47,7 @@ pub(super) fn draw(layout: &Layout, margin: Margin, columns: usize) -> String {
     text + &layout.foot(lanes.len(), signs, columns)
 }
 
-/// A step in a line of its own.
+/// Describes a step on a line of its own.
 fn says(layout: &Layout, place: usize) -> String {
     let step = &layout.steps[place];
     let about = match (&step.mark, step.received) {
@@ -69,24 +69,24 @@ struct Panel<'l> {
     lanes: &'l [ProcessId],
     steps: &'l [usize],
     first: usize,
-    /// Two lines for each process but the last: its own, and the gap below it.
+    /// Two lines per process except the last: its lifeline and the gap below it.
     lines: Vec<Vec<char>>,
 }
 
 impl<'l> Panel<'l> {
     fn new(layout: &'l Layout, lanes: &'l [ProcessId], steps: &'l [usize], first: usize) -> Self {
         let count = (2 * lanes.len()).saturating_sub(1);
-        let lines = vec![vec![' '; steps.len() * WIDTH]; count];
+        let lines = vec![vec![' '; steps.len() * STEP_WIDTH]; count];
         Panel { layout, lanes, steps, first, lines }
     }
 
-    /// The lines of the processes, as what lasts from each step to the next.
-    fn lines(&mut self, lasting: &[Vec<Option<Hold>>], signs: &mut BTreeSet<Sign>) {
+    /// Draws the lifelines with the condition from each step to the next.
+    fn lines(&mut self, conditions: &[Vec<Option<Condition>>], signs: &mut BTreeSet<Sign>) {
         for (lane, process) in self.lanes.iter().enumerate() {
-            for letter in 0..self.steps.len() * WIDTH {
+            for letter in 0..self.steps.len() * STEP_WIDTH {
                 // A step is drawn in the middle of its column.
-                let behind = usize::from(letter % WIDTH >= WIDTH / 2);
-                let held = lasting[process.index()][self.first + letter / WIDTH + behind];
+                let behind = usize::from(letter % STEP_WIDTH >= STEP_WIDTH / 2);
+                let held = conditions[process.index()][self.first + letter / STEP_WIDTH + behind];
                 let (sign, means) = sign(held, Direction::Right);
                 self.lines[2 * lane].splice(letter..=letter, sign.chars());
                 signs.extend((!means.is_empty()).then_some((sign, means)));
@@ -95,7 +95,7 @@ impl<'l> Panel<'l> {
     }
 
     fn step(&mut self, column: usize, place: usize) {
-        let middle = column * WIDTH + WIDTH / 2;
+        let middle = column * STEP_WIDTH + STEP_WIDTH / 2;
         let step = &self.layout.steps[place];
         let crossing = match (&step.mark, step.received) {
             (Mark::Loses(crossing) | Mark::Duplicates(crossing), _) => Some(*crossing),
@@ -144,15 +144,15 @@ impl<'l> Panel<'l> {
     }
 
     fn text(&self) -> String {
-        let mut text = " ".repeat(NAMES);
+        let mut text = " ".repeat(NAMES_WIDTH);
         for column in 0..self.steps.len() {
-            text += &format!("{:^WIDTH$}", self.first + column + 1);
+            text += &format!("{:^STEP_WIDTH$}", self.first + column + 1);
         }
         text.push('\n');
         for (line, letters) in self.lines.iter().enumerate() {
             let name = if line % 2 == 0 { self.lanes[line / 2].to_string() } else { String::new() };
             let letters: String = letters.iter().collect();
-            text += &format!("{name:<NAMES$}{}", letters.trim_end());
+            text += &format!("{name:<NAMES_WIDTH$}{}", letters.trim_end());
             text = text.trim_end().to_owned() + "\n";
         }
         text

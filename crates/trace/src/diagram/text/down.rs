@@ -1,5 +1,5 @@
-//! Time runs downwards: a column for each process, a row for each step; a message is drawn when
-//! it arrives.
+//! Text diagrams with time running down: a column per process, a row per step. A message is drawn
+//! at its arrival.
 
 use std::collections::BTreeSet;
 
@@ -9,28 +9,28 @@ use super::grid::Grid;
 use super::rows::{Sign, sign};
 use crate::diagram::layout::{Layout, Mark};
 use crate::diagram::view::{Direction, Margin};
-use crate::fold::standing::Hold;
+use crate::fold::process_state::Condition;
 
-/// The widest column of a process.
-const WIDEST: usize = 26;
-/// The narrowest column of a process.
-const NARROWEST: usize = 3;
+/// Maximum width of a column.
+const MAX_COLUMN: usize = 26;
+/// Minimum width of a column.
+const MIN_COLUMN: usize = 3;
 
-/// The diagram while it is drawn.
+/// Diagram under construction.
 pub(super) struct Down<'l> {
     layout: &'l Layout,
-    /// The widest line.
+    /// Maximum line width.
     columns: usize,
     order: Vec<usize>,
-    /// By step.
+    /// Row of each step.
     rows: Vec<usize>,
-    /// By row, as is `heads`: its place on the scale, and what is written at its head.
+    /// Position on the scale and head of each row, as displayed.
     places: Vec<String>,
     heads: Vec<String>,
     margin: usize,
     lanes: Vec<ProcessId>,
     width: usize,
-    lasting: Vec<Vec<Option<Hold>>>,
+    conditions: Vec<Vec<Option<Condition>>>,
     signs: BTreeSet<Sign>,
 }
 
@@ -45,12 +45,24 @@ impl<'l> Down<'l> {
         let heads: Vec<String> = order.iter().zip(&places).map(head).collect();
         let widest = heads.iter().map(|head| head.chars().count()).max().unwrap_or(0);
         let margin = widest.clamp(4, columns / 2) + 1;
-        let lanes = layout.drawn((columns - margin) / NARROWEST);
+        let lanes = layout.drawn((columns - margin) / MIN_COLUMN);
         let width = (columns - margin) / lanes.len().max(1);
-        let width = width.clamp(NARROWEST, WIDEST);
-        let lasting = layout.lasting(&rows, order.len());
+        let width = width.clamp(MIN_COLUMN, MAX_COLUMN);
+        let conditions = layout.conditions(&rows, order.len());
         let signs = BTreeSet::new();
-        Down { layout, columns, order, rows, places, heads, margin, lanes, width, lasting, signs }
+        Down {
+            layout,
+            columns,
+            order,
+            rows,
+            places,
+            heads,
+            margin,
+            lanes,
+            width,
+            conditions,
+            signs,
+        }
     }
 
     pub(super) fn draw(mut self) -> String {
@@ -61,8 +73,9 @@ impl<'l> Down<'l> {
         let mut text = text.trim_end().to_owned() + "\n";
         for row in 0..self.order.len() {
             let head: String = self.heads[row].chars().take(self.margin - 1).collect();
-            let guilty = self.layout.crimes.iter().any(|crime| crime.step == self.order[row]);
-            let sign = if guilty { '✗' } else { ' ' };
+            let broken =
+                self.layout.violation_marks.iter().any(|mark| mark.step == self.order[row]);
+            let sign = if broken { '✗' } else { ' ' };
             let head = format!("{head:>width$}{sign}", width = self.margin - 1);
             let line = head + &self.row(row);
             text.extend(line.trim_end().chars().take(self.columns));
@@ -71,7 +84,7 @@ impl<'l> Down<'l> {
         text + &self.layout.foot(self.lanes.len(), self.signs, self.columns)
     }
 
-    /// Where a process is drawn; at the edge when it is not.
+    /// Returns the column of a process, or the edge if it is not drawn.
     fn column(&self, process: ProcessId) -> usize {
         let lane = self.lanes.partition_point(|lane| *lane < process);
         lane.min(self.lanes.len().saturating_sub(1)) * self.width
@@ -87,12 +100,12 @@ impl<'l> Down<'l> {
             grid.write(2, &format!(" {says} "), usize::MAX);
             return grid.line();
         }
-        let lasting = std::mem::take(&mut self.lasting);
+        let conditions = std::mem::take(&mut self.conditions);
         let own = step.at.filter(|_| step.is_own());
         self.lanes_as(&mut grid, own, |process| {
-            sign(lasting[process.index()][row + 1], Direction::Down)
+            sign(conditions[process.index()][row + 1], Direction::Down)
         });
-        self.lasting = lasting;
+        self.conditions = conditions;
         match (&step.mark, step.received) {
             (Mark::Loses(crossing), _) => self.arrow(&mut grid, *crossing, row, '×', ""),
             (Mark::Duplicates(crossing), _) => self.arrow(&mut grid, *crossing, row, '×', " ×2"),
@@ -112,7 +125,7 @@ impl<'l> Down<'l> {
         grid.line()
     }
 
-    /// The lines of all processes; the mark of one of them will cover its sign.
+    /// Draws all lifelines, without the sign of the process whose mark covers it.
     fn lanes_as(
         &mut self,
         grid: &mut Grid,
@@ -127,7 +140,7 @@ impl<'l> Down<'l> {
         }
     }
 
-    /// An arrow between two columns, with what it carries written on it.
+    /// Draws an arrow between two columns with its label.
     fn arrow(&mut self, grid: &mut Grid, crossing: usize, row: usize, end: char, more: &str) {
         let crossing = &self.layout.crossings[crossing];
         let (start, stop) = (self.column(crossing.from), self.column(crossing.to));
@@ -163,8 +176,8 @@ impl<'l> Down<'l> {
         }
     }
 
-    /// Words beside a mark: to its right, or to its left where an arrow comes from the right, or
-    /// else behind the arrow, with the name of the process.
+    /// Writes words beside a mark: to its right, to its left if an arrow comes from the right, or
+    /// after the arrow with the name of the process.
     fn beside(&self, grid: &mut Grid, at: ProcessId, from: Option<ProcessId>, says: &str) {
         let column = self.column(at);
         let length = says.chars().count();
@@ -181,7 +194,7 @@ impl<'l> Down<'l> {
         }
     }
 
-    /// How many letters fit beside a mark.
+    /// Returns the number of letters that fit beside a mark.
     fn room(&self, column: usize) -> usize {
         let last = column + self.width >= self.lanes.len() * self.width;
         let wide = if last { self.columns - self.margin - column } else { self.width };

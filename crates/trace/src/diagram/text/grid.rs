@@ -1,6 +1,6 @@
-//! One line of a diagram in text.
+//! One line of a text diagram.
 
-/// One line, letter by letter.
+/// Line of letters.
 pub(super) struct Grid {
     letters: Vec<char>,
     lanes: Vec<usize>,
@@ -11,7 +11,7 @@ impl Grid {
         Grid { letters: vec![' '; width], lanes: Vec::new() }
     }
 
-    /// The line of a process passes here.
+    /// Draws the lifeline of a process.
     pub(super) fn lane(&mut self, column: usize, sign: &str) {
         self.write(column, sign, 1);
         self.lanes.push(column);
@@ -24,7 +24,7 @@ impl Grid {
         self.letters[column] = letter;
     }
 
-    /// Writes so many letters at most.
+    /// Writes at most `most` letters.
     pub(super) fn write(&mut self, column: usize, words: &str, most: usize) {
         for (offset, letter) in words.chars().take(most).enumerate() {
             self.put(column + offset, letter);
@@ -36,7 +36,7 @@ impl Grid {
         self.letters[column.min(until)..until].iter().all(|letter| *letter == ' ')
     }
 
-    /// A line from one lane to another, that ends with `head`.
+    /// Draws a line from one lane to another that ends with `head`.
     pub(super) fn arrow(&mut self, start: usize, stop: usize, head: char) {
         let (left, right) = (start.min(stop) + 1, start.max(stop) - 1);
         for column in left..=right {
@@ -52,7 +52,7 @@ impl Grid {
         }
     }
 
-    /// Writes on an arrow, between two lanes if there is room, and says whether there was any.
+    /// Writes on an arrow, between two lanes if there is room. Returns true if there was any room.
     pub(super) fn on_arrow(
         &mut self,
         start: usize,
@@ -64,7 +64,7 @@ impl Grid {
         let (left, right) = (start.min(stop), start.max(stop));
         let lanes = (right - left) / width.max(1);
         if length + 4 <= width {
-            // In the middle one of the gaps between lanes.
+            // Uses the middle gap between lanes.
             let gap = left + (lanes / 2) * width - if lanes.is_multiple_of(2) { width } else { 0 };
             self.write(gap + 1 + (width - 1 - length) / 2, words, usize::MAX);
             return true;

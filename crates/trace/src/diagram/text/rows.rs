@@ -1,4 +1,4 @@
-//! What a diagram in text is made of, whichever way its time runs.
+//! Parts common to text diagrams of both directions.
 
 use std::collections::BTreeSet;
 
@@ -6,13 +6,13 @@ use tenure_core::ProcessId;
 
 use crate::diagram::layout::{Crossing, Fate, Layout};
 use crate::diagram::view::{Direction, Margin, Scale};
-use crate::fold::standing::Hold;
+use crate::fold::process_state::Condition;
 
-/// A sign and what it means.
+/// Sign with its meaning.
 pub(super) type Sign = (&'static str, &'static str);
 
 impl Layout {
-    /// The steps from the first row to the last, and the row of each step.
+    /// Returns the steps in row order, and the row of each step.
     pub(super) fn in_rows(&self) -> (Vec<usize>, Vec<usize>) {
         let mut order: Vec<usize> = (0..self.steps.len()).collect();
         if self.view.scale == Scale::Causal {
@@ -23,7 +23,7 @@ impl Layout {
         (order, rows)
     }
 
-    /// What is written at the head of a row.
+    /// Returns the text at the head of a row.
     pub(super) fn head(&self, step: usize, margin: Margin) -> String {
         match (margin, self.view.scale, self.steps[step].number) {
             (Margin::Number, _, number) => number.map_or_else(String::new, |it| it.to_string()),
@@ -33,32 +33,31 @@ impl Layout {
         }
     }
 
-    /// What lasts at a process before the first row, behind it, behind the second, and so on:
+    /// Returns the condition of each process before the first row and after each row, where
     /// `rows[step]` is the row of a step.
-    pub(super) fn lasting(&self, rows: &[usize], count: usize) -> Vec<Vec<Option<Hold>>> {
-        let mut lasting = vec![vec![None; count + 1]; self.size()];
-        let weight = |hold: Hold| match hold {
-            Hold::Down => 5,
-            Hold::Stopped => 4,
-            Hold::Inside => 3,
-            Hold::Waiting => 2,
-            Hold::Leading(_) => 1,
-            Hold::Token => 0,
+    pub(super) fn conditions(&self, rows: &[usize], count: usize) -> Vec<Vec<Option<Condition>>> {
+        let mut conditions = vec![vec![None; count + 1]; self.size()];
+        let weight = |condition: Condition| match condition {
+            Condition::Down => 5,
+            Condition::Stopped => 4,
+            Condition::Inside => 3,
+            Condition::Waiting => 2,
+            Condition::Leading(_) => 1,
+            Condition::Token => 0,
         };
         for span in &self.spans {
             let from = span.from.map_or(0, |step| rows[step] + 1);
             let until = span.until.map_or(count + 1, |step| rows[step] + 1);
-            for held in lasting[span.at.index()].iter_mut().take(until).skip(from) {
-                if held.is_none_or(|other| weight(other) < weight(span.hold)) {
-                    *held = Some(span.hold);
+            for held in conditions[span.at.index()].iter_mut().take(until).skip(from) {
+                if held.is_none_or(|other| weight(other) < weight(span.condition)) {
+                    *held = Some(span.condition);
                 }
             }
         }
-        lasting
+        conditions
     }
 
-    /// The processes that are drawn: all, or those that something happens to where there are
-    /// too many.
+    /// Returns the processes to draw: all, or only active ones if there are too many.
     pub(super) fn drawn(&self, most: usize) -> Vec<ProcessId> {
         let all = (0..self.size()).map(ProcessId::at);
         if self.size() <= most {
@@ -70,8 +69,8 @@ impl Layout {
         busy.into_iter().take(most).collect()
     }
 
-    /// What signs mean, those that were drawn, and how many processes were not, in lines of so many
-    /// columns.
+    /// Returns the legend of the signs used and the number of omitted processes, in lines of at
+    /// most `columns` columns.
     pub(super) fn foot(&self, drawn: usize, mut signs: BTreeSet<Sign>, columns: usize) -> String {
         let under_way = |crossing: &&Crossing| crossing.fate == Fate::UnderWay;
         let open: Vec<String> = self.crossings.iter().filter(under_way).map(route).collect();
@@ -82,7 +81,7 @@ impl Layout {
         if drawn < self.size() {
             foot += &format!("{} of {} processes are drawn\n", drawn, self.size());
         }
-        if !self.crimes.is_empty() {
+        if !self.violation_marks.is_empty() {
             signs.insert(("✗", "violated"));
         }
         let signs: Vec<String> =
@@ -94,12 +93,12 @@ impl Layout {
     }
 }
 
-/// A message and its way.
+/// Formats a message with its sender and receiver.
 pub(super) fn route(crossing: &Crossing) -> String {
     format!("{} {}→{}", crossing.label(), crossing.from, crossing.to)
 }
 
-/// Items in lines that are not too wide.
+/// Breaks a list of items into lines.
 fn list(to: &mut String, head: &str, items: &[String], between: &str, columns: usize) {
     let mut line = head.to_owned();
     for (place, item) in items.iter().enumerate() {
@@ -121,7 +120,7 @@ fn list(to: &mut String, head: &str, items: &[String], between: &str, columns: u
     to.push('\n');
 }
 
-/// A sentence in lines that are not too wide.
+/// Breaks a sentence into lines.
 pub(super) fn wrap(to: &mut String, says: &str, columns: usize) {
     let mut line = String::new();
     for word in says.split(' ') {
@@ -139,16 +138,16 @@ pub(super) fn wrap(to: &mut String, says: &str, columns: usize) {
     to.push('\n');
 }
 
-/// How what lasts is drawn, and what that means.
-pub(super) fn sign(hold: Option<Hold>, direction: Direction) -> Sign {
+/// Returns the sign of a condition and its meaning.
+pub(super) fn sign(condition: Option<Condition>, direction: Direction) -> Sign {
     let lane = |down, right| if direction == Direction::Down { down } else { right };
-    match hold {
+    match condition {
         None => (lane("│", "─"), ""),
-        Some(Hold::Waiting) => ("▒", "waits"),
-        Some(Hold::Inside) => ("█", "inside"),
-        Some(Hold::Leading(_)) => (lane("║", "═"), "leads"),
-        Some(Hold::Token) => (lane("┃", "━"), "has the token"),
-        Some(Hold::Down) => ("·", "down"),
-        Some(Hold::Stopped) => (lane("╎", "╌"), "stopped"),
+        Some(Condition::Waiting) => ("▒", "waits"),
+        Some(Condition::Inside) => ("█", "inside"),
+        Some(Condition::Leading(_)) => (lane("║", "═"), "leads"),
+        Some(Condition::Token) => (lane("┃", "━"), "has the token"),
+        Some(Condition::Down) => ("·", "down"),
+        Some(Condition::Stopped) => (lane("╎", "╌"), "stopped"),
     }
 }

@@ -1,4 +1,4 @@
-//! A lock kept by P1, just large enough to show everything that scripts can do.
+//! Minimal lock kept by P1 that exercises all script actions.
 
 use std::collections::VecDeque;
 

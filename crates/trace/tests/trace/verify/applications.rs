@@ -2,21 +2,21 @@ use tenure_core::service::commit::{self, Transaction};
 use tenure_core::service::tree::{self, Wave};
 use tenure_core::service::{clock, led, replication};
 use tenure_core::{ProcessId, Term};
-use tenure_trace::{Heard, Kind, Service};
+use tenure_trace::{Kind, Service, ServiceEvent};
 
 use super::story::Story;
 
-/// Each at the process of its number, beside an election and alone, from the first process on.
-fn verdicts<E: Heard + Clone>(events: &[E]) -> String {
-    let tell = |told: &dyn Fn(&E) -> Kind| {
+/// Emits each event at the process of its index, with and without an election.
+fn verdicts<E: ServiceEvent + Clone>(events: &[E]) -> String {
+    let tell = |kind_of: &dyn Fn(&E) -> Kind| {
         let story = events
             .iter()
             .zip(1..)
-            .fold(Story::of(Service::Other), |story, (event, at)| story.at(at, told(event)));
+            .fold(Story::of(Service::Other), |story, (event, at)| story.at(at, kind_of(event)));
         story.verdicts()
     };
-    let alone = tell(&|event| Kind::Event(event.told()));
-    let led = tell(&|event| Kind::Event(led::Event::Application(event.clone()).told()));
+    let alone = tell(&|event| Kind::Event(event.to_record()));
+    let led = tell(&|event| Kind::Event(led::Event::Application(event.clone()).to_record()));
     assert_eq!(alone, led);
     alone
 }
@@ -26,7 +26,7 @@ fn term(number: u64) -> Term {
 }
 
 #[test]
-fn a_write_that_is_lost_is_found() {
+fn finds_lost_write() {
     let acknowledged = replication::Event::Acknowledged { term: term(1), place: 1, value: 7 };
     let serving = |writes| replication::Event::Serving { term: term(2), writes };
     assert_eq!(verdicts(&[acknowledged.clone(), serving(vec![7])]), "durability holds");
@@ -34,7 +34,7 @@ fn a_write_that_is_lost_is_found() {
 }
 
 #[test]
-fn a_transaction_that_one_commits_and_another_aborts_is_found() {
+fn finds_transaction_both_committed_and_aborted() {
     let transaction = Transaction { term: term(1), number: 1 };
     let (yes, no) =
         (commit::Event::Committed { transaction }, commit::Event::Aborted { transaction });
@@ -45,7 +45,7 @@ fn a_transaction_that_one_commits_and_another_aborts_is_found() {
 }
 
 #[test]
-fn two_who_joined_through_each_other_are_found() {
+fn finds_cycle_in_tree() {
     let wave = Wave { term: term(1), number: 1 };
     let joined = |parent: Option<u32>| tree::Event::Joined { wave, parent: parent.map(ProcessId) };
     assert_eq!(verdicts(&[joined(None), joined(Some(0)), joined(Some(1))]), "one-tree holds");
@@ -53,6 +53,6 @@ fn two_who_joined_through_each_other_are_found() {
 }
 
 #[test]
-fn nothing_that_clocks_show_is_wrong() {
+fn clock_readings_are_never_violations() {
     assert_eq!(verdicts(&[clock::Event::Shows { time: -3 }]), "");
 }

@@ -1,4 +1,4 @@
-//! Hand-made traces: what is wrong is found, and what is right is let pass.
+//! Hand-made traces: violations are found, correct runs pass.
 
 mod applications;
 mod elections;

@@ -1,15 +1,15 @@
-//! Traces made by hand, in few words.
+//! Builder of hand-made traces.
 
 use std::path::Path;
 
 use tenure_core::service::{election, mutex};
 use tenure_core::{Fence, Layer, ProcessId, Term};
 use tenure_trace::{
-    Access, ClockUnit, Header, Judge, Kind, Operation, Passage, Record, Service, Source,
-    Verification, Who, Writer,
+    Access, ClockUnit, Header, Kind, MessageRecord, Operation, Record, Service, Source, Subject,
+    TraceVerifier, Verification, Writer,
 };
 
-/// A trace under construction; a unit passes before each record.
+/// Trace under construction; one unit passes before each record.
 pub(crate) struct Story {
     pub(crate) header: Header,
     time: u64,
@@ -22,7 +22,7 @@ impl Story {
         Story { header, time: 0, records: Vec::new() }
     }
 
-    /// The same in real time, in which a unit is a millisecond.
+    /// Creates a trace in real time, with one millisecond per unit.
     pub(crate) fn real(service: Service) -> Self {
         let mut story = Story::of(service);
         story.header.clock = ClockUnit::Nanosecond;
@@ -39,13 +39,13 @@ impl Story {
         self
     }
 
-    pub(crate) fn record(mut self, who: impl Into<Who>, kind: Kind) -> Self {
+    pub(crate) fn record(mut self, who: impl Into<Subject>, kind: Kind) -> Self {
         self.time += 1_000_000;
         self.records.push(Record::new(self.time, who, kind));
         self
     }
 
-    /// Changes the record that was added last.
+    /// Changes the last record.
     pub(crate) fn but(mut self, change: impl FnOnce(Record) -> Record) -> Self {
         let last = self.records.pop().unwrap();
         self.records.push(change(last));
@@ -56,7 +56,7 @@ impl Story {
         self.record(ProcessId(process - 1), kind)
     }
 
-    pub(crate) fn asks(self, process: u32) -> Self {
+    pub(crate) fn requests(self, process: u32) -> Self {
         self.at(process, Kind::Command(mutex::Command::Enter.into()))
     }
 
@@ -75,17 +75,17 @@ impl Story {
         self.at(process, Kind::Event(elected.into()))
     }
 
-    /// All three are told of the same leader.
+    /// All three processes learn of the same leader.
     pub(crate) fn all_elect(self, leader: u32, number: u64) -> Self {
         self.elects(1, leader, number).elects(2, leader, number).elects(3, leader, number)
     }
 
     pub(crate) fn sends(self, from: u32, to: u32, number: u64) -> Self {
-        self.at(from, Kind::Send(passage(to, number)))
+        self.at(from, Kind::Send(message_record(to, number)))
     }
 
     pub(crate) fn receives(self, to: u32, from: u32, number: u64) -> Self {
-        self.at(to, Kind::Receive(passage(from, number)))
+        self.at(to, Kind::Receive(message_record(from, number)))
     }
 
     pub(crate) fn puts(self, by: u32, fence: u64, value: u64) -> Self {
@@ -101,20 +101,20 @@ impl Story {
         let fence = Some(Fence(0, fence));
         let operation = Operation::Put;
         let access = Access { by, operation, fence, value, accepted, highest: None };
-        self.record(Who::Resource, Kind::Access(access))
+        self.record(Subject::Resource, Kind::Access(access))
     }
 
     pub(crate) fn ends(self) -> Self {
-        self.record(Who::Parent, Kind::End)
+        self.record(Subject::Parent, Kind::End)
     }
 
-    pub(crate) fn judged(&self) -> Verification {
-        let mut judge = Judge::new(&self.header);
-        self.records.iter().for_each(|record| judge.read(record));
-        judge.finish()
+    pub(crate) fn verified(&self) -> Verification {
+        let mut verifier = TraceVerifier::new(&self.header);
+        self.records.iter().for_each(|record| verifier.read(record));
+        verifier.finish()
     }
 
-    /// Writes those records that `keep` wants to a file, from this source.
+    /// Writes the records that `keep` selects to a file, from this source.
     pub(crate) fn write(&self, path: &Path, source: Source, keep: impl Fn(&Record) -> bool) {
         let header = Header { source, ..self.header.clone() };
         let mut writer = Writer::create(path, &header).unwrap();
@@ -123,17 +123,17 @@ impl Story {
         }
     }
 
-    /// The verdicts in a row: `fencing holds, mutual-exclusion violated`.
+    /// Returns the verdicts as text: `fencing holds, mutual-exclusion violated`.
     pub(crate) fn verdicts(&self) -> String {
-        let judged = self.judged();
-        let verdicts = judged.properties.iter();
+        let verified = self.verified();
+        let verdicts = verified.properties.iter();
         let words = verdicts.map(|(property, verdict)| format!("{property} {}", verdict.name()));
         words.collect::<Vec<_>>().join(", ")
     }
 }
 
-fn passage(peer: u32, number: u64) -> Passage {
+fn message_record(peer: u32, number: u64) -> MessageRecord {
     let peer = ProcessId(peer - 1);
     let message = "request".into();
-    Passage { peer, layer: Layer::Mutex, message, number, session: 0, content: None }
+    MessageRecord { peer, layer: Layer::Mutex, message, number, session: 0, content: None }
 }

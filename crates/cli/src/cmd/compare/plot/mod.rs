@@ -1,9 +1,9 @@
-//! Pictures of measured points over the curves of theory: a row for each family of algorithms, a
-//! panel in it for each figure, as SVG or as a page.
+//! Plots of measured points over theoretical curves, as SVG or as a page: a row for each family of
+//! algorithms, a panel in it for each figure.
 //!
-//! Both axes are logarithmic, and the same in all panels of a column. Curves are told apart by
-//! marker and dash pattern as well as by colour, so that the picture survives a grey printer; those
-//! of other families stand behind, in grey.
+//! Both axes are logarithmic, and the same in all panels of a column. Curves differ in marker and
+//! dash pattern as well as in colour, for printers without colour. Those of other families are
+//! behind, in grey.
 
 mod panel;
 mod style;
@@ -12,25 +12,25 @@ use std::fmt::Write;
 
 use tenure_core::{Card, Service, Strategy, Topology};
 
-use panel::{HIGH, Panel, WIDE};
+use panel::{PANEL_HEIGHT, PANEL_WIDTH, Panel};
 use style::{SCRIPT, STYLE, marker};
 
-/// How wide all of it is: it can be read at half a screen.
+/// Width of the plot in pixels: readable at half a screen.
 const WIDTH: f64 = 560.0;
 
-/// A letter is about that wide.
-const LETTER: f64 = 6.4;
+/// Approximate width of a letter, in pixels.
+const LETTER_WIDTH: f64 = 6.4;
 
-/// From one line of text to the next.
-const LINE: f64 = 18.0;
+/// Distance between lines of text, in pixels.
+const LINE_HEIGHT: f64 = 18.0;
 
-/// One algorithm in a picture.
+/// The curve of an algorithm.
 #[derive(Clone, Debug)]
 pub(super) struct Curve {
     name: &'static str,
     family: &'static str,
     points: Vec<(u32, f64)>,
-    /// One line, or the two ends of what is possible.
+    /// One theoretical line, or the lower and upper bound.
     theory: Vec<Vec<(u32, f64)>>,
 }
 
@@ -58,21 +58,21 @@ impl Curve {
     }
 }
 
-/// What is said of an algorithm's family: how a lock goes about it, where an election takes place.
+/// Returns the name of an algorithm's family: the strategy of a lock, the topology of an election.
 pub(super) fn family(card: &Card) -> &'static str {
     match (card.service, card.topology, card.strategy) {
         (Service::Election, Topology::UnidirectionalRing, _) => "on one-way rings",
         (Service::Election, Topology::BidirectionalRing, _) => "on two-way rings",
-        (Service::Election, ..) => "where everybody reaches everybody",
-        (.., Strategy::Centralised) => "one decides",
-        (.., Strategy::Token) => "whoever has the token",
+        (Service::Election, ..) => "on complete graphs",
+        (.., Strategy::Centralised) => "central coordinator",
+        (.., Strategy::Token) => "token",
         (.., Strategy::Quorum) => "permission of a quorum",
         (.., Strategy::Permission) => "permission of all",
-        _ => "made of others",
+        _ => "compositions",
     }
 }
 
-/// One figure of all algorithms against the number of processes.
+/// A figure of all algorithms against the number of processes.
 #[derive(Debug)]
 pub(super) struct Picture {
     unit: &'static str,
@@ -86,7 +86,7 @@ impl Picture {
     }
 }
 
-/// Pictures as a page, on which the pointer asks for figures and for an algorithm among the others.
+/// Renders plots as a page with figures at the pointer and highlighting of an algorithm.
 pub(super) fn to_html(pictures: &[Picture]) -> String {
     let svg = to_svg(pictures);
     format!(
@@ -94,9 +94,9 @@ pub(super) fn to_html(pictures: &[Picture]) -> String {
          <meta name=\"viewport\" content=\"width=device-width\">\n<title>{}</title>\n\
          <style>body{{margin:12px auto;max-width:900px;background:var(--paper);color:var(--ink);\
          font-family:sans-serif}}svg{{width:100%;height:auto}}\
-         #told{{position:sticky;bottom:0;background:var(--paper);padding:6px 10px;\
+         #readout{{position:sticky;bottom:0;background:var(--paper);padding:6px 10px;\
          min-height:1.4em}}</style>\n\
-         {svg}<p id=\"told\" role=\"status\">Point at a mark or a name.</p>\n\
+         {svg}<p id=\"readout\" role=\"status\">Point at a mark or a name.</p>\n\
          <script>{SCRIPT}</script>\n</html>\n",
         title(pictures),
     )
@@ -107,7 +107,7 @@ fn title(pictures: &[Picture]) -> String {
     format!("{} against the number of processes", units.join(", "))
 }
 
-/// Pictures as a file: a column for each.
+/// Renders plots as SVG, one column each.
 pub(super) fn to_svg(pictures: &[Picture]) -> String {
     let panels: Vec<Panel<'_>> = pictures.iter().map(Panel::of).collect();
     let mut families: Vec<&'static str> = Vec::new();
@@ -117,16 +117,16 @@ pub(super) fn to_svg(pictures: &[Picture]) -> String {
         }
     }
     let mut content = String::new();
-    let mut top = LINE;
+    let mut top = LINE_HEIGHT;
     for line in [
-        "Marks: measured. Lines: theory, or the two ends of what the card allows.",
-        "Grey: the other families. Both axes are logarithmic.",
+        "Marks: measured. Lines: theory, or the bounds of the card.",
+        "Grey: other families. Both axes are logarithmic.",
     ] {
         draw(&mut content, &text(10.0, top, "start", "soft", line));
-        top += LINE;
+        top += LINE_HEIGHT;
     }
     for family in families {
-        top = row(&mut content, &panels, family, top + LINE);
+        top = row(&mut content, &panels, family, top + LINE_HEIGHT);
     }
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {top}\" \
@@ -137,7 +137,8 @@ pub(super) fn to_svg(pictures: &[Picture]) -> String {
     )
 }
 
-/// A family: its name, those who are of it, and a panel for each figure. Gives where it ends.
+/// Draws the row of a family: its name, its algorithms, and a panel per figure. Returns the lower
+/// end of the row.
 fn row(svg: &mut String, panels: &[Panel<'_>], family: &str, top: f64) -> f64 {
     let mut names: Vec<&'static str> = Vec::new();
     for curve in panels.iter().flat_map(|panel| panel.of_family(family)) {
@@ -146,11 +147,11 @@ fn row(svg: &mut String, panels: &[Panel<'_>], family: &str, top: f64) -> f64 {
         }
     }
     draw(svg, &text(10.0, top, "start", "head", family));
-    let (mut x, mut y) = (10.0, top + LINE);
+    let (mut x, mut y) = (10.0, top + LINE_HEIGHT);
     for (ink, name) in names.iter().enumerate() {
-        let wide = LETTER * name.len() as f64 + 34.0;
+        let wide = LETTER_WIDTH * name.len() as f64 + 34.0;
         if x + wide > WIDTH && x > 10.0 {
-            (x, y) = (10.0, y + LINE);
+            (x, y) = (10.0, y + LINE_HEIGHT);
         }
         draw(svg, &format!("<g class=\"curve i{}\" data-name=\"{name}\">", style::ink(ink)));
         draw(svg, &marker(ink, x + 8.0, y - 4.0));
@@ -165,19 +166,19 @@ fn row(svg: &mut String, panels: &[Panel<'_>], family: &str, top: f64) -> f64 {
         panel.draw(svg, family, &names);
         draw(svg, "</g>");
     }
-    y + HIGH
+    y + PANEL_HEIGHT
 }
 
-fn text(x: f64, y: f64, anchor: &str, class: &str, says: &str) -> String {
+fn text(x: f64, y: f64, anchor: &str, class: &str, label: &str) -> String {
     let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
-    format!("<text{class} x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{says}</text>")
+    format!("<text{class} x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{label}</text>")
 }
 
 fn draw(svg: &mut String, element: &str) {
     writeln!(svg, "{element}").expect("a string takes everything");
 }
 
-const _: () = assert!(2.0 * WIDE <= WIDTH, "two panels stand side by side");
+const _: () = assert!(2.0 * PANEL_WIDTH <= WIDTH, "two panels stand side by side");
 
 #[cfg(test)]
 mod tests {
@@ -189,29 +190,29 @@ mod tests {
             lamport.measured(size, f64::from(size));
             lamport.predicted(size, vec![f64::from(size)]);
         }
-        let mut ring = Curve::new("token-ring", "whoever has the token");
+        let mut ring = Curve::new("token-ring", "token");
         ring.measured(4, 3.0);
-        Picture::new("messages", vec![lamport, ring, Curve::new("nobody", "permission of all")])
+        Picture::new("messages", vec![lamport, ring, Curve::new("unmeasured", "permission of all")])
     }
 
     #[test]
-    fn each_family_has_a_row_in_which_the_others_are_grey() {
+    fn each_family_has_a_row_with_others_in_grey() {
         let svg = to_svg(&[picture(), picture()]);
         assert_eq!(svg.matches("class=\"head\"").count(), 2);
         assert_eq!(svg.matches("<polyline class=\"theory\"").count(), 2, "one in each column");
         assert_eq!(svg.matches("class=\"other\"").count(), 4, "of the other family, in each panel");
-        assert!(svg.contains(">lamport<") && !svg.contains("nobody"));
+        assert!(svg.contains(">lamport<") && !svg.contains("unmeasured"));
         let page = to_html(&[picture()]);
         assert!(page.contains("<script>") && page.contains("lamport: 8 processes, 8"), "{page}");
     }
 
     #[test]
-    fn points_lie_where_their_numbers_say() {
+    fn points_have_logarithmic_positions() {
         let picture = picture();
         let panel = Panel::of(&picture);
         let [low, middle, high] = [2, 4, 8].map(|size| panel.point((size, f64::from(size))));
         assert!((middle.0 - low.0 - (high.0 - middle.0)).abs() < 1e-9, "doubling is one step");
         assert!((low.1 - middle.1 - (middle.1 - high.1)).abs() < 1e-9);
-        assert!(low.0 > 0.0 && high.0 < WIDE && high.1 > 0.0 && low.1 < HIGH);
+        assert!(low.0 > 0.0 && high.0 < PANEL_WIDTH && high.1 > 0.0 && low.1 < PANEL_HEIGHT);
     }
 }

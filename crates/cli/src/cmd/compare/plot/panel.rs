@@ -1,23 +1,23 @@
-//! One figure of one family of algorithms, with the others behind it.
+//! A panel: one figure of one family of algorithms, with the other families behind it.
 
 use super::style::{DASHES, ink, marker};
 use super::{Curve, Picture, draw, text};
 use crate::cmd::simulate::rows::figure;
 
-/// How wide and high a panel is, its axes included.
-pub(super) const WIDE: f64 = 280.0;
-pub(super) const HIGH: f64 = 226.0;
+/// Width and height of a panel, including its axes.
+pub(super) const PANEL_WIDTH: f64 = 280.0;
+pub(super) const PANEL_HEIGHT: f64 = 226.0;
 
-/// Where the frame lies in it.
+/// Position of the frame in the panel.
 const LEFT: f64 = 48.0;
-const RIGHT: f64 = WIDE - 12.0;
+const RIGHT: f64 = PANEL_WIDTH - 12.0;
 const TOP: f64 = 8.0;
-const BOTTOM: f64 = HIGH - 40.0;
+const BOTTOM: f64 = PANEL_HEIGHT - 40.0;
 
-/// Numbers at an axis are at least so far apart.
-const APART: f64 = 15.0;
+/// Minimum distance of numbers at an axis.
+const MIN_TICK_DISTANCE: f64 = 15.0;
 
-/// A figure, and between which numbers it lies.
+/// A figure with its ranges of values.
 #[derive(Debug)]
 pub(super) struct Panel<'p> {
     picture: &'p Picture,
@@ -28,23 +28,23 @@ pub(super) struct Panel<'p> {
 impl<'p> Panel<'p> {
     pub(super) fn of(picture: &'p Picture) -> Self {
         let all = || picture.curves.iter().flat_map(Curve::all);
-        let sizes = within(all().map(|(size, _)| f64::from(size)));
-        let figures = within(all().map(|(_, value)| value));
+        let sizes = range_of(all().map(|(size, _)| f64::from(size)));
+        let figures = range_of(all().map(|(_, value)| value));
         Panel { picture, sizes, figures }
     }
 
-    /// Those of a family.
+    /// Returns the curves of a family.
     pub(super) fn of_family(&self, family: &str) -> impl Iterator<Item = &'p Curve> {
         self.picture.curves.iter().filter(move |curve| curve.family == family)
     }
 
-    /// Where a figure lies in the panel.
+    /// Returns the position of a point in the panel.
     pub(super) fn point(&self, (size, value): (u32, f64)) -> (f64, f64) {
-        let x = LEFT + along(f64::from(size), self.sizes) * (RIGHT - LEFT);
-        (x, BOTTOM - along(value, self.figures) * (BOTTOM - TOP))
+        let x = LEFT + log_position(f64::from(size), self.sizes) * (RIGHT - LEFT);
+        (x, BOTTOM - log_position(value, self.figures) * (BOTTOM - TOP))
     }
 
-    /// The panel of a family, in which each name has its ink.
+    /// Draws the panel of a family.
     pub(super) fn draw(&self, svg: &mut String, family: &str, names: &[&str]) {
         self.axes(svg);
         for curve in self.picture.curves.iter().filter(|curve| curve.family != family) {
@@ -68,8 +68,8 @@ impl<'p> Panel<'p> {
             }
             for (size, value) in curve.points.iter().filter(|(_, value)| *value > 0.0) {
                 let (x, y) = self.point((*size, *value));
-                let says = format!("{name}: {size} processes, {} {}", figure(*value), self.unit());
-                draw(svg, &format!("<g><title>{says}</title>{}</g>", marker(place, x, y)));
+                let label = format!("{name}: {size} processes, {} {}", figure(*value), self.unit());
+                draw(svg, &format!("<g><title>{label}</title>{}</g>", marker(place, x, y)));
             }
             draw(svg, "</g>");
         }
@@ -88,7 +88,7 @@ impl<'p> Panel<'p> {
         let mut last = f64::NEG_INFINITY;
         for size in ticks(self.sizes).filter(|size| size.fract() == 0.0) {
             let (x, _) = self.point((size as u32, self.figures.0));
-            if x - last < 2.0 * APART {
+            if x - last < 2.0 * MIN_TICK_DISTANCE {
                 continue;
             }
             last = x;
@@ -97,8 +97,8 @@ impl<'p> Panel<'p> {
         }
         let mut last = f64::INFINITY;
         for value in ticks(self.figures) {
-            let y = BOTTOM - along(value, self.figures) * (BOTTOM - TOP);
-            if last - y < APART {
+            let y = BOTTOM - log_position(value, self.figures) * (BOTTOM - TOP);
+            if last - y < MIN_TICK_DISTANCE {
                 continue;
             }
             last = y;
@@ -106,13 +106,13 @@ impl<'p> Panel<'p> {
             draw(svg, &text(LEFT - 6.0, y + 4.0, "end", "soft", &value.to_string()));
         }
         draw(svg, &format!("<path class=\"axis\" d=\"M{LEFT} {TOP}V{BOTTOM}H{RIGHT}\"/>"));
-        let says = format!("{}, by processes", self.unit());
-        draw(svg, &text((LEFT + RIGHT) / 2.0, BOTTOM + 32.0, "middle", "soft", &says));
+        let label = format!("{}, by processes", self.unit());
+        draw(svg, &text((LEFT + RIGHT) / 2.0, BOTTOM + 32.0, "middle", "soft", &label));
     }
 }
 
-/// Between which numbers these lie, with a little room.
-fn within(values: impl Iterator<Item = f64>) -> (f64, f64) {
+/// Returns the range of the values, with a margin.
+fn range_of(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let ends = values.fold(None, |ends: Option<(f64, f64)>, value| {
         let (least, most) = ends.unwrap_or((value, value));
         Some((least.min(value), most.max(value)))
@@ -121,12 +121,12 @@ fn within(values: impl Iterator<Item = f64>) -> (f64, f64) {
     (least * 0.8, (most * 1.25).max(least * 2.0))
 }
 
-/// Where a value lies between two ends, 0 to 1, on a logarithmic scale.
-fn along(value: f64, (least, most): (f64, f64)) -> f64 {
+/// Returns the position of a value in a range, 0 to 1, on a logarithmic scale.
+fn log_position(value: f64, (least, most): (f64, f64)) -> f64 {
     (value / least).ln() / (most / least).ln()
 }
 
-/// Round numbers between two ends.
+/// Returns round numbers in a range.
 fn ticks((least, most): (f64, f64)) -> impl Iterator<Item = f64> {
     let decades = (-3..7).map(|power| 10f64.powi(power));
     let ticks = decades.flat_map(|decade| [1.0, 2.0, 5.0].map(|first| first * decade));
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn round_numbers_lie_between_the_ends() {
+    fn ticks_are_round_numbers_in_range() {
         assert!(ticks((1.6, 50.0)).eq([2.0, 5.0, 10.0, 20.0, 50.0]));
     }
 }

@@ -1,17 +1,17 @@
-//! Colours, dashes and marks.
+//! Colours, dash patterns and markers.
 
-/// How many colours there are, each in a brightness of its own.
+/// Number of colours, each with its own brightness.
 const INKS: usize = 8;
 
-/// Dash patterns of the curves of theory.
+/// Dash patterns of the theoretical curves.
 pub(super) const DASHES: [&str; 5] = ["none", "7 3", "2 3", "9 3 2 3", "12 4"];
 
-/// The class of the ink of the curve at this place in its family.
+/// Returns the colour class of the curve at this position in its family.
 pub(super) fn ink(place: usize) -> usize {
     place % INKS
 }
 
-/// In light and in dark; whoever is pointed at stands before the others.
+/// Style sheet for light and dark mode. The highlighted curve is in front.
 pub(super) const STYLE: &str = "\
 :root{--paper:#fff;--ink:#1b1f24;--soft:#59626c;--faint:#e2e5e9;--other:#c6ccd2}\
 .i0{--c:#0b61a4}.i1{--c:#b34d00}.i2{--c:#00684c}.i3{--c:#7b3fa0}\
@@ -27,22 +27,22 @@ text{font:12px sans-serif;fill:var(--ink)}.soft{fill:var(--soft)}\
 .mark{stroke:var(--c);fill:var(--c);stroke-width:1.4}.hollow{fill:var(--paper)}\
 .apart .curve{opacity:.2}.apart .curve.on{opacity:1}";
 
-/// Tells of what is pointed at, and puts the others behind it.
+/// Script that shows the figures at the pointer and dims the other curves.
 pub(super) const SCRIPT: &str = r#"
 const picture = document.querySelector("svg");
-const told = document.getElementById("told");
+const readout = document.getElementById("readout");
 picture.addEventListener("pointerover", ({ target }) => {
   const name = target.closest("[data-name]")?.dataset.name;
   picture.classList.toggle("apart", name !== undefined);
   for (const each of picture.querySelectorAll(".curve")) {
     each.classList.toggle("on", each.dataset.name === name);
   }
-  const says = target.closest("g")?.querySelector(":scope > title")?.textContent ?? name;
-  if (says !== undefined) told.textContent = says;
+  const text = target.closest("g")?.querySelector(":scope > title")?.textContent ?? name;
+  if (text !== undefined) readout.textContent = text;
 });
 "#;
 
-/// A small sign, another one for each place in a family.
+/// Returns the marker of the curve at this position in its family.
 pub(super) fn marker(place: usize, x: f64, y: f64) -> String {
     let shape = match place % 6 {
         0 => "M-4 0A4 4 0 1 0 4 0A4 4 0 1 0 -4 0Z",

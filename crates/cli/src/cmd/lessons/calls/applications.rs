@@ -1,25 +1,25 @@
-//! What a leader is elected for.
+//! Applications of leader election.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tenure_algorithms::Variants;
 use tenure_algorithms::application::primary_backup::Switch;
 use tenure_core::{ProcessId, TICKS_PER_UNIT};
-use tenure_instances::applications::berkeley::{Clocks, synchronise};
-use tenure_instances::applications::commit::{Phases, Transacting, transact};
-use tenure_instances::applications::replication::{Writing, write};
-use tenure_instances::applications::tree::{Graph, grow};
+use tenure_instances::applications::berkeley::{ClockScenario, synchronise};
+use tenure_instances::applications::commit::{CommitScenario, Phases, run_transaction};
+use tenure_instances::applications::replication::{ReplicationScenario, write};
+use tenure_instances::applications::tree::{TreeScenario, grow_tree};
 use tenure_sim::RunError;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Berkeley {
-    /// What each clock shows; the first leads.
+    /// Initial clock values; the first process leads.
     starts: Vec<i64>,
 }
 
 pub(super) fn berkeley(with: Berkeley) -> Result<Value, RunError> {
-    let made = synchronise(&Clocks::starting_at(with.starts))?;
+    let made = synchronise(&ClockScenario::starting_at(with.starts))?;
     let sum: i64 = made.adjustments.iter().flatten().sum();
     Ok(json!({
         "adjustments": made.adjustments, "clocks": made.clocks, "sum": sum,
@@ -32,12 +32,12 @@ pub(super) fn berkeley(with: Berkeley) -> Result<Value, RunError> {
 pub(super) struct Backups {
     n: u32,
     writes: u32,
-    /// What happens to the primary while it writes, in runs that differ by when.
+    /// Fault of the primary while it writes, at a different time in each run.
     #[serde(default)]
     trouble: Option<Trouble>,
     #[serde(default = "once")]
     runs: u64,
-    /// Whether a write is acknowledged before the backups have it.
+    /// True to acknowledge a write before the backups have it.
     #[serde(default)]
     early: bool,
 }
@@ -59,14 +59,21 @@ pub(super) fn primary_backup(with: Backups) -> Result<Value, RunError> {
     let (mut lost, mut primaries, mut acknowledged, mut messages) = (0, 0, 0, json!({}));
     for seed in 1..=with.runs {
         let from = 64 * TICKS_PER_UNIT + seed * TICKS_PER_UNIT / 7;
-        let quiet = Writing { writes: with.writes, variants, seed, ..Writing::among(with.n) };
-        let every = TICKS_PER_UNIT;
+        let quiet = ReplicationScenario {
+            writes: with.writes,
+            variants,
+            seed,
+            ..ReplicationScenario::among(with.n)
+        };
+        let write_interval = TICKS_PER_UNIT;
         let written = write(&match with.trouble {
             None => quiet,
-            Some(Trouble::Crash) => Writing { crashes: vec![(ProcessId(0), from)], every, ..quiet },
+            Some(Trouble::Crash) => {
+                ReplicationScenario { crashes: vec![(ProcessId(0), from)], write_interval, ..quiet }
+            }
             Some(Trouble::CutOff) => {
                 let isolation = Some((from, from + 25 * TICKS_PER_UNIT));
-                Writing { isolation, every, ..quiet }
+                ReplicationScenario { isolation, write_interval, ..quiet }
             }
         })?;
         lost += written.lost.len();
@@ -83,14 +90,14 @@ pub(super) fn primary_backup(with: Backups) -> Result<Value, RunError> {
 #[serde(deny_unknown_fields)]
 pub(super) struct Commit {
     n: u32,
-    /// Who votes no.
+    /// Processes that vote no.
     #[serde(default)]
-    against: Vec<u32>,
-    /// How many units after the transaction began its coordinator crashes.
+    no_votes: Vec<u32>,
+    /// Time from the start of the transaction to the crash of its coordinator, in units.
     crash: Option<f64>,
-    /// How many units it is down then.
+    /// Time from the crash to the recovery, in units.
     recovery: Option<f64>,
-    /// How many units after the transaction began its coordinator is cut off.
+    /// Time from the start of the transaction to the partition of its coordinator, in units.
     cut: Option<f64>,
 }
 
@@ -104,13 +111,13 @@ pub(super) fn three_phase_commit(with: Commit) -> Result<Value, RunError> {
 
 fn commit(with: Commit, phases: Phases) -> Result<Value, RunError> {
     let ticks = |units: f64| (units * TICKS_PER_UNIT as f64) as u64;
-    let made = transact(&Transacting {
-        against: with.against.iter().map(|number| ProcessId(number - 1)).collect(),
+    let made = run_transaction(&CommitScenario {
+        no_votes: with.no_votes.iter().map(|number| ProcessId(number - 1)).collect(),
         crash: with.crash.map(ticks),
         recovery: with.recovery.map(ticks),
         cut: with.cut.map(ticks),
         phases,
-        ..Transacting::among(with.n)
+        ..CommitScenario::among(with.n)
     })?;
     let blocked: Vec<u32> = made.blocked.iter().map(|at| at.number()).collect();
     Ok(json!({ "decided": made.decided, "blocked": blocked, "messages": made.messages }))
@@ -119,12 +126,12 @@ fn commit(with: Commit, phases: Phases) -> Result<Value, RunError> {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Complete {
-    /// How many processes, each linked to each.
+    /// Number of processes, in a complete graph.
     n: u32,
 }
 
 pub(super) fn spanning_tree(with: Complete) -> Result<Value, RunError> {
-    let grown = grow(&Graph::complete(with.n))?;
+    let grown = grow_tree(&TreeScenario::complete(with.n))?;
     Ok(json!({
         "messages": grown.messages, "counted": grown.counted,
         "edges": grown.parents.iter().flatten().count(), "joined": grown.joined.len(),

@@ -1,31 +1,31 @@
-//! Couriers between two generals who may be caught: why no number of confirmations is enough.
+//! Couriers between two generals that may be captured: no number of confirmations is enough.
 
 use std::convert::Infallible;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tenure_core::{Effects, Group, Never, Order, ProcessId, Protocol, labelled};
-use tenure_trace::Stage;
+use tenure_trace::TestCluster;
 
-/// An army, which confirms what it hears.
+/// An army, which confirms each courier that arrives.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Army {
     group: Group,
-    most: u32,
-    /// How many couriers have come through to it: all that it knows.
-    heard: u32,
+    max_couriers: u32,
+    /// Number of couriers that have arrived: all that it knows.
+    received: u32,
 }
 
-/// What the first army is asked.
+/// The command to the first army.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Attack;
 
-/// What armies say to each other.
+/// A message between armies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 enum Message {
-    /// "We attack", or "we have heard that …".
+    /// "We attack", or an acknowledgement.
     Courier {
-        /// How many there have been, this one included.
+        /// Number of couriers so far, including this one.
         number: u32,
     },
 }
@@ -33,7 +33,7 @@ enum Message {
 labelled!(Message, Application, Courier => "courier");
 
 impl Protocol for Army {
-    /// How many couriers there are at most.
+    /// Maximum number of couriers.
     type Config = u32;
     type Command = Attack;
     type Event = ();
@@ -41,8 +41,8 @@ impl Protocol for Army {
     type Timer = Never;
     type Stable = ();
 
-    fn boot(group: Group, most: &u32, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
-        Army { group, most: *most, heard: 0 }
+    fn boot(group: Group, max_couriers: &u32, _: Option<()>, _: &mut impl Effects<Self>) -> Self {
+        Army { group, max_couriers: *max_couriers, received: 0 }
     }
 
     fn stable(&self) {}
@@ -53,55 +53,59 @@ impl Protocol for Army {
 
     fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         let Message::Courier { number } = message;
-        self.heard += 1;
-        if number < self.most {
+        self.received += 1;
+        if number < self.max_couriers {
             fx.send(from, Message::Courier { number: number + 1 });
         }
     }
 }
 
-/// What both armies know in the end, if so many couriers come through and the next is caught.
-fn ends(most: u32, through: u32) -> [Army; 2] {
+/// Returns the final states of both armies if this many couriers arrive and the next one is
+/// captured.
+fn ends(max_couriers: u32, through: u32) -> [Army; 2] {
     let (first, second) = (ProcessId(0), ProcessId(1));
-    let mut stage = Stage::<Army>::alike(2, Order::Fifo, most);
-    stage.command(first, Attack);
+    let mut cluster = TestCluster::<Army>::uniform(2, Order::Fifo, max_couriers);
+    cluster.command(first, Attack);
     let link = |number: u32| if number % 2 == 1 { (first, second) } else { (second, first) };
     for number in 1..=through {
-        stage.pass(link(number), 0);
+        cluster.pass(link(number), 0);
     }
-    if through < most {
-        stage.lose(link(through + 1));
+    if through < max_couriers {
+        cluster.lose(link(through + 1));
     }
-    [first, second].map(|at| stage.process(at).expect("no army is ever down").clone())
+    [first, second].map(|at| cluster.process(at).expect("no army is ever down").clone())
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Couriers {
-    /// How many there are at most.
-    most: u32,
+    /// Maximum number of couriers.
+    #[serde(rename = "most")]
+    max_couriers: u32,
     may_be_caught: bool,
 }
 
-/// Tries every run in which one of at most so many couriers is caught; none is if none may be.
+/// Explores every run in which one of the couriers is captured; if none may be, only the run
+/// without a capture.
 ///
-/// `alike`: runs that differ by the last courier, which the army that sent it cannot tell apart.
-/// `rules`: those of the form "attack as soon as so many couriers came through", one number an
-/// army, under which both attack where none is caught. `alone`: those of them by which one attacks
-/// alone in some run.
+/// `alike`: pairs of runs that differ by the last courier, which its sender cannot distinguish.
+/// `rules`: rules of the form "attack after this many couriers", one number per army, by which both
+/// attack if no courier is captured. `alone`: those rules by which one army attacks alone in some
+/// run.
 pub(super) fn chain(with: Couriers) -> Result<Value, Infallible> {
-    let Couriers { most, may_be_caught } = with;
-    let least = if may_be_caught { 0 } else { most };
-    let runs: Vec<[Army; 2]> = (least..=most).map(|through| ends(most, through)).collect();
-    // Whoever sent the last courier of the longer run.
+    let Couriers { max_couriers, may_be_caught } = with;
+    let least = if may_be_caught { 0 } else { max_couriers };
+    let runs: Vec<[Army; 2]> =
+        (least..=max_couriers).map(|through| ends(max_couriers, through)).collect();
+    // The army that sent the last courier of the longer run.
     let sender = |longer: usize| (least as usize + longer + 1) % 2;
     let alike = (1..runs.len())
         .filter(|longer| runs[*longer][sender(*longer)] == runs[*longer - 1][sender(*longer)])
         .count() as u32;
     let (mut rules, mut alone) = (0, 0);
-    for first in 0..=most {
-        for second in 1..=most {
-            let attacks = |run: &[Army; 2]| [run[0].heard >= first, run[1].heard >= second];
+    for first in 0..=max_couriers {
+        for second in 1..=max_couriers {
+            let attacks = |run: &[Army; 2]| [run[0].received >= first, run[1].received >= second];
             if runs.last().map(attacks) == Some([true; 2]) {
                 rules += 1;
                 alone += u32::from(runs.iter().map(attacks).any(|[one, other]| one != other));

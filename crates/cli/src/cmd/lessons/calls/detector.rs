@@ -1,13 +1,13 @@
-//! A failure detector that waits for heartbeats, and how often it is wrong.
+//! A heartbeat failure detector, and the number of its mistakes.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tenure_algorithms::compose::{Detected, detected};
 use tenure_algorithms::detector::{Heartbeat, heartbeat};
 use tenure_core::{Delay, Effects, Group, ProcessId, Protocol, TICKS_PER_UNIT, Verdict};
-use tenure_sim::{Fault, RunError, Settings, Simulation, Span, When};
+use tenure_sim::{CrashTrigger, Distribution, Fault, RunError, Settings, Simulation};
 
-/// Counts whom its detector suspects.
+/// Records the suspicions of its detector.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Witness {
     suspected: Vec<ProcessId>,
@@ -38,32 +38,32 @@ impl Protocol for Witness {
     }
 }
 
-/// How often anybody beats, in units.
-const PERIOD: u64 = 10;
+/// Interval between heartbeats, in units.
+const HEARTBEAT_PERIOD: u64 = 10;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Watching {
-    /// How long one waits for a heartbeat, in units.
+pub(super) struct Arguments {
+    /// Timeout for a heartbeat, in units.
     timeout: u64,
-    /// What a message takes, from and to, in units.
+    /// Minimum and maximum latency of a message, in units.
     takes: [u64; 2],
-    /// When P2 crashes.
+    /// Time at which P2 crashes, in units.
     crash: u64,
 }
 
-/// Two processes watch each other, and P2 crashes. How often was somebody accused who was up, and
-/// was P2 found?
-pub(super) fn doubts(with: Watching) -> Result<Value, RunError> {
-    let Watching { timeout, takes: [least, most], crash } = with;
+/// Lets two processes monitor each other while P2 crashes. Returns the number of false suspicions,
+/// and whether the crash was detected.
+pub(super) fn count_mistakes(with: Arguments) -> Result<Value, RunError> {
+    let Arguments { timeout, takes: [least, most], crash } = with;
     let mut settings = Settings::new(2);
     settings.detector = None;
-    settings.network.latency = Span::between_units(least, most).into();
+    settings.network.latency = Distribution::between_units(least, most).into();
     settings.limits.until = Some((2 * crash + timeout) * TICKS_PER_UNIT);
-    let when = When::At(crash * TICKS_PER_UNIT);
+    let when = CrashTrigger::At(crash * TICKS_PER_UNIT);
     settings.faults = vec![Fault::Crash { process: ProcessId(1), when, recovery: None }];
     let detector = heartbeat::Config {
-        period: Delay::units(PERIOD),
+        period: Delay::units(HEARTBEAT_PERIOD),
         timeout: timeout * TICKS_PER_UNIT,
         increment: 0,
         longest: timeout * TICKS_PER_UNIT,
@@ -71,8 +71,8 @@ pub(super) fn doubts(with: Watching) -> Result<Value, RunError> {
     let config = detected::Config { detector, inner: () };
     let simulation = Simulation::<Detected<Heartbeat, Witness>>::new(config, settings);
     let (_, processes) = simulation.run_and_inspect()?;
-    let accused = |of: usize| processes[of].inner().suspected.len() as u64;
-    let found = accused(0) > 0;
-    // Everything that P2 said was wrong, and all but the last that P1 said.
-    Ok(json!({ "wrong": accused(1) + accused(0) - u64::from(found), "found": found }))
+    let suspicions = |of: usize| processes[of].inner().suspected.len() as u64;
+    let found = suspicions(0) > 0;
+    // All suspicions of P2 were false, and all but the last one of P1.
+    Ok(json!({ "wrong": suspicions(1) + suspicions(0) - u64::from(found), "found": found }))
 }

@@ -1,19 +1,19 @@
-//! Two generals whose messengers arrive.
+//! Two generals with reliable messengers.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tenure_core::TICKS_PER_UNIT;
 use tenure_sim::scenario::generals::{Config, attack};
-use tenure_sim::{RunError, Span};
+use tenure_sim::{Distribution, RunError};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Generals {
     #[serde(default = "equals")]
     strengths: [u32; 2],
-    /// How long the one that leads waits before its attack, in units.
+    /// Time that the leader waits before it attacks, in units.
     wait: f64,
-    /// What a messenger takes, from and to, in units.
+    /// Minimum and maximum travel time of a messenger, in units.
     takes: [u64; 2],
     #[serde(default = "one")]
     seeds: u64,
@@ -27,11 +27,12 @@ fn one() -> u64 {
     1
 }
 
-/// Who leads, and how many units later the other attacks, at least and at most of all seeds.
+/// Returns the leader, and the minimum and maximum delay of the other attack over all seeds, in
+/// units.
 pub(super) fn attacks(with: Generals) -> Result<Value, RunError> {
     let wait = (with.wait * TICKS_PER_UNIT as f64) as u64;
     let config = Config { strengths: with.strengths, wait };
-    let latency = Span::between_units(with.takes[0], with.takes[1]);
+    let latency = Distribution::between_units(with.takes[0], with.takes[1]);
     let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
     for seed in 1..=with.seeds {
         if let Some(skew) = attack(config, latency, seed)?.skew {

@@ -1,4 +1,4 @@
-//! A write that comes too late, at a resource that knows fences and at one that does not.
+//! A late write, at a resource that compares fencing tokens and at one that does not.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -11,8 +11,8 @@ pub(super) struct Late {
     fenced: bool,
 }
 
-/// P1 enters and reads, and is stopped. P2 is let in, counts up and leaves. P1 wakes up and writes
-/// what it thinks comes next. What is in the counter, which should be 2 or refused?
+/// P1 enters, reads, and is suspended. P2 enters, increments and exits. P1 resumes and writes its
+/// stale increment. Returns the counter, which should be 2 unless a write was rejected.
 pub(super) fn write(with: Late) -> std::io::Result<Value> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(written(with.fenced))
@@ -32,6 +32,6 @@ async fn written(fenced: bool) -> std::io::Result<Value> {
     if let Ok(value) = read {
         refused += u32::from(first.put(fence(1), value + 1).await?.is_err());
     }
-    let tally = server.tally();
+    let tally = server.stats();
     Ok(json!({ "accepted": tally.puts, "refused": refused, "counter": tally.value }))
 }

@@ -1,12 +1,13 @@
-//! What no line of the command can do, by name: a call takes arguments and gives figures, as data.
+//! Experiments that no command line can perform. A call takes arguments and returns figures, as
+//! JSON.
 
-mod aged;
 mod applications;
 mod chatter;
 mod couriers;
 mod detector;
 mod generals;
 mod late;
+mod preset_clocks;
 mod race;
 mod record;
 mod several;
@@ -18,29 +19,29 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tenure_lessons::Made;
 
-/// Does what is called so.
+/// Performs a call by name.
 pub(super) fn call(name: &str, arguments: &Value) -> Result<Made, String> {
     match name {
-        "berkeley" => with(arguments, applications::berkeley),
-        "chatter" => with(arguments, chatter::lamport),
-        "couriers" => with(arguments, couriers::chain),
-        "detector" => with(arguments, detector::doubts),
-        "generals" => with(arguments, generals::attacks),
-        "late-write" => with(arguments, late::write),
-        "primary-backup" => with(arguments, applications::primary_backup),
-        "race" => with(arguments, race::race),
-        "record" => with(arguments, record::finals),
-        "several-locks" => with(arguments, several::locks),
-        "spanning-tree" => with(arguments, applications::spanning_tree),
-        "story" => with(arguments, story::perform),
-        "three-phase-commit" => with(arguments, applications::three_phase_commit),
-        "two-phase-commit" => with(arguments, applications::two_phase_commit),
-        _ => Err(format!("nothing is called {name}")),
+        "berkeley" => parse_and_call(arguments, applications::berkeley),
+        "chatter" => parse_and_call(arguments, chatter::lamport),
+        "couriers" => parse_and_call(arguments, couriers::chain),
+        "detector" => parse_and_call(arguments, detector::count_mistakes),
+        "generals" => parse_and_call(arguments, generals::attacks),
+        "late-write" => parse_and_call(arguments, late::write),
+        "primary-backup" => parse_and_call(arguments, applications::primary_backup),
+        "race" => parse_and_call(arguments, race::race),
+        "record" => parse_and_call(arguments, record::finals),
+        "several-locks" => parse_and_call(arguments, several::locks),
+        "spanning-tree" => parse_and_call(arguments, applications::spanning_tree),
+        "story" => parse_and_call(arguments, story::perform),
+        "three-phase-commit" => parse_and_call(arguments, applications::three_phase_commit),
+        "two-phase-commit" => parse_and_call(arguments, applications::two_phase_commit),
+        _ => Err(format!("unknown call '{name}'")),
     }
 }
 
-/// Reads the arguments, and does it.
-fn with<A: DeserializeOwned, M: Into<Made>, E: Display>(
+/// Parses the arguments and performs a call.
+fn parse_and_call<A: DeserializeOwned, M: Into<Made>, E: Display>(
     arguments: &Value,
     call: impl FnOnce(A) -> Result<M, E>,
 ) -> Result<Made, String> {

@@ -1,4 +1,4 @@
-//! Two threads that change a counter at once, one up and one down.
+//! Two threads that change a counter concurrently, one up and one down.
 
 use std::convert::Infallible;
 
@@ -10,16 +10,16 @@ use tenure_sim::scenario::counter::{Race, Statements};
 #[serde(deny_unknown_fields)]
 pub(super) struct Counter {
     start: i64,
-    /// Whether each statement is under a lock.
+    /// True if each statement is protected by a lock.
     #[serde(default)]
     locked: bool,
-    /// Schedules that are told, as the threads whose turn it is.
+    /// Schedules to describe, as sequences of threads.
     #[serde(default)]
     schedules: Vec<[usize; 6]>,
 }
 
-/// How many schedules there are, after how many of them the counter has which value, and what
-/// happens in those that are told.
+/// Returns the number of schedules, the number of schedules for each final value, and descriptions
+/// of the given schedules.
 pub(super) fn race(with: Counter) -> Result<Value, Infallible> {
     let race = Race::new(with.start, [1, -1]);
     let statements = if with.locked { Statements::Atomic } else { Statements::Interruptible };

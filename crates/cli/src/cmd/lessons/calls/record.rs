@@ -1,6 +1,6 @@
-//! A number that a server keeps, and clients who change it by messages: read, add, write back.
+//! A number at a server, and clients that change it by messages: read, add, write back.
 //!
-//! There is no shared memory, and the race is the same. Every order of deliveries is tried.
+//! The race is the same without shared memory. Every order of deliveries is explored.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::convert::Infallible;
@@ -10,27 +10,28 @@ use serde_json::{Value, json};
 use tenure_algorithms::mutex::{Central, central};
 use tenure_core::service::mutex;
 use tenure_core::{
-    Batch, Effects, Group, Input, Label, Labelled, Layer, Never, ProcessId, Protocol, Still,
+    Batch, ConstantEnvironment, Effects, Group, Input, Label, Labelled, Layer, Never, ProcessId,
+    Protocol,
 };
 
-/// P1, who keeps the record and coordinates the lock, or a client.
+/// P1, which keeps the record and coordinates the lock, or a client.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Clerk {
-    /// The record; only P1's is ever used.
+struct Participant {
+    /// The record; only P1's is used.
     value: i64,
-    /// What a client adds.
+    /// Amount that a client adds.
     change: i64,
     lock: Option<Central>,
 }
 
 const SERVER: ProcessId = ProcessId(0);
 
-/// What is fixed for life.
+/// The configuration.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Config {
     start: i64,
-    /// What each client adds, P2 first.
+    /// Amounts that the clients add, P2's first.
     changes: Vec<i64>,
     #[serde(default)]
     locked: bool,
@@ -39,18 +40,18 @@ pub(super) struct Config {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Change;
 
-/// What a client and the server say to each other.
+/// A message between a client and the server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 enum Message {
-    /// Of the lock.
+    /// A message of the lock.
     Lock(central::Message),
-    /// "What is it?"
+    /// Read request.
     Get,
-    /// "It is this."
+    /// Response with the value.
     Value(i64),
-    /// "Let it be this."
+    /// Write request.
     Put(i64),
-    /// "It is done."
+    /// Acknowledgement of a write.
     Done,
 }
 
@@ -67,7 +68,7 @@ impl Labelled for Message {
     }
 }
 
-impl Protocol for Clerk {
+impl Protocol for Participant {
     type Config = Config;
     type Command = Change;
     type Event = Never;
@@ -82,14 +83,14 @@ impl Protocol for Clerk {
         let lock = config.locked.then(|| {
             fx.lift(Message::Lock, |timer| timer, |fx| Central::boot(group, &inner, None, fx)).0
         });
-        Clerk { value: config.start, change, lock }
+        Participant { value: config.start, change, lock }
     }
 
     fn stable(&self) {}
 
     fn on_command(&mut self, Change: Change, fx: &mut impl Effects<Self>) {
         if self.lock.is_some() {
-            self.ask_lock(Input::Command(mutex::Command::Enter), fx);
+            self.step_lock(Input::Command(mutex::Command::Enter), fx);
         } else {
             fx.send(SERVER, Message::Get);
         }
@@ -97,7 +98,7 @@ impl Protocol for Clerk {
 
     fn on_message(&mut self, from: ProcessId, message: Message, fx: &mut impl Effects<Self>) {
         match message {
-            Message::Lock(message) => self.ask_lock(Input::Message { from, message }, fx),
+            Message::Lock(message) => self.step_lock(Input::Message { from, message }, fx),
             Message::Get => fx.send(from, Message::Value(self.value)),
             Message::Value(value) => fx.send(SERVER, Message::Put(value + self.change)),
             Message::Put(value) => {
@@ -105,16 +106,16 @@ impl Protocol for Clerk {
                 fx.send(from, Message::Done);
             }
             Message::Done if self.lock.is_some() => {
-                self.ask_lock(Input::Command(mutex::Command::Exit), fx);
+                self.step_lock(Input::Command(mutex::Command::Exit), fx);
             }
             Message::Done => {}
         }
     }
 }
 
-impl Clerk {
-    /// Reads as soon as it is inside.
-    fn ask_lock(&mut self, input: Input<Central>, fx: &mut impl Effects<Self>) {
+impl Participant {
+    /// Steps the lock, and reads the record on entry.
+    fn step_lock(&mut self, input: Input<Central>, fx: &mut impl Effects<Self>) {
         let Some(lock) = &mut self.lock else { return };
         let ((), events) = fx.lift(Message::Lock, |timer| timer, |fx| lock.step(input, fx));
         if events.iter().any(|event| matches!(event, mutex::Event::Entered { .. })) {
@@ -123,56 +124,56 @@ impl Clerk {
     }
 }
 
-/// Where everybody is, what is under way, and what the server was asked, in order.
+/// States of the participants, messages in flight, and the order of requests at the server.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct World {
-    clerks: Vec<Clerk>,
-    under_way: Vec<(ProcessId, ProcessId, Message)>,
-    asked: Vec<ProcessId>,
+struct State {
+    participants: Vec<Participant>,
+    in_flight: Vec<(ProcessId, ProcessId, Message)>,
+    requests: Vec<ProcessId>,
 }
 
-impl World {
+impl State {
     fn first(config: &Config) -> Self {
         let size = config.changes.len() + 1;
         let group = |place| Group::new(ProcessId::at(place), size as u32);
-        let mut batch = Batch::new(Still);
-        let boot = |place| Clerk::boot(group(place), config, None, &mut batch);
-        let clerks = (0..size).map(boot).collect();
-        let world = World { clerks, under_way: Vec::new(), asked: Vec::new() };
+        let mut batch = Batch::new(ConstantEnvironment);
+        let boot = |place| Participant::boot(group(place), config, None, &mut batch);
+        let participants = (0..size).map(boot).collect();
+        let state = State { participants, in_flight: Vec::new(), requests: Vec::new() };
         (1..size)
-            .fold(world, |world, client| world.after(ProcessId::at(client), Input::Command(Change)))
+            .fold(state, |state, client| state.after(ProcessId::at(client), Input::Command(Change)))
     }
 
-    fn after(mut self, at: ProcessId, input: Input<Clerk>) -> Self {
-        let mut batch = Batch::new(Still);
-        self.clerks[at.index()].step(input, &mut batch);
-        self.under_way.extend(batch.messages.drain(..).map(|(to, message)| (at, to, message)));
+    fn after(mut self, at: ProcessId, input: Input<Participant>) -> Self {
+        let mut batch = Batch::new(ConstantEnvironment);
+        self.participants[at.index()].step(input, &mut batch);
+        self.in_flight.extend(batch.messages.drain(..).map(|(to, message)| (at, to, message)));
         self
     }
 
-    /// What happens if this message is the next to arrive.
-    fn delivered(&self, which: usize) -> Self {
-        let mut world = self.clone();
-        let (from, to, message) = world.under_way.remove(which);
+    /// Returns the state after this message is delivered next.
+    fn delivered(&self, index: usize) -> Self {
+        let mut state = self.clone();
+        let (from, to, message) = state.in_flight.remove(index);
         if matches!(message, Message::Get | Message::Put(_)) {
-            world.asked.push(from);
+            state.requests.push(from);
         }
-        world.after(to, Input::Message { from, message })
+        state.after(to, Input::Message { from, message })
     }
 }
 
-/// All orders in which the server may be asked, and after how many of them the record holds what.
+/// Explores all orders of requests at the server, and counts them by the final value of the record.
 pub(super) fn finals(config: Config) -> Result<Value, Infallible> {
     let mut seen = HashSet::new();
-    let mut left = vec![World::first(&config)];
+    let mut frontier = vec![State::first(&config)];
     let mut ends = BTreeSet::new();
-    while let Some(world) = left.pop() {
-        if world.under_way.is_empty() {
-            ends.insert((world.asked, world.clerks[SERVER.index()].value));
+    while let Some(state) = frontier.pop() {
+        if state.in_flight.is_empty() {
+            ends.insert((state.requests, state.participants[SERVER.index()].value));
             continue;
         }
-        let next = (0..world.under_way.len()).map(|which| world.delivered(which));
-        left.extend(next.filter(|world| seen.insert(world.clone())));
+        let next = (0..state.in_flight.len()).map(|index| state.delivered(index));
+        frontier.extend(next.filter(|state| seen.insert(state.clone())));
     }
     let mut finals = BTreeMap::<i64, usize>::new();
     for (_, value) in &ends {

@@ -1,23 +1,23 @@
-//! Several locks, each of the same kind: who waits for whom, and how long it all takes.
+//! Several locks of the same kind: deadlocks and completion times.
 
 use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tenure_algorithms::compose::keyed::Name;
+use tenure_algorithms::compose::keyed::LockName;
 use tenure_algorithms::compose::{InTurn, in_turn};
 use tenure_algorithms::mutex::{Central, TokenRing, central, token_ring};
 use tenure_core::{Algorithm, Mutex};
-use tenure_sim::{Entries, Locking, Pattern, Report, Settings, Simulation, Span, Workload};
+use tenure_sim::{Distribution, Entries, Locking, Pattern, Report, Settings, Simulation, Workload};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Several {
-    /// What each of them is.
+    /// Kind of the locks.
     lock: Kind,
-    /// The names of the locks that each process takes, one after the other.
+    /// Names of the locks that each process acquires, in order.
     lists: Vec<Vec<String>>,
-    /// How many runs there are in which pauses and delays are drawn; none of them are otherwise.
+    /// Number of runs with random pauses and latencies; 0 for a single run with fixed ones.
     #[serde(default)]
     drawn: u64,
 }
@@ -29,9 +29,9 @@ enum Kind {
     TokenRing,
 }
 
-/// Each process takes the locks of its list, one after the other, stays for ten units, and gives
-/// them back; twice. How many entries were there, who waits for ever, and how long did it take? Or
-/// in how many runs does somebody wait for ever?
+/// Lets each process acquire the locks of its list in order, hold them for ten units and release
+/// them, twice. Returns the number of entries, the blocked processes and the duration; or, for
+/// random runs, the number of runs with a deadlock.
 pub(super) fn locks(with: Several) -> Result<Value, String> {
     match with.lock {
         Kind::Central => locks_of::<Central>(central::Config::default, &with),
@@ -57,7 +57,7 @@ fn locks_of<P: Mutex + Algorithm>(
     for seed in 1..=with.drawn {
         let mut settings = Settings::new(size);
         settings.seed = seed;
-        settings.network.latency = Span::between_units(1, 9).into();
+        settings.network.latency = Distribution::between_units(1, 9).into();
         let report = report::<P>(inner(), with, settings, 20)?;
         deadlocks += u32::from(report.metrics.entered < 2 * u64::from(size));
     }
@@ -70,17 +70,17 @@ fn report<P: Mutex + Algorithm>(
     mut settings: Settings,
     think: u64,
 ) -> Result<Report, String> {
-    let names = |list: &Vec<String>| list.iter().map(|name| Name::new(name)).collect();
-    let names: Result<Vec<Vec<Name>>, _> = with.lists.iter().map(names).collect();
-    let names: Arc<[Vec<Name>]> = names.map_err(|error| error.to_string())?.into();
+    let names = |list: &Vec<String>| list.iter().map(|name| LockName::new(name)).collect();
+    let names: Result<Vec<Vec<LockName>>, _> = with.lists.iter().map(names).collect();
+    let names: Arc<[Vec<LockName>]> = names.map_err(|error| error.to_string())?.into();
     let locking = Locking {
-        pattern: Pattern::Closed { think: Span::between_units(0, think) },
+        pattern: Pattern::Closed { think: Distribution::between_units(0, think) },
         entries: Entries::Each(2),
-        hold: Span::units(10),
+        hold: Distribution::units(10),
     };
     settings.workload = Workload::locking(locking);
     let config = in_turn::Config { names, inner };
-    let simulation =
-        Simulation::<InTurn<P>>::of(config, settings).map_err(|error| error.to_string())?;
+    let simulation = Simulation::<InTurn<P>>::for_algorithm(config, settings)
+        .map_err(|error| error.to_string())?;
     simulation.run().map_err(|error| error.to_string())
 }

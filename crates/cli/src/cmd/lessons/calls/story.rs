@@ -1,4 +1,4 @@
-//! Golden stories, performed on the real protocols.
+//! Scripted stories, performed with the real protocols.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,9 +21,11 @@ use tenure_core::{Group, ProcessId, Rank, Service, TICKS_PER_UNIT};
 use tenure_lessons::Made;
 use tenure_sim::{Settings, Simulation};
 use tenure_trace::diagram::{Direction, LogPicture, Margin, Moment, View, lay_out};
-use tenure_trace::{Course, Header, Logs, Reader, Record, Recorded, Script, perform as performed};
+use tenure_trace::{
+    Header, Logs, Reader, Record, Recorded, Schedule, Script, perform as performed,
+};
 
-use super::aged::Aged;
+use super::preset_clocks::PresetClocks;
 use crate::cmd::output::width;
 
 macro_rules! stories {
@@ -32,7 +34,8 @@ macro_rules! stories {
     };
 }
 
-/// Stories that are told elsewhere, too: links, which become files where this crate is packed.
+/// Stories that are shared with other crates: links, which become files when this crate is
+/// packaged.
 const STORIES: &[(&str, &str)] = stories! {
     "bully/recovery" => "bully-recovery.txt"
     "central/queue" => "central-queue.txt"
@@ -65,23 +68,23 @@ const STORIES: &[(&str, &str)] = stories! {
 #[serde(deny_unknown_fields)]
 pub(super) struct Story {
     algorithm: String,
-    /// The name of a story, or a script.
+    /// Name of a story, or a script.
     script: String,
-    /// Two processes that change places.
+    /// Two processes to swap.
     swapped: Option<[String; 2]>,
     #[serde(default)]
     variants: Vec<String>,
     #[serde(default)]
     ids: Vec<u32>,
     coordinator: Option<u32>,
-    /// The clocks at the start, by process.
+    /// Initial clocks, by process.
     clocks: Option<Vec<u64>>,
 }
 
-/// Performs a story. The data is that of a run of `tenure simulate` with the same course, and
-/// `told`: the lines of the story, block by block; and `sent`: how many messages in each. Where
-/// logs are kept, `logs` has what they are behind each block, by process: the terms of the entries,
-/// and up to which index they are known to be committed.
+/// Performs a story. The result has the data of `tenure simulate` for the same schedule, with
+/// additional keys: `told` has the lines of the story by block, and `sent` the number of messages
+/// in each block. If the protocol keeps logs, `logs` has the logs after each block, by process: the
+/// terms of the entries, and the highest index known to be committed.
 pub(super) fn perform(with: Story) -> Result<Made, String> {
     let known = STORIES.iter().find(|(name, _)| *name == with.script);
     let script = known.map_or(with.script.as_str(), |(_, script)| script);
@@ -91,49 +94,50 @@ pub(super) fn perform(with: Story) -> Result<Made, String> {
     };
     let ranks = || with.ids.iter().map(|id| Rank::of_id(*id)).collect();
     let algorithm = &with.algorithm;
-    let story = With { algorithm, script, ranked: |_| Vec::new(), judged: None };
+    let story = StoryRunner { algorithm, script, ranks_of: |_| Vec::new(), judged: None };
     match with.algorithm.as_str() {
         "bully" => {
             let variants = variants(&with)?.with(bully::Switch::NoTerms);
             let plain = |group: Group| bully::Config::plain(group.size(), TICKS_PER_UNIT);
-            story.on::<Bully>(|group| bully::Config { variants, ..plain(group) })
+            story.perform_with::<Bully>(|group| bully::Config { variants, ..plain(group) })
         }
         "central" => {
             let coordinator = ProcessId(with.coordinator.unwrap_or(1) - 1);
-            story.on_all::<Central>(central::Config { coordinator, ..Default::default() })
+            story.perform_uniform::<Central>(central::Config { coordinator, ..Default::default() })
         }
         "chang-roberts" => {
             let variants = variants(&with)?;
-            story.on_all::<ChangRoberts>(chang_roberts::Config::of(ranks(), variants))
+            story.perform_uniform::<ChangRoberts>(chang_roberts::Config::of(ranks(), variants))
         }
         "hirschberg-sinclair" => {
             let config = hirschberg_sinclair::Config::of(ranks());
-            story.on_all::<HirschbergSinclair>(config)
+            story.perform_uniform::<HirschbergSinclair>(config)
         }
         "lamport" => {
             let variants = variants(&with)?;
-            story.on_all::<Lamport>(lamport::Config { variants })
+            story.perform_uniform::<Lamport>(lamport::Config { variants })
         }
-        "named:coordinated:bully" => story
-            .on::<Named<Bully>>(|group| bully::Config::plain(group.size(), TICKS_PER_UNIT).into()),
+        "named:coordinated:bully" => story.perform_with::<Named<Bully>>(|group| {
+            bully::Config::plain(group.size(), TICKS_PER_UNIT).into()
+        }),
         "raft" => {
             let variants = variants(&with)?;
             let plain = |group: Group| raft::Config::plain(group.size(), TICKS_PER_UNIT);
-            story.on::<Raft>(|group| raft::Config { variants, ..plain(group) })
+            story.perform_with::<Raft>(|group| raft::Config { variants, ..plain(group) })
         }
-        "raft-log" => story.of_a_log(&with.variants),
-        "repaired-ring" => story.on_all::<RepairedRing>(token_ring::Config::default()),
+        "raft-log" => story.perform_log(&with.variants),
+        "repaired-ring" => story.perform_uniform::<RepairedRing>(token_ring::Config::default()),
         "ricart-agrawala" => match with.clocks {
-            Some(clocks) => story.on_all::<Aged>(clocks),
+            Some(clocks) => story.perform_uniform::<PresetClocks>(clocks),
             None => {
                 let variants = variants(&with)?;
                 let config = ricart_agrawala::Config { variants };
-                story.on_all::<RicartAgrawala>(config)
+                story.perform_uniform::<RicartAgrawala>(config)
             }
         },
-        "three-phase-commit" => story.of_transactions(),
-        "tolerant-ricart-agrawala" => story.on_all::<TolerantRicartAgrawala>(()),
-        other => Err(format!("there are no stories of {other}")),
+        "three-phase-commit" => story.perform_commit(),
+        "tolerant-ricart-agrawala" => story.perform_uniform::<TolerantRicartAgrawala>(()),
+        other => Err(format!("unsupported algorithm '{other}' for a story")),
     }
 }
 
@@ -142,27 +146,27 @@ fn variants<S: Switch>(with: &Story) -> Result<Variants<S>, String> {
     named.map_err(|error: UnknownVariant| error.to_string())
 }
 
-/// A script, and of what.
-struct With<'a> {
+/// A script and its algorithm.
+struct StoryRunner<'a> {
     algorithm: &'a str,
     script: &'a str,
-    /// The ranks of so many; none where they are those of their numbers.
-    ranked: fn(u32) -> Vec<Rank>,
-    /// The service by which it is judged; by all that it offers where none is said.
+    /// Ranks for a group size; empty for ranks equal to the process numbers.
+    ranks_of: fn(u32) -> Vec<Rank>,
+    /// Service whose properties are checked; `None` for all of the algorithm.
     judged: Option<Service>,
 }
 
-/// The ranks of so many, of whom the first has the highest.
+/// Returns ranks of which the first process has the highest.
 fn first_wins(size: u32) -> Vec<Rank> {
     (1..=size).rev().map(Rank::of_id).collect()
 }
 
-impl With<'_> {
-    /// Of a transaction in three phases, which the first begins. What is judged is the transaction:
-    /// whom those who are parted elect is no part of what they decide.
-    fn of_transactions(self) -> Result<Made, String> {
-        let story = With { ranked: first_wins, judged: Some(Service::Other), ..self };
-        story.on::<Led<ThreePhaseCommit, Bully>>(|group| {
+impl StoryRunner<'_> {
+    /// Performs a story of three-phase commit, started by the first process. Only the transaction
+    /// is checked: the election in a partition is not part of the decision.
+    fn perform_commit(self) -> Result<Made, String> {
+        let story = StoryRunner { ranks_of: first_wins, judged: Some(Service::Other), ..self };
+        story.perform_with::<Led<ThreePhaseCommit, Bully>>(|group| {
             let plain = bully::Config::plain(group.size(), TICKS_PER_UNIT);
             let election = bully::Config { ranks: first_wins(group.size()).into(), ..plain };
             let application = three_phase_commit::Config { variants: Variants::none() };
@@ -170,42 +174,47 @@ impl With<'_> {
         })
     }
 
-    /// Of a log with these variants.
-    fn of_a_log(&self, variants: &[String]) -> Result<Made, String> {
+    /// Performs a story of a log with these variants.
+    fn perform_log(&self, variants: &[String]) -> Result<Made, String> {
         let config = |group: Group| {
             let variants = variants.to_vec();
             let parameters = Parameters { variants, ..Parameters::plain(group.size()) };
             raft_log::Config::configured(&parameters)
         };
-        config(Group::new(ProcessId(0), 1)).map_err(said)?;
-        self.on::<RaftLog>(|group| config(group).expect("its variants are known for one process"))
+        config(Group::new(ProcessId(0), 1)).map_err(to_message)?;
+        self.perform_with::<RaftLog>(|group| {
+            config(group).expect("the variants were validated for one process")
+        })
     }
 
-    fn on_all<P>(&self, config: P::Config) -> Result<Made, String>
+    fn perform_uniform<P>(&self, config: P::Config) -> Result<Made, String>
     where
         P: Recorded<Config: Clone>,
     {
-        self.on::<P>(|_| config.clone())
+        self.perform_with::<P>(|_| config.clone())
     }
 
-    /// What comes of it; why nothing does where a step of it is not possible: then whatever is
-    /// expected of it fails.
-    fn on<P>(&self, config: impl Fn(Group) -> P::Config) -> Result<Made, String>
+    /// Performs the story. If a step is impossible, the result has the reason, so that all
+    /// expectations fail.
+    fn perform_with<P>(&self, config: impl Fn(Group) -> P::Config) -> Result<Made, String>
     where
         P: Recorded,
     {
-        let script: Script = self.script.parse().map_err(said)?;
+        let script: Script = self.script.parse().map_err(to_message)?;
         match performed::<P>(&script, &config) {
-            Ok(told) => self.followed::<P>(&script, &told, config),
+            Ok(told) => self.replay::<P>(&script, &told, config),
             Err(impossible) => {
                 let why = impossible.to_string();
                 let data = json!({ "told": [[why]] });
-                Ok(Made { data, picture: Some(format!("This cannot be told: {why}.\n")) })
+                Ok(Made {
+                    data,
+                    picture: Some(format!("This story cannot be performed: {why}.\n")),
+                })
             }
         }
     }
 
-    fn followed<P>(
+    fn replay<P>(
         &self,
         script: &Script,
         told: &[String],
@@ -220,23 +229,24 @@ impl With<'_> {
             .filter(|(_, block)| block.actions().next().is_some())
             .map(|(told, _)| told.lines().collect())
             .collect();
-        let course = Course::of_script::<P>(script, &config).map_err(said)?;
-        let course = course.last().ok_or("the story has no group")?;
-        let page = Page::default();
-        let group = Group::new(ProcessId(0), course.size);
-        let ranks = (self.ranked)(course.size).into();
-        let settings = Settings { ranks, ..Settings::new(course.size) };
+        let schedule = Schedule::from_script::<P>(script, &config).map_err(to_message)?;
+        let schedule = schedule.last().ok_or("the script has no group")?;
+        let page = SharedBuffer::default();
+        let group = Group::new(ProcessId(0), schedule.size);
+        let ranks = (self.ranks_of)(schedule.size).into();
+        let settings = Settings { ranks, ..Settings::new(schedule.size) };
         let mut simulation = Simulation::<P>::new(config(group), settings);
         if let Some(service) = self.judged {
-            simulation = simulation.serving(service);
+            simulation = simulation.with_service(service);
         }
-        let report = simulation.named(self.algorithm.to_owned()).follow(course, page.clone());
-        let mut data = serde_json::to_value(report.map_err(said)?).map_err(said)?;
+        let report = simulation.with_name(self.algorithm.to_owned()).follow(schedule, page.clone());
+        let mut data = serde_json::to_value(report.map_err(to_message)?).map_err(to_message)?;
         let sends =
             |lines: &Vec<&str>| lines.iter().filter(|it| it.starts_with("  sends ")).count();
         let sent: Vec<usize> = told.iter().map(sends).collect();
         let (header, records) = page.read()?;
-        let behind = Course::behind_blocks::<P>(script, &config, &records).map_err(said)?;
+        let behind =
+            Schedule::records_after_blocks::<P>(script, &config, &records).map_err(to_message)?;
         let moments: Vec<Moment> = behind.into_iter().map(Moment::Behind).collect();
         let logs = LogPicture::of(&header, &records, &moments);
         if let Value::Object(fields) = &mut data {
@@ -257,10 +267,10 @@ impl With<'_> {
     }
 }
 
-/// The logs of all, as data.
+/// Returns the logs of all processes as JSON.
 fn terms(logs: &Logs, size: u32) -> Value {
     let kept = (0..size).map(ProcessId).filter_map(|at| Some((at, logs.of(at)?)));
-    let log = |(at, kept): (ProcessId, &tenure_trace::Kept)| {
+    let log = |(at, kept): (ProcessId, &tenure_trace::LogState)| {
         let terms: Vec<u64> = kept.entries.iter().map(|entry| entry.term).collect();
         let mut told = json!({ "terms": terms, "committed": kept.committed });
         if kept.snapshot > 0 {
@@ -271,20 +281,20 @@ fn terms(logs: &Logs, size: u32) -> Value {
     Value::Object(kept.map(log).collect::<Map<String, Value>>())
 }
 
-fn said(error: impl ToString) -> String {
+fn to_message(error: impl ToString) -> String {
     error.to_string()
 }
 
-/// A script in which two processes have changed places.
+/// Swaps two processes in a script.
 fn swapped(script: &str, one: &str, other: &str) -> String {
     script.replace(one, "\u{0}").replace(other, one).replace('\u{0}', other)
 }
 
-/// A file in memory that outlives its writer.
+/// A buffer in memory that outlives its writer.
 #[derive(Clone, Default)]
-struct Page(Arc<Mutex<Vec<u8>>>);
+struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Page {
+impl Write for SharedBuffer {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
     }
@@ -294,13 +304,13 @@ impl Write for Page {
     }
 }
 
-impl Page {
+impl SharedBuffer {
     fn read(&self) -> Result<(Header, Vec<Record>), String> {
         let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut reader = Reader::new(bytes.as_slice(), "story").map_err(said)?;
+        let mut reader = Reader::new(bytes.as_slice(), "story").map_err(to_message)?;
         let header = reader.header().clone();
         let records: Result<Vec<Record>, _> = reader.by_ref().collect();
-        Ok((header, records.map_err(said)?))
+        Ok((header, records.map_err(to_message)?))
     }
 }
 
@@ -309,16 +319,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_told_is_not_what_is_expected() {
+    fn impossible_step_replaces_the_result() {
         let script = "group 3\nelect p1; lose p2→p3\n----\n";
         let with = json!({ "algorithm": "bully", "script": script });
         let made = perform(serde_json::from_value(with).expect("a story")).expect("it is made");
         assert_eq!(made.data["told"][0][0], "line 2: no such message is under way: p2→p3");
-        assert!(made.data.get("sent").is_none(), "and nothing else is said of it");
+        assert!(made.data.get("sent").is_none(), "and nothing else");
     }
 
     #[test]
-    fn who_changes_places_does_so_everywhere() {
+    fn swaps_processes_everywhere() {
         assert_eq!(swapped("enter p1; enter p6", "p1", "p6"), "enter p6; enter p1");
     }
 }

@@ -1,64 +1,65 @@
-//! The clients of a log, as tasks of this command that speak with the nodes over sockets.
+//! The clients of a log, as tasks of this process that connect to the nodes.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tenure_daemon::log::{Client, Course, Patience};
+use tenure_daemon::log::{Client, ClientTimeouts, OperationLog};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::cmd::run::plan::{LogPlan, Plan};
 
-/// All clients, and what they have seen.
+/// All clients, and their operations.
 #[derive(Debug)]
 pub(in crate::cmd::run) struct Clients {
     members: Vec<SocketAddr>,
-    course: Course,
+    course: OperationLog,
     working: JoinSet<()>,
 }
 
 impl Clients {
-    /// Clients who will ask the members here, the first process's first.
+    /// Creates clients for nodes at these addresses, the first process's first.
     pub(in crate::cmd::run) fn new(members: Vec<SocketAddr>) -> Self {
-        Clients { members, course: Course::default(), working: JoinSet::new() }
+        Clients { members, course: OperationLog::default(), working: JoinSet::new() }
     }
 
-    /// They begin; times count from `start`.
+    /// Starts the clients. Times are relative to `start`.
     pub(in crate::cmd::run) fn begin(&mut self, plan: &Plan, log: &LogPlan, start: Instant) {
         for number in 1..=log.clients {
             let client = Client {
                 number,
                 members: self.members.clone(),
-                reads: number.is_multiple_of(4),
-                most: plan.entries,
-                until: plan.duration.map(|duration| start + duration),
-                think: plan.think,
+                is_read_only: number.is_multiple_of(4),
+                max_operations: plan.entries,
+                deadline: plan.duration.map(|duration| start + duration),
+                max_think_time: plan.think,
                 seed: plan.seed,
-                patience: Patience::default(),
+                timeouts: ClientTimeouts::default(),
             };
-            self.working.spawn(client.work(start, self.course.clone()));
+            self.working.spawn(client.run(start, self.course.clone()));
         }
     }
 
-    /// How many are at work, or wait for an answer.
+    /// Returns the number of clients that are working or waiting for a response.
     pub(in crate::cmd::run) fn working(&mut self) -> usize {
         while self.working.try_join_next().is_some() {}
         self.working.len()
     }
 
-    /// What they have asked so far.
-    pub(in crate::cmd::run) fn course(&self) -> &Course {
+    /// Returns their operations so far.
+    pub(in crate::cmd::run) fn record(&self) -> &OperationLog {
         &self.course
     }
 
-    /// Nobody waits for an answer any more.
+    /// Stops all clients.
     pub(in crate::cmd::run) fn abandon(&mut self) {
         self.working.abort_all();
     }
 
-    /// How long the slowest may be about to ask again.
-    pub(in crate::cmd::run) fn patience() -> Duration {
-        let Patience { connect, answer, pause } = Patience::default();
+    /// Returns the longest time until a client retries.
+    pub(in crate::cmd::run) fn max_retry_time() -> Duration {
+        let ClientTimeouts { connect, response: answer, max_pause: pause } =
+            ClientTimeouts::default();
         connect + answer + pause
     }
 }

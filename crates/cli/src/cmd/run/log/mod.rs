@@ -1,11 +1,11 @@
-//! `tenure run --log`: nodes that keep a log, clients who use it, and what came of that.
+//! `tenure run --log`: nodes with a replicated log, its clients, and the result.
 
-mod boxes;
+mod box_diagram;
 mod clients;
 mod summary;
 mod table;
 
-pub(super) use boxes::boxes;
+pub(super) use box_diagram::box_diagram;
 pub(super) use clients::Clients;
 pub(super) use summary::Summary;
 pub(super) use table::table;

@@ -1,24 +1,25 @@
-//! What happened to a log and its clients, in figures.
+//! The figures of a run of a log and its clients.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::Serialize;
 use tenure_core::{ProcessId, Property};
-use tenure_daemon::log::history::{self, End, Fault, Operation, What};
-use tenure_daemon::log::ledger::Ledger;
+use tenure_daemon::log::committed_log::CommittedLog;
+use tenure_daemon::log::history::{self, Completion, Operation, OperationKind, Violation};
 use tenure_trace::{Election, Judgement, Violated};
 
-use crate::cmd::run::drive::{Apart, Course};
-use crate::cmd::run::judging::Judged;
+use crate::cmd::run::drive::{Partition, RunRecord};
 use crate::cmd::run::plan::{LogPlan, Plan};
-use crate::cmd::run::summary::{Counter, Latency, rounded, thousandths, undecided};
+use crate::cmd::run::summary::{Counter, Latency, round_election, round_to_thousandths, undecided};
+use crate::cmd::run::verifier::VerifiedRun;
 
-/// What is said of the network where it was cut.
-const WIRED: &str = "the nodes were connected through this command, which cut them: answers take \
-                     longer than without --partition, and clients reached both sides";
+/// Note on partitions.
+const PARTITION_NOTE: &str = "the nodes were connected through proxies of this command: \
+                              operations take longer than without --partition, and clients could \
+                              reach both sides";
 
-/// The result of a run. Scripts depend on the names; more may be added.
+/// The result of a run. Scripts depend on the JSON keys; more may be added.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::cmd::run) struct Summary {
     pub(super) nodes: u32,
@@ -27,79 +28,79 @@ pub(in crate::cmd::run) struct Summary {
     pub(super) variants: Vec<String>,
     pub(super) clients: u32,
     pub(super) seed: u64,
-    /// From the first question to the last answer.
+    /// Time from the first request to the last response, in seconds.
     pub(super) seconds: f64,
     pub(super) operations: Operations,
     pub(super) operations_per_second: f64,
     pub(super) latency_ms: Option<Latency>,
-    /// From the kill of a leader to the next increment or write that was answered.
+    /// Time from the kill of a leader to the next acknowledged increment or write.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) failover_ms: Option<Latency>,
-    /// The same of a leader that was asked to leave.
+    /// Time from the departure of a leader to the next acknowledged increment or write.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) handover_ms: Option<Latency>,
     pub(super) elections: Vec<Election>,
-    /// Who was cut off from all others, and when.
+    /// Partitions of the network.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) partitions: Vec<Apart>,
+    pub(super) partitions: Vec<Partition>,
     pub(super) entries: Entries,
     pub(super) counter: Counter,
-    /// How many of the following there are.
+    /// Number of violations.
     pub(super) violations: usize,
     pub(super) violated: Vec<Violated>,
     pub(super) verdicts: BTreeMap<Property, Judgement>,
-    /// Which of the verdicts are about what nobody promised, and so count for nothing.
+    /// Properties of the verdicts that are not promised, and so do not count.
     pub(super) not_promised: Vec<Property>,
-    /// Whether the machine was too late to say if there was progress.
+    /// True if progress is undecided, as the machine was too slow.
     #[serde(skip)]
     pub(in crate::cmd::run) undecided: bool,
     pub(super) crashes: u64,
     pub(in crate::cmd::run) interrupted: bool,
     pub(super) notes: Vec<String>,
     pub(super) records: u64,
-    /// Where the files are, if they were kept.
+    /// Directory of the files, if they were kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) directory: Option<String>,
 }
 
-/// What clients asked.
+/// Operations of the clients.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Operations {
-    /// Of those that were answered.
+    /// Number of operations with a response.
     pub(super) answered: u64,
     pub(super) increments: u64,
     pub(super) writes: u64,
     pub(super) reads: u64,
-    /// Those of which nobody knows whether they were done.
+    /// Number of operations with an unknown outcome.
     pub(super) unknown: u64,
-    /// How often a node said that it does not do something: it was asked again.
+    /// Number of rejections by nodes, after which the client retried.
     pub(super) refusals: u64,
-    /// How often something was asked again though it might have been done.
+    /// Number of retries of operations that might have been performed.
     pub(super) repeats: u64,
 }
 
-/// What the log has.
+/// The contents of the log.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Entries {
-    /// How many entries are committed.
+    /// Number of committed entries.
     pub(super) committed: u64,
-    /// The terms of the first and the last.
+    /// Terms of the first and last entry.
     pub(super) terms: Option<(u64, u64)>,
-    /// The numbers of the processes that were told of every one of them.
+    /// Numbers of the processes that applied every entry.
     pub(super) told: Vec<u32>,
-    /// How many snapshots nodes had that stood for entries.
+    /// Number of snapshots.
     pub(super) snapshots: u64,
-    /// How many of those a leader sent, to a node that lacked what they stood for.
+    /// Number of snapshots that a leader sent to a follower.
     pub(super) snapshots_sent: u64,
 }
 
 impl Entries {
-    fn of(ledger: &Ledger) -> Entries {
-        let (snapshots, snapshots_sent) = ledger.snapshots();
+    fn of(committed_log: &CommittedLog) -> Entries {
+        let (snapshots, snapshots_sent) = committed_log.snapshots();
         Entries {
-            committed: ledger.entries(),
-            terms: ledger.terms(),
-            told: ledger.complete().into_iter().map(ProcessId::number).collect(),
+            committed: committed_log.entries(),
+            terms: committed_log.terms(),
+            told: committed_log.complete().into_iter().map(ProcessId::number).collect(),
             snapshots,
             snapshots_sent,
         }
@@ -107,135 +108,136 @@ impl Entries {
 }
 
 impl Summary {
-    /// What came of a run, and of judging it.
+    /// Builds the summary from the record of a run and its verification.
     pub(in crate::cmd::run) fn new(
         plan: &Plan,
         log: &LogPlan,
-        judged: Judged,
-        course: Course,
+        verified: VerifiedRun,
+        record: RunRecord,
     ) -> Summary {
-        let Judged { verification, ledger, .. } = judged;
-        let operations = &course.operations;
-        let faults = faults(&course, &ledger);
+        let VerifiedRun { verification, committed_log, .. } = verified;
+        let operations = &record.operations;
+        let faults = faults(&record, &committed_log);
         let mut verdicts = verification.properties;
-        // Of a command that was saved when its process was killed, and had not left it yet, no
-        // trace tells: that nothing was made up is judged by those who asked.
+        // A trace may lack a command that was saved just before its process was killed. So
+        // no-creation is checked with the clients' operations instead.
         verdicts.insert(Property::NoCreation, Judgement::Holds);
         let mut violations = verification.violations;
         violations.retain(|violated| violated.property != Property::NoCreation);
-        let (mut violated, idle): (Vec<Violated>, Vec<Violated>) =
+        let (mut violated, not_counted): (Vec<Violated>, Vec<Violated>) =
             violations.into_iter().partition(|violated| violated.counts);
-        for Fault { property, says } in faults {
+        for Violation { property, message: says } in faults {
             verdicts.insert(property, Judgement::Violated);
             violated.push(Violated { property, at: verification.duration, says, counts: true });
         }
-        let late = course.late.and_then(|late| undecided(&mut violated, late));
-        let (mut notes, undecided) = (course.notes.clone(), late.is_some());
-        leave_open(&mut verdicts, undecided, course.interrupted);
+        let late = record.late.and_then(|late| undecided(&mut violated, late));
+        let (mut notes, undecided) = (record.notes.clone(), late.is_some());
+        mark_undecided(&mut verdicts, undecided, record.interrupted);
         notes.extend(late);
         if !plan.cuts.is_empty() {
-            notes.push(WIRED.to_owned());
+            notes.push(PARTITION_NOTE.to_owned());
         }
-        let [failovers, handovers] = waited(&course, &ledger, &mut notes);
+        let [failovers, handovers] = waiting_times(&record, &committed_log, &mut notes);
         let seconds = seconds(operations);
-        let asked = count(operations, course.refusals, course.repeats);
-        let rate = if seconds > 0.0 { asked.answered as f64 / seconds } else { 0.0 };
+        let counts = count(operations, record.refusals, record.repeats);
+        let rate = if seconds > 0.0 { counts.answered as f64 / seconds } else { 0.0 };
         Summary {
             nodes: plan.size,
             log: log.name.clone(),
             variants: log.variants.clone(),
             clients: log.clients,
             seed: plan.seed,
-            seconds: thousandths(seconds),
-            operations: asked,
-            operations_per_second: thousandths(rate),
+            seconds: round_to_thousandths(seconds),
+            operations: counts,
+            operations_per_second: round_to_thousandths(rate),
             latency_ms: latency(operations),
             failover_ms: quantiles(failovers),
             handover_ms: quantiles(handovers),
-            elections: verification.elections.into_iter().map(rounded).collect(),
-            partitions: course.apart,
-            entries: Entries::of(&ledger),
-            counter: counter(operations, &ledger),
+            elections: verification.elections.into_iter().map(round_election).collect(),
+            partitions: record.partitions,
+            entries: Entries::of(&committed_log),
+            counter: counter(operations, &committed_log),
             violations: violated.len(),
-            not_promised: idle.iter().map(|violated| violated.property).collect(),
+            not_promised: not_counted.iter().map(|violated| violated.property).collect(),
             undecided,
             violated,
             verdicts,
             crashes: verification.crashes,
-            interrupted: course.interrupted,
+            interrupted: record.interrupted,
             notes,
             records: verification.records,
             directory: None,
         }
     }
 
-    /// Whether nothing was violated and nothing acknowledged was lost.
-    pub(in crate::cmd::run) fn held(&self) -> bool {
+    /// True if no property was violated and no acknowledged operation was lost.
+    pub(in crate::cmd::run) fn succeeded(&self) -> bool {
         self.violations == 0 && self.counter.lost == 0
     }
 
-    /// Says where the files are.
-    pub(in crate::cmd::run) fn lies_in(&mut self, directory: Option<String>) {
+    /// Sets the directory of the files.
+    pub(in crate::cmd::run) fn set_directory(&mut self, directory: Option<String>) {
         self.directory = directory;
     }
 }
 
-/// Whether there was progress is not known where the machine was late, and, unless it is known that
-/// there was none, where the run was interrupted.
-fn leave_open(verdicts: &mut BTreeMap<Property, Judgement>, late: bool, interrupted: bool) {
+/// Marks progress as undecided if the machine was too slow, or if the run was interrupted without a
+/// violation.
+fn mark_undecided(verdicts: &mut BTreeMap<Property, Judgement>, late: bool, interrupted: bool) {
     let is_violated = verdicts.get(&Property::Progress) == Some(&Judgement::Violated);
     if late || (interrupted && !is_violated) {
         verdicts.insert(Property::Progress, Judgement::Incomplete);
     }
 }
 
-/// What clients saw, and what the log has, that cannot be.
-fn faults(course: &Course, ledger: &Ledger) -> Vec<Fault> {
-    let operations = &course.operations;
-    let judged = [
-        history::counter(operations),
-        history::register(operations),
-        ledger.judge(operations),
-        behind(course, ledger).map_or(Ok(()), Err),
+/// Returns the violations by the clients' observations and the log.
+fn faults(record: &RunRecord, committed_log: &CommittedLog) -> Vec<Violation> {
+    let operations = &record.operations;
+    let verified = [
+        history::check_counter(operations),
+        history::check_register(operations),
+        committed_log.check(operations),
+        unfinished_work(record, committed_log).map_or(Ok(()), Err),
     ];
-    judged.into_iter().filter_map(Result::err).collect()
+    verified.into_iter().filter_map(Result::err).collect()
 }
 
-/// Who was up at the end, and was not told of everything though there had been time; and whether
-/// clients were left waiting. Neither is a fault where no majority was left.
-fn behind(course: &Course, ledger: &Ledger) -> Option<Fault> {
-    if course.interrupted || !course.has_majority {
+/// Returns a violation if a running node lacks entries or clients wait at the end. Without a
+/// majority neither counts.
+fn unfinished_work(record: &RunRecord, committed_log: &CommittedLog) -> Option<Violation> {
+    if record.interrupted || !record.has_majority {
         return None;
     }
-    let complete = ledger.complete();
-    let late: Vec<String> = course.unfinished.iter().map(ProcessId::to_string).collect();
-    let says = match course.left_waiting {
+    let complete = committed_log.complete();
+    let late: Vec<String> = record.unfinished.iter().map(ProcessId::to_string).collect();
+    let message = match record.left_waiting {
         0 if late.is_empty() => return None,
-        0 => format!("{} did not come to an end", late.join(", ")),
-        1 => "a client was left without an answer".to_owned(),
-        many => format!("{many} clients were left without an answer"),
+        0 => format!("{} did not finish", late.join(", ")),
+        1 => "a client has no response".to_owned(),
+        many => format!("{many} clients have no response"),
     };
-    let told = complete.len();
-    let says = format!("{says}; {told} were told of every entry");
-    Some(Fault { property: Property::Progress, says })
+    let applied = complete.len();
+    let message = format!("{message}; {applied} nodes applied every entry");
+    Some(Violation { property: Property::Progress, message })
 }
 
 fn answered(operation: &Operation) -> Option<u64> {
     match operation.end {
-        End::Answered(at, _) => Some(at),
-        End::Unknown | End::Refused => None,
+        Completion::Answered(at, _) => Some(at),
+        Completion::Unknown | Completion::Refused => None,
     }
 }
 
 fn count(operations: &[Operation], refusals: u64, repeats: u64) -> Operations {
-    let many = |what: &[What]| {
-        let them = operations.iter().filter(|it| what.contains(&it.what));
+    let many = |what: &[OperationKind]| {
+        let them = operations.iter().filter(|it| what.contains(&it.kind));
         them.filter(|it| answered(it).is_some()).count() as u64
     };
-    let unknown =
-        |it: &&Operation| it.end == End::Unknown && matches!(it.what, What::Add | What::Set);
-    let (increments, writes) = (many(&[What::Add]), many(&[What::Set]));
-    let reads = many(&[What::GetCounter, What::GetRegister]);
+    let unknown = |it: &&Operation| {
+        it.end == Completion::Unknown && matches!(it.kind, OperationKind::Add | OperationKind::Set)
+    };
+    let (increments, writes) = (many(&[OperationKind::Add]), many(&[OperationKind::Set]));
+    let reads = many(&[OperationKind::GetCounter, OperationKind::GetRegister]);
     Operations {
         answered: increments + writes + reads,
         increments,
@@ -247,45 +249,49 @@ fn count(operations: &[Operation], refusals: u64, repeats: u64) -> Operations {
     }
 }
 
-/// What the counter should hold, by what clients were told and what is in the log, and does.
-fn counter(operations: &[Operation], ledger: &Ledger) -> Counter {
-    let adds = operations.iter().filter(|it| it.what == What::Add);
+/// Returns the expected counter, by acknowledged increments and the log, and the actual one.
+fn counter(operations: &[Operation], committed_log: &CommittedLog) -> Counter {
+    let adds = operations.iter().filter(|it| it.kind == OperationKind::Add);
     let acknowledged = adds.filter(|it| answered(it).is_some()).count() as u64;
-    let found = ledger.counter();
-    // What nobody was told of may be there as well.
+    let found = committed_log.counter();
+    // Unacknowledged increments may be present as well.
     let expected = acknowledged.max(found);
     let lost = i64::try_from(expected - found).unwrap_or(i64::MAX);
     Counter { expected, found, lost }
 }
 
 fn seconds(operations: &[Operation]) -> f64 {
-    let first = operations.iter().map(|it| it.asked).min().unwrap_or(0);
+    let first = operations.iter().map(|it| it.asked_at).min().unwrap_or(0);
     let last = operations.iter().filter_map(answered).max().unwrap_or(first);
     last.saturating_sub(first) as f64 / 1e9
 }
 
 fn latency(operations: &[Operation]) -> Option<Latency> {
-    quantiles(operations.iter().filter_map(|it| Some(answered(it)? - it.asked)).collect())
+    quantiles(operations.iter().filter_map(|it| Some(answered(it)? - it.asked_at)).collect())
 }
 
-/// How long clients waited each time when a leader was killed, and when one was asked to leave.
-fn waited(course: &Course, ledger: &Ledger, notes: &mut Vec<String>) -> [Vec<u64>; 2] {
-    let of = |moments| gaps(&course.operations, ledger, moments);
-    let waited = [of(&course.kills), of(&course.departures)];
-    notes.extend(note_of_gaps(&waited.concat()));
-    waited.map(|gaps| gaps.into_iter().flatten().collect())
+/// Returns the waiting times of clients after each kill and each departure of a leader.
+fn waiting_times(
+    record: &RunRecord,
+    committed_log: &CommittedLog,
+    notes: &mut Vec<String>,
+) -> [Vec<u64>; 2] {
+    let of = |moments| gaps(&record.operations, committed_log, moments);
+    let waiting_times = [of(&record.kills), of(&record.departures)];
+    notes.extend(note_on_gaps(&waiting_times.concat()));
+    waiting_times.map(|gaps| gaps.into_iter().flatten().collect())
 }
 
-/// How long it took after each of these moments, in which somebody was killed or asked to leave,
-/// until anybody was answered who had changed something under a leader of a later term than those
-/// of before. Nothing where it was not the leader any more: then nobody had to be elected.
+/// Returns the time from each kill or departure to the next acknowledged change under a leader of a
+/// later term. `None` if the process was no longer the leader, so that no election was needed.
 fn gaps(
     operations: &[Operation],
-    ledger: &Ledger,
+    committed_log: &CommittedLog,
     moments: &[(Duration, ProcessId)],
 ) -> Vec<Option<u64>> {
-    let terms = ledger.terms_of_changes();
-    let changes = operations.iter().filter(|it| matches!(it.what, What::Add | What::Set));
+    let terms = committed_log.terms_of_changes();
+    let changes =
+        operations.iter().filter(|it| matches!(it.kind, OperationKind::Add | OperationKind::Set));
     let by_term = |it: &Operation| Some((answered(it)?, *terms.get(&it.tag)?));
     let mut answers: Vec<(u64, u64)> = changes.filter_map(by_term).collect();
     answers.sort_unstable();
@@ -294,18 +300,18 @@ fn gaps(
         let (before, since) = answers.split_at(answers.partition_point(|(at, _)| *at < moment));
         let last = before.iter().map(|(_, term)| *term).max().unwrap_or(0);
         let (at, next) = since.iter().find(|(_, term)| *term > last)?;
-        ledger.has_led(*process, last..*next).then(|| at - moment)
+        committed_log.has_led(*process, last..*next).then(|| at - moment)
     };
     moments.iter().map(after).collect()
 }
 
-/// What is said where whoever was meant as the leader was not.
-fn note_of_gaps(gaps: &[Option<u64>]) -> Option<String> {
+/// Returns a note on faults that did not hit the leader.
+fn note_on_gaps(gaps: &[Option<u64>]) -> Option<String> {
     let missed = gaps.iter().filter(|gap| gap.is_none()).count();
     (missed > 0).then(|| {
         format!(
-            "{missed} of {} times whoever was killed or left as the leader led no longer, or \
-             nobody changed anything afterwards: clients did not wait for the next one then",
+            "in {missed} of {} cases the killed or departed process was no longer the leader, or \
+             no change followed: clients did not wait for an election",
             gaps.len()
         )
     })
@@ -314,44 +320,45 @@ fn note_of_gaps(gaps: &[Option<u64>]) -> Option<String> {
 fn quantiles(mut took: Vec<u64>) -> Option<Latency> {
     took.sort_unstable();
     let at = |part: usize| took.get((took.len() * part / 100).min(took.len().checked_sub(1)?));
-    let ms = |nanoseconds: &u64| thousandths(*nanoseconds as f64 / 1e6);
+    let ms = |nanoseconds: &u64| round_to_thousandths(*nanoseconds as f64 / 1e6);
     Some(Latency { p50: ms(at(50)?), p99: ms(at(99)?), max: ms(took.last()?) })
 }
 
 #[cfg(test)]
 mod tests {
     use tenure_core::service::log::{Content, Entry};
-    use tenure_daemon::log::history::Saw;
-    use tenure_daemon::log::{Change, Tag};
+    use tenure_daemon::log::history::Observation;
+    use tenure_daemon::log::{Change, OperationId};
 
     use super::*;
 
     #[test]
-    fn nobody_waits_for_the_next_leader_where_another_was_killed() {
-        let (mut ledger, mut operations) = (Ledger::default(), Vec::new());
+    fn no_failover_time_if_another_process_was_killed() {
+        let (mut committed_log, mut operations) = (CommittedLog::default(), Vec::new());
         for (number, (at, term)) in (1..).zip([(10, 1), (20, 1), (50, 2), (90, 3)]) {
-            let tag = Tag { client: 1, number };
-            ledger.leads(ProcessId(term as u32), term);
+            let tag = OperationId { client: 1, number };
+            committed_log.record_leader(ProcessId(term as u32), term);
             let content = Content::Payload(Change::Set(tag).payload());
-            ledger.committed(ProcessId(0), number, &Entry { term, content });
-            let end = End::Answered(at, Saw::Written);
-            operations.push(Operation { tag, what: What::Set, asked: at - 1, end });
+            committed_log.record_commit(ProcessId(0), number, &Entry { term, content });
+            let end = Completion::Answered(at, Observation::Written);
+            operations.push(Operation { tag, kind: OperationKind::Set, asked_at: at - 1, end });
         }
         let moment = |at, process| (Duration::from_nanos(at), ProcessId(process));
-        let waited = |at, process| gaps(&operations, &ledger, &[moment(at, process)])[0];
-        assert_eq!(waited(30, 1), Some(20));
-        assert_eq!(waited(30, 2), None, "it did not lead yet");
-        assert_eq!(waited(60, 2), Some(30));
-        assert_eq!(waited(60, 1), None, "it led no longer");
-        assert_eq!(note_of_gaps(&[Some(20)]), None);
-        assert!(note_of_gaps(&[Some(20), None]).is_some_and(|says| says.starts_with("1 of 2")));
+        let waiting_times =
+            |at, process| gaps(&operations, &committed_log, &[moment(at, process)])[0];
+        assert_eq!(waiting_times(30, 1), Some(20));
+        assert_eq!(waiting_times(30, 2), None, "it did not lead yet");
+        assert_eq!(waiting_times(60, 2), Some(30));
+        assert_eq!(waiting_times(60, 1), None, "it led no longer");
+        assert_eq!(note_on_gaps(&[Some(20)]), None);
+        assert!(note_on_gaps(&[Some(20), None]).is_some_and(|says| says.starts_with("in 1 of 2")));
     }
 
     #[test]
-    fn whoever_interrupts_is_not_told_that_there_was_progress() {
+    fn interrupted_run_leaves_progress_undecided() {
         let after = |known, late, interrupted| {
             let mut verdicts = BTreeMap::from([(Property::Progress, known)]);
-            leave_open(&mut verdicts, late, interrupted);
+            mark_undecided(&mut verdicts, late, interrupted);
             verdicts[&Property::Progress]
         };
         assert_eq!(after(Judgement::Holds, false, false), Judgement::Holds);

@@ -1,9 +1,9 @@
-//! The one table that a run of a log prints.
+//! The result of a run of a log as a table.
 
 use crate::cmd::run::log::summary::{Entries, Operations, Summary};
 use crate::cmd::run::table::{Table, grouped, verdicts};
 
-/// The table, ready to be printed.
+/// Formats the result as a table.
 pub(in crate::cmd::run) fn table(summary: &Summary) -> String {
     let mut table = Table::default();
     table.head(&head(summary));
@@ -15,26 +15,30 @@ pub(in crate::cmd::run) fn table(summary: &Summary) -> String {
         &format!("{}: {increments} increments, {writes} writes, {reads} reads", grouped(answered)),
     );
     let rate = summary.operations_per_second.round() as u64;
-    table.row("per second", &grouped(rate));
-    table.latency("latency", summary.latency_ms);
-    table.latency("after a kill", summary.failover_ms);
-    table.latency("after a departure", summary.handover_ms);
+    table.row("operations per second", &grouped(rate));
+    table.latency("operation latency", summary.latency_ms);
+    table.latency("failover time", summary.failover_ms);
+    table.latency("handover time", summary.handover_ms);
     table.row(
-        "refused",
+        "rejections",
         &format!(
-            "{} times, and asked again; {} times in doubt",
+            "{}, each retried; {} retries of uncertain operations",
             grouped(refusals),
             grouped(repeats)
         ),
     );
-    let doubtful = || format!("{} increments or writes were never answered", grouped(unknown));
-    table.row("unknown", &if unknown == 0 { "none".to_owned() } else { doubtful() });
+    let without_response =
+        || format!("{} increments or writes without a response", grouped(unknown));
+    table.row(
+        "unknown outcomes",
+        &if unknown == 0 { "none".to_owned() } else { without_response() },
+    );
     table.elections(&summary.elections);
     table.partitions(&summary.partitions);
-    table.row("log", &log(&summary.entries));
+    table.row("replicated log", &log(&summary.entries));
     table.counter(summary.counter);
     let shown = verdicts(&summary.verdicts, &summary.not_promised, |property| property.name());
-    shown.iter().for_each(|(name, says)| table.row(name, says));
+    shown.iter().for_each(|(name, message)| table.row(name, message));
     table.verdict(&summary.notes, &summary.violated);
     if let Some(directory) = &summary.directory {
         table.row("files", directory);
@@ -57,8 +61,10 @@ fn head(summary: &Summary) -> String {
     )
 }
 
-fn log(Entries { committed, terms, told, snapshots, snapshots_sent }: &Entries) -> String {
-    let told: Vec<String> = told.iter().map(|number| format!("P{number}")).collect();
+fn log(
+    Entries { committed, terms, told: applied_by, snapshots, snapshots_sent }: &Entries,
+) -> String {
+    let applied_by: Vec<String> = applied_by.iter().map(|number| format!("P{number}")).collect();
     let terms = match terms {
         None => return "no entries".to_owned(),
         Some((first, last)) if first == last => format!("term {first}"),
@@ -68,12 +74,12 @@ fn log(Entries { committed, terms, told, snapshots, snapshots_sent }: &Entries) 
         (0, _) => String::new(),
         (_, 0) => format!("; {} snapshots", grouped(*snapshots)),
         (_, sent) => {
-            format!("; {} snapshots, {} of them sent", grouped(*snapshots), grouped(*sent))
+            format!("; {} snapshots, {} sent to followers", grouped(*snapshots), grouped(*sent))
         }
     };
     format!(
-        "{} entries of {terms}, in one order, told to {}{snapshots}",
+        "{} entries of {terms}, in the same order at {}{snapshots}",
         grouped(*committed),
-        told.join(" ")
+        applied_by.join(" ")
     )
 }

@@ -1,28 +1,28 @@
-//! One client, as a process: it takes the lock and increments the counter, again and again.
+//! A client process, which repeatedly acquires the lock and increments the counter.
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use tenure_client::{Access, Client, ClientError, Guard, Session};
+use tenure_client::{Client, ClientError, ConnectOptions, Guard, Session};
 use tenure_core::{Fence, ProcessId};
 use tenure_daemon::resource;
 
-use super::LOCK;
-use super::claim::{Claim, now, now_or};
-use super::clients::Charge;
+use super::LOCK_NAME;
+use super::clients::MonitorConfig;
+use super::entry_record::{EntryRecord, now, now_or};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::machine;
 
-/// How long the lease of a client is.
-const TTL: Duration = Duration::from_secs(3);
+/// Length of a client's lease.
+const LEASE_TTL: Duration = Duration::from_secs(3);
 
 /// A client of `tenure run --service`
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     #[command(flatten)]
-    charge: Charge,
+    common: MonitorConfig,
     #[arg(long)]
     resource: SocketAddr,
     #[arg(long)]
@@ -34,55 +34,56 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
-    let until = options.charge.begin()?;
-    let runtime = machine::one_thread()?;
-    runtime.block_on(work(options, until)).map(|()| Status::Held)
+    let until = options.common.begin()?;
+    let runtime = machine::current_thread_runtime()?;
+    runtime.block_on(run_client(options, until)).map(|()| Status::Success)
 }
 
-async fn work(options: &Options, until: Instant) -> Result<(), Failure> {
-    let Charge { number, ref endpoints, seed, .. } = options.charge;
-    // Every other asks whichever member it has come to, so that all of them are asked.
+async fn run_client(options: &Options, until: Instant) -> Result<(), Failure> {
+    let MonitorConfig { number, ref endpoints, seed, .. } = options.common;
+    // Every second client connects to any member, so that all members receive requests.
     let access = match number.is_multiple_of(2) {
-        true => Access::default().any_member(),
-        false => Access::default(),
+        true => ConnectOptions::default().any_member(),
+        false => ConnectOptions::default(),
     };
     let client = Client::connect_as(endpoints, access).await.map_err(Failure::environment)?;
     let process = ProcessId(number - 1);
     let mut counter =
         resource::Client::connect(options.resource, process).await.map_err(Failure::environment)?;
-    let mut draws = fastrand::Rng::with_seed(seed ^ u64::from(number) << 32);
+    let mut rng = fastrand::Rng::with_seed(seed ^ u64::from(number) << 32);
     let mut session: Option<Session> = None;
     while Instant::now() < until {
-        let mut claim = Claim { client: number, asked: now(), ..Claim::default() };
-        let goes_on = draws.bool() && !options.no_lock;
+        let mut entry = EntryRecord { client: number, requested: now(), ..EntryRecord::default() };
+        let keeps_session = rng.bool() && !options.no_lock;
         if options.no_lock {
-            increment(&mut claim, &mut counter, options).await?;
-            claim.until = now();
+            increment(&mut entry, &mut counter, options).await?;
+            entry.until = now();
         } else {
-            match enter(&client, &mut session).await {
+            match acquire(&client, &mut session).await {
                 Ok(guard) => {
-                    let guard = inside(&mut claim, guard, &mut counter, options).await?;
-                    match goes_on {
+                    let guard =
+                        increment_under_lock(&mut entry, guard, &mut counter, options).await?;
+                    match keeps_session {
                         true => drop(guard),
-                        false => claim.left = guard.release().await.is_ok(),
+                        false => entry.left = guard.release().await.is_ok(),
                     }
                 }
-                Err(ClientError::Refused { code, message }) => {
+                Err(ClientError::Rejected { code, message }) => {
                     return Err(Failure::environment(format!("{code:?}: {message}")));
                 }
-                // It begins anew, with another session.
+                // Continues with a new session.
                 Err(_) => {
                     session = None;
                     continue;
                 }
             }
         }
-        say(&claim)?;
-        if goes_on {
-            // It leaves with the call by which it asks for the lock again.
+        print_record(&entry)?;
+        if keeps_session {
+            // The lock is released by the call that requests it again.
             continue;
         }
-        let pause = draws.u64(..=options.think_micros);
+        let pause = rng.u64(..=options.think_micros);
         tokio::time::sleep(Duration::from_micros(pause)).await;
     }
     if let Some(session) = session {
@@ -91,56 +92,56 @@ async fn work(options: &Options, until: Instant) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn enter(client: &Client, session: &mut Option<Session>) -> Result<Guard, ClientError> {
-    let alive = session.clone().filter(|session| session.ended().is_none());
+async fn acquire(client: &Client, session: &mut Option<Session>) -> Result<Guard, ClientError> {
+    let alive = session.clone().filter(|session| session.end_reason().is_none());
     let alive = match alive {
         Some(alive) => alive,
-        None => client.session(TTL).await?,
+        None => client.session(LEASE_TTL).await?,
     };
     *session = Some(alive.clone());
-    alive.lock(LOCK).await
+    alive.lock(LOCK_NAME).await
 }
 
-async fn inside(
-    claim: &mut Claim,
+async fn increment_under_lock(
+    entry: &mut EntryRecord,
     guard: Guard,
     counter: &mut resource::Client,
     options: &Options,
 ) -> Result<Guard, Failure> {
-    (claim.granted, claim.fence) = (now(), guard.fence());
-    claim.key = String::from_utf8_lossy(guard.key()).into_owned();
+    (entry.granted, entry.fence) = (now(), guard.fence());
+    entry.key = String::from_utf8_lossy(guard.key()).into_owned();
     let deadline = guard.deadline();
-    increment(claim, counter, options).await?;
-    // Either it may still be claimed, or it was until the deadline of before.
-    claim.until = now_or(guard.deadline().or(deadline));
+    increment(entry, counter, options).await?;
+    // The lock is still held, or it was until the previous deadline.
+    entry.until = now_or(guard.deadline().or(deadline));
     Ok(guard)
 }
 
-/// Reads, adds and writes, which are three things.
+/// Increments the counter by separate read, add and write.
 async fn increment(
-    claim: &mut Claim,
+    entry: &mut EntryRecord,
     counter: &mut resource::Client,
     options: &Options,
 ) -> Result<(), Failure> {
-    let fence = (!options.no_lock).then_some(Fence(0, claim.fence));
-    claim.accessed = now();
+    let fence = (!options.no_lock).then_some(Fence(0, entry.fence));
+    entry.accessed = now();
     let read = counter.get(fence).await.map_err(Failure::environment)?;
     let Ok(value) = read else {
-        claim.refused = true;
+        entry.refused = true;
         return Ok(());
     };
     if options.hold_micros > 0 {
         tokio::time::sleep(Duration::from_micros(options.hold_micros)).await;
     }
     match counter.put(fence, value + 1).await.map_err(Failure::environment)? {
-        Ok(()) => claim.written = Some(now()),
-        Err(_) => claim.refused = true,
+        Ok(()) => entry.written = Some(now()),
+        Err(_) => entry.refused = true,
     }
     Ok(())
 }
 
-fn say(claim: &Claim) -> Result<(), Failure> {
-    let line = serde_json::to_string(claim).map_err(Failure::environment)?;
+fn print_record(entry: &EntryRecord) -> Result<(), Failure> {
+    let line = serde_json::to_string(entry).map_err(Failure::environment)?;
     let mut out = io::stdout().lock();
     writeln!(out, "{line}").and_then(|()| out.flush()).map_err(Failure::environment)
 }

@@ -1,4 +1,4 @@
-//! The clients of a run: processes that say a line for all that they did.
+//! The client processes of a run, which print a line for each operation.
 
 use std::io;
 use std::process::Stdio;
@@ -12,18 +12,18 @@ use tokio::process::Command;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinSet;
 
-use super::claim::Claim;
+use super::entry_record::EntryRecord;
 use super::plan::Plan;
-use super::value::Word;
+use super::value_record::ClientMessage;
 use crate::cmd::failure::Failure;
 use crate::cmd::node;
 
-/// How many clients put values, where values are put.
+/// Number of clients that put values, if values are requested.
 pub(super) const WRITERS: u32 = 2;
 
-/// What each of them is told, and does with it.
+/// Options of all client processes.
 #[derive(Debug, Args)]
-pub(super) struct Charge {
+pub(super) struct MonitorConfig {
     #[arg(long)]
     parent: i32,
     #[arg(long)]
@@ -36,20 +36,20 @@ pub(super) struct Charge {
     pub(super) seed: u64,
 }
 
-impl Charge {
-    /// From now on it ends with whoever started it; says until when it is to work.
+impl MonitorConfig {
+    /// Ties this process to its parent. Returns the time until which it must work.
     pub(super) fn begin(&self) -> Result<Instant, Failure> {
-        node::end_with(self.parent)?;
+        node::end_with_parent(self.parent)?;
         Ok(Instant::now() + Duration::from_millis(self.millis))
     }
 }
 
-/// All of them. Dropping this ends them.
+/// The running clients. Dropping this ends them.
 #[derive(Debug)]
 pub(super) struct Clients<'a> {
     plan: &'a Plan,
     endpoints: String,
-    /// Those that run.
+    /// Tasks that wait for the clients.
     pub(super) running: JoinSet<Result<(), Failure>>,
 }
 
@@ -58,11 +58,11 @@ impl Clients<'_> {
         Clients { plan, endpoints: endpoints.join(","), running: JoinSet::new() }
     }
 
-    /// Starts those who want the lock.
+    /// Starts the clients of the lock.
     pub(super) fn claim(
         &mut self,
         resource: &Server,
-        claims: &UnboundedSender<Claim>,
+        claims: &UnboundedSender<EntryRecord>,
     ) -> Result<(), Failure> {
         let plan = self.plan;
         for number in 1..=plan.clients {
@@ -77,16 +77,16 @@ impl Clients<'_> {
         Ok(())
     }
 
-    /// Starts those who put values of so many bytes at most.
+    /// Starts the clients that put values of at most this many bytes.
     pub(super) fn write(
         &mut self,
         most: u32,
-        words: &UnboundedSender<Word>,
+        messages: &UnboundedSender<ClientMessage>,
     ) -> Result<(), Failure> {
         for number in (self.plan.clients + 1..).take(WRITERS as usize) {
             let mut command = self.command("service-writer", number)?;
             command.args(["--most-bytes", &most.to_string()]);
-            self.start(command, number, words.clone())?;
+            self.start(command, number, messages.clone())?;
         }
         Ok(())
     }
@@ -110,16 +110,16 @@ impl Clients<'_> {
         &mut self,
         mut command: Command,
         number: u32,
-        said: UnboundedSender<T>,
+        output: UnboundedSender<T>,
     ) -> Result<(), Failure> {
         let mut child = command.spawn().map_err(|error| failed(number, &error))?;
         self.running.spawn(async move {
             if let Some(out) = child.stdout.take() {
                 let mut lines = BufReader::new(out).lines();
                 while let Ok(Some(line)) = lines.next_line().await {
-                    // A line that was cut off is of one that was killed.
+                    // A client that was killed may leave a partial line.
                     if let Ok(line) = serde_json::from_str(&line) {
-                        let _ = said.send(line);
+                        let _ = output.send(line);
                     }
                 }
             }

@@ -1,95 +1,95 @@
-//! What happens in a run, in order.
+//! Drives a run: starts members and clients, performs the schedule, shuts down.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
-use tenure_client::Change;
+use tenure_client::QueueChange;
 use tenure_core::ProcessId;
-use tenure_daemon::resource::{Server, Tally};
+use tenure_daemon::resource::{CounterStats, Server};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::claim::{Claim, now};
 use super::clients::Clients;
-use super::members::{Members, Said};
-use super::plan::{Does, Plan, Step};
-use super::reader::{Found, read_all};
+use super::entry_record::{EntryRecord, now};
+use super::members::{MemberOutput, Members};
+use super::plan::{FaultKind, Plan, Step};
+use super::reader::{FinalReads, read_all};
 use super::recorder::Recorder;
-use super::value::{Put, Seen, Word};
+use super::value_record::{ClientMessage, PutRecord, ReadRecord};
 use crate::cmd::failure::Failure;
-use crate::cmd::interrupt::Interrupts;
-use crate::cmd::run::drive::Apart;
+use crate::cmd::interrupt::TerminationSignals;
+use crate::cmd::run::drive::Partition;
 
-/// How long the members may take to elect somebody at first, and clients to end.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Time limit for the first election, and for clients to end.
+const START_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What came of a run, not judged yet.
+/// The record of a run, before it is verified.
 #[derive(Debug, Default)]
-pub(super) struct Course {
-    pub(super) claims: Vec<Claim>,
-    pub(super) changes: Vec<Change>,
-    /// The values that were put.
-    pub(super) puts: Vec<Put>,
-    /// Those that were read.
-    pub(super) seen: Vec<Seen>,
-    /// What was read in the end, of each member.
-    pub(super) found: Option<Found>,
-    pub(super) tally: Tally,
-    /// When somebody was killed.
+pub(super) struct ServiceRecord {
+    pub(super) claims: Vec<EntryRecord>,
+    pub(super) changes: Vec<QueueChange>,
+    /// Values that clients put.
+    pub(super) puts: Vec<PutRecord>,
+    /// Values that clients read.
+    pub(super) reads: Vec<ReadRecord>,
+    /// Final reads from each member.
+    pub(super) found: Option<FinalReads>,
+    pub(super) tally: CounterStats,
+    /// Kills of members.
     pub(super) kills: Vec<Kill>,
-    /// When members began to lead, each in a term of its own.
+    /// Times at which leaders were elected, one per term.
     pub(super) terms: Vec<u64>,
-    /// How many times somebody was killed, asked to leave, stopped, kept from writing, slowed down
-    /// or cut off.
+    /// Number of injected faults.
     pub(super) faults: u64,
-    /// Who was cut off, and when.
-    pub(super) apart: Vec<Apart>,
-    /// Whether clients did not come to an end though a majority was up.
+    /// Partitions of the network.
+    pub(super) partitions: Vec<Partition>,
+    /// Number of clients that did not finish although a majority was up.
     pub(super) left_waiting: usize,
     pub(super) interrupted: bool,
     pub(super) seconds: f64,
-    /// The fence of an entry after all others.
+    /// Fencing token of a final entry after all others.
     pub(super) last: Option<u64>,
     pub(super) notes: Vec<String>,
 }
 
-/// A member was killed.
+/// A kill of a member.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Kill {
-    /// When, in nanoseconds since 1970.
+    /// Time, in nanoseconds since 1970.
     pub(super) at: u64,
-    /// Whether it led.
+    /// True if the member was the leader.
     pub(super) of_leader: bool,
 }
 
-/// What is heard while it runs.
+/// A message to the driver of the run.
 #[derive(Debug)]
-enum Heard {
-    Said(Said),
-    Claimed(Box<Claim>),
-    Word(Word),
+enum Message {
+    Member(MemberOutput),
+    Entry(Box<EntryRecord>),
+    Value(ClientMessage),
 }
 
 pub(super) async fn drive(
     plan: &Plan,
     folder: &Path,
-    interrupts: &mut Interrupts,
-) -> Result<Course, Failure> {
-    let (said, mut saying) = unbounded_channel();
-    let mut members = Members::start(plan, folder, said).await?;
+    interrupts: &mut TerminationSignals,
+) -> Result<ServiceRecord, Failure> {
+    let (output, mut member_output) = unbounded_channel();
+    let mut members = Members::start(plan, folder, output).await?;
     let elected = async {
         while members.leader().is_none() {
-            match saying.recv().await {
-                Some(said) => members.hear(&said),
+            match member_output.recv().await {
+                Some(output) => members.handle(&output),
                 None => std::future::pending().await,
             }
         }
     };
     tokio::select! {
-        elected = timeout(PATIENCE, elected) => elected
-            .map_err(|_| Failure::environment("no member leads: see the logs of the members"))?,
+        elected = timeout(START_TIMEOUT, elected) => elected
+            .map_err(|_| Failure::environment("no leader was elected: see the logs of the \
+                                               members"))?,
         () = interrupts.next() => return Err(Failure::incomplete("interrupted at the start")),
     }
     let resource = Server::start(plan.clients, None)
@@ -97,170 +97,172 @@ pub(super) async fn drive(
         .map_err(|error| Failure::environment(format!("cannot serve the counter: {error}")))?;
     let endpoints = members.endpoints();
     let mut recorder = Recorder::start(&endpoints).await?;
-    let (claims, claiming) = unbounded_channel();
-    let (words, wording) = unbounded_channel();
+    let (claims, entries) = unbounded_channel();
+    let (words, messages) = unbounded_channel();
     let mut clients = Clients::of(plan, &endpoints);
     clients.claim(&resource, &claims)?;
     if let Some(most) = plan.values {
         clients.write(most, &words)?;
-        recorder.forget(&endpoints);
+        recorder.compact_history(&endpoints);
     }
-    let (course, apart) = (Course::default(), BTreeMap::new());
-    let mut run = Run { plan, members, course, apart, begun: Instant::now() };
-    run.work(Hearing { saying, claiming, wording }, &mut clients, interrupts).await?;
-    if plan.values.is_some() && !run.course.interrupted {
-        run.members.begin_anew().await?;
+    let (record, partitions) = (ServiceRecord::default(), BTreeMap::new());
+    let mut run = Run { plan, members, record, partitions, started: Instant::now() };
+    run.work(Receivers { member_output, entries, messages }, &mut clients, interrupts).await?;
+    if plan.values.is_some() && !run.record.interrupted {
+        run.members.restart_all().await?;
     }
-    if plan.lock && !run.course.interrupted {
-        run.course.last = recorder.finish().await;
+    if plan.lock && !run.record.interrupted {
+        run.record.last = recorder.finish().await;
     }
-    if plan.values.is_some() && !run.course.interrupted {
-        let keys: BTreeSet<String> = run.course.puts.iter().map(|put| put.key.clone()).collect();
+    if plan.values.is_some() && !run.record.interrupted {
+        let keys: BTreeSet<String> = run.record.puts.iter().map(|put| put.key.clone()).collect();
         let found = spawn_blocking(move || read_all(&endpoints, &keys)).await;
-        run.course.found = found.ok();
+        run.record.found = found.ok();
     }
-    run.course.changes = recorder.changes();
-    run.course.tally = resource.tally();
+    run.record.changes = recorder.changes();
+    run.record.tally = resource.stats();
     drop(clients);
     run.members.end().await;
-    Ok(run.course)
+    Ok(run.record)
 }
 
-/// What is to be heard of.
-struct Hearing {
-    saying: UnboundedReceiver<Said>,
-    claiming: UnboundedReceiver<Claim>,
-    wording: UnboundedReceiver<Word>,
+/// Receivers of all messages.
+struct Receivers {
+    member_output: UnboundedReceiver<MemberOutput>,
+    entries: UnboundedReceiver<EntryRecord>,
+    messages: UnboundedReceiver<ClientMessage>,
 }
 
-/// A run under way.
+/// A run in progress.
 struct Run<'a> {
     plan: &'a Plan,
     members: Members,
-    course: Course,
-    /// Who is cut off at the moment, by the place of the cut.
-    apart: BTreeMap<usize, Vec<ProcessId>>,
-    begun: Instant,
+    record: ServiceRecord,
+    /// Current partitions, by index.
+    partitions: BTreeMap<usize, Vec<ProcessId>>,
+    started: Instant,
 }
 
 impl Run<'_> {
     async fn work(
         &mut self,
-        mut hearing: Hearing,
+        mut receivers: Receivers,
         clients: &mut Clients<'_>,
-        interrupts: &mut Interrupts,
+        interrupts: &mut TerminationSignals,
     ) -> Result<(), Failure> {
         let mut steps = self.plan.steps.clone().into_iter().peekable();
-        let end = self.begun + self.plan.duration + PATIENCE;
+        let end = self.started + self.plan.duration + START_TIMEOUT;
         while !clients.running.is_empty() {
-            let next = steps.peek().map_or(end, |step| self.begun + step.at);
-            let heard = tokio::select! {
-                Some(said) = hearing.saying.recv() => Heard::Said(said),
-                Some(claim) = hearing.claiming.recv() => Heard::Claimed(Box::new(claim)),
-                Some(word) = hearing.wording.recv() => Heard::Word(word),
+            let next = steps.peek().map_or(end, |step| self.started + step.at);
+            let message = tokio::select! {
+                Some(output) = receivers.member_output.recv() => Message::Member(output),
+                Some(claim) = receivers.entries.recv() => Message::Entry(Box::new(claim)),
+                Some(word) = receivers.messages.recv() => Message::Value(word),
                 Some(ended) = clients.running.join_next() => {
-                    // One that was aborted has not failed.
+                    // An aborted task is not a failure.
                     if let Ok(ended) = ended { ended? }
                     continue;
                 }
                 () = interrupts.next() => {
-                    self.course.interrupted = true;
+                    self.record.interrupted = true;
                     break;
                 }
                 () = sleep_until(next) => match steps.peek().copied() {
                     Some(step) => {
-                        if self.act(step).await? { steps.next(); }
+                        if self.perform(step).await? { steps.next(); }
                         continue;
                     }
                     None => break,
                 },
             };
-            self.hear(heard);
+            self.handle(message);
         }
-        self.course.seconds = self.begun.elapsed().as_secs_f64();
+        self.record.seconds = self.started.elapsed().as_secs_f64();
         let has_majority = 2 * self.members.up() > self.plan.members as usize;
-        if has_majority && !self.course.interrupted {
-            self.course.left_waiting = clients.running.len();
+        if has_majority && !self.record.interrupted {
+            self.record.left_waiting = clients.running.len();
         } else if !has_majority {
-            self.course.notes.push("no majority of the members was up at the end".to_owned());
+            self.record.notes.push("no majority of the members was up at the end".to_owned());
         }
-        while let Ok(claim) = hearing.claiming.try_recv() {
-            self.course.claims.push(claim);
+        while let Ok(claim) = receivers.entries.try_recv() {
+            self.record.claims.push(claim);
         }
-        while let Ok(word) = hearing.wording.try_recv() {
-            self.hear(Heard::Word(word));
+        while let Ok(word) = receivers.messages.try_recv() {
+            self.handle(Message::Value(word));
         }
         Ok(())
     }
 
-    fn hear(&mut self, heard: Heard) {
-        match heard {
-            Heard::Said(said) => {
+    fn handle(&mut self, message: Message) {
+        match message {
+            Message::Member(output) => {
                 let before = self.members.term();
-                self.members.hear(&said);
+                self.members.handle(&output);
                 if self.members.term() > before {
-                    self.course.terms.push(said.at);
+                    self.record.terms.push(output.at);
                 }
             }
-            Heard::Claimed(claim) => self.course.claims.push(*claim),
-            Heard::Word(Word::Put(put)) => self.course.puts.push(put),
-            Heard::Word(Word::Seen(seen)) => self.course.seen.push(seen),
+            Message::Entry(claim) => self.record.claims.push(*claim),
+            Message::Value(ClientMessage::Put(put)) => self.record.puts.push(put),
+            Message::Value(ClientMessage::Read(read)) => self.record.reads.push(read),
         }
     }
 
-    /// Does it, unless there is nobody to do it to yet.
-    async fn act(&mut self, step: Step) -> Result<bool, Failure> {
-        let targets = match step.does {
-            Does::Part(place) => &self.plan.cuts[place].side[..],
+    /// Performs a step. Returns false if its target is not known yet.
+    async fn perform(&mut self, step: Step) -> Result<bool, Failure> {
+        let targets = match step.kind {
+            FaultKind::Part(place) => &self.plan.cuts[place].side[..],
             _ => &[step.target],
         };
-        let targets = targets.iter().map(|target| self.members.targets(*target, step.does));
+        let targets = targets.iter().map(|target| self.members.targets(*target, step.kind));
         let targets: Vec<Vec<usize>> = targets.collect();
-        // Whoever is meant among others has to be there too.
+        // All targets of a step must be known.
         let all_there = targets.iter().all(|indices| !indices.is_empty());
         let indices = if all_there { targets.concat() } else { Vec::new() };
-        let late = self.begun + step.at + PATIENCE / 4;
+        let late = self.started + step.at + START_TIMEOUT / 4;
         if indices.is_empty() && Instant::now() < late {
-            // Somebody will lead soon, and say so.
+            // Waits for a leader.
             sleep(Duration::from_millis(5)).await;
             return Ok(false);
         }
         if indices.is_empty() {
-            self.course.notes.push(format!("nobody was there for something at {:?}", step.at));
+            self.record
+                .notes
+                .push(format!("a fault at {:?} was skipped: its target was not up", step.at));
         }
-        if step.does.hurts() {
-            self.course.faults += indices.len() as u64;
+        if step.kind.is_fault() {
+            self.record.faults += indices.len() as u64;
         }
-        self.part(step, &indices);
-        if step.does == Does::Kill && !indices.is_empty() {
+        self.update_partitions(step, &indices);
+        if step.kind == FaultKind::Kill && !indices.is_empty() {
             let leader = self.members.leader();
             let of_leader = leader.is_some_and(|leader| indices.contains(&leader));
-            self.course.kills.push(Kill { at: now(), of_leader });
+            self.record.kills.push(Kill { at: now(), of_leader });
         }
-        let notes = self.members.act(&indices, step.does).await?;
-        self.course.notes.extend(notes);
+        let notes = self.members.perform(&indices, step.kind).await?;
+        self.record.notes.extend(notes);
         Ok(true)
     }
 
-    /// Cuts some off from all others, or no longer, if that is to be done.
-    fn part(&mut self, step: Step, indices: &[usize]) {
-        match step.does {
-            Does::Part(_) if indices.is_empty() => return,
-            Does::Part(place) => {
+    /// Starts or ends a partition, if the step does so.
+    fn update_partitions(&mut self, step: Step, indices: &[usize]) {
+        match step.kind {
+            FaultKind::Part(_) if indices.is_empty() => return,
+            FaultKind::Part(place) => {
                 let side: Vec<ProcessId> = indices.iter().map(|at| ProcessId::at(*at)).collect();
                 let cut = &self.plan.cuts[place];
-                let [at, ms] = [self.begun.elapsed(), cut.until - cut.from];
+                let [at, ms] = [self.started.elapsed(), cut.until - cut.from];
                 let [at, ms] = [at, ms].map(|it| it.as_secs_f64() * 1e3);
                 let numbers = side.iter().map(|process| process.number()).collect();
-                self.course.apart.push(Apart { at: at.round(), ms, side: numbers });
-                self.course.faults += 1;
-                self.apart.insert(place, side);
+                self.record.partitions.push(Partition { at: at.round(), ms, side: numbers });
+                self.record.faults += 1;
+                self.partitions.insert(place, side);
             }
-            Does::Join(place) => {
-                self.apart.remove(&place);
+            FaultKind::Join(place) => {
+                self.partitions.remove(&place);
             }
             _ => return,
         }
-        self.members.cut(self.apart.values().cloned().collect());
+        self.members.cut(self.partitions.values().cloned().collect());
     }
 }

@@ -16,22 +16,22 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::claim::now;
-use super::plan::{Does, Plan};
-use super::slow::Slow;
+use super::entry_record::now;
+use super::plan::{FaultKind, Plan};
+use super::slow_disk::SlowDisk;
 use crate::cmd::failure::Failure;
+use crate::cmd::run::proxies::Proxies;
 use crate::cmd::run::schedule::Target;
-use crate::cmd::run::wires::Wires;
 
-/// How long a member may take to end in good order.
-const ENDING: Duration = Duration::from_secs(10);
+/// Time limit for a member to shut down.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A line that a member said.
+/// A line of output of a member.
 #[derive(Debug)]
-pub(super) struct Said {
+pub(super) struct MemberOutput {
     pub(super) member: usize,
     pub(super) boot: u32,
-    /// When that was heard, in nanoseconds since 1970.
+    /// Time of the line, in nanoseconds since 1970.
     pub(super) at: u64,
     pub(super) line: String,
 }
@@ -39,73 +39,74 @@ pub(super) struct Said {
 #[derive(Debug, Default)]
 struct Member {
     child: Option<Child>,
-    /// Who writes down what it says of itself: it may be kept from writing to files.
+    /// Task that writes its log: the member itself may be unable to write files.
     log: Option<JoinHandle<()>>,
     boot: u32,
     is_stopped: bool,
-    /// Whether it can write to no file.
-    is_full: bool,
-    /// How much longer a flush takes, where its disk is slow.
+    /// True if its writes fail.
+    cannot_write: bool,
+    /// Additional time of a flush, if its disk is slow.
     flush: Option<Duration>,
-    slow: Option<Slow>,
+    slow: Option<SlowDisk>,
 }
 
-/// All of them.
+/// All members of a service.
 #[derive(Debug)]
 pub(super) struct Members {
     members: Vec<Member>,
     ports: Ports,
-    /// The network between them, where it is to be cut.
-    wires: Option<Wires>,
+    /// Proxies between the members, if the run has partitions.
+    proxies: Option<Proxies>,
     folder: PathBuf,
-    said: UnboundedSender<Said>,
-    /// Who leads in which term, as was said last.
+    output: UnboundedSender<MemberOutput>,
+    /// Latest term and its leader, as reported.
     leader: Option<(u64, usize)>,
-    /// Who led when something was done to them, the last of them last.
-    led: Vec<usize>,
-    /// How much longer a flush takes where a disk is slow.
+    /// Members that were the leader when a fault hit them, in order.
+    former_leaders: Vec<usize>,
+    /// Additional time of a flush on a slow disk.
     slow_flush: Duration,
-    /// What members are told beside who there is.
-    words: Vec<String>,
+    /// Additional arguments of `tenure serve`.
+    arguments: Vec<String>,
 }
 
 impl Members {
     pub(super) async fn start(
         plan: &Plan,
         folder: &Path,
-        said: UnboundedSender<Said>,
+        output: UnboundedSender<MemberOutput>,
     ) -> Result<Members, Failure> {
         let count = plan.members;
         let ports = Ports::reserve(2 * count)
             .map_err(|error| Failure::environment(format!("cannot reserve ports: {error}")))?;
-        let wires = match plan.cuts.is_empty() {
-            false => {
-                Some(Wires::lay(&ports.addresses()[..count as usize]).await.map_err(|error| {
-                    Failure::environment(format!("cannot lay wires between members: {error}"))
-                })?)
-            }
+        let proxies = match plan.cuts.is_empty() {
+            false => Some(Proxies::start(&ports.addresses()[..count as usize]).await.map_err(
+                |error| {
+                    Failure::environment(format!("cannot start proxies between members: {error}"))
+                },
+            )?),
             true => None,
         };
         let snapshot = plan.snapshot_after.iter().map(|it| it.get());
-        let words = snapshot
+        let arguments = snapshot
             .flat_map(|it| [("--snapshot-count", it), ("--snapshot-catchup-entries", it / 10)]);
-        let words = words.flat_map(|(option, count)| [option.to_owned(), count.to_string()]);
+        let arguments =
+            arguments.flat_map(|(option, count)| [option.to_owned(), count.to_string()]);
         let mut members = Members {
             members: (0..count).map(|_| Member::default()).collect(),
             ports,
-            wires,
+            proxies,
             folder: folder.to_path_buf(),
-            said,
+            output,
             leader: None,
-            led: Vec::new(),
+            former_leaders: Vec::new(),
             slow_flush: plan.slow_flush,
-            words: words.collect(),
+            arguments: arguments.collect(),
         };
         (0..members.members.len()).try_for_each(|index| members.start_one(index))?;
         Ok(members)
     }
 
-    /// Where clients are served.
+    /// Returns the client URLs of all members.
     pub(super) fn endpoints(&self) -> Vec<String> {
         self.clients().iter().map(|it| format!("http://{it}")).collect()
     }
@@ -114,7 +115,7 @@ impl Members {
         &self.ports.addresses()[self.members.len()..]
     }
 
-    /// How many are up and not stopped.
+    /// Returns the number of members that are up and not suspended.
     pub(super) fn up(&self) -> usize {
         self.members.iter().filter(|it| it.child.is_some() && !it.is_stopped).count()
     }
@@ -125,8 +126,9 @@ impl Members {
         }
         let name = format!("m{}", index + 1);
         let peers = &self.ports.addresses()[..self.members.len()];
-        let cluster = named(peers, "http://");
-        let dialed = self.wires.as_ref().map(|wires| named(wires.of(ProcessId::at(index)), ""));
+        let cluster = member_list(peers, "http://");
+        let dialed =
+            self.proxies.as_ref().map(|proxies| member_list(proxies.of(ProcessId::at(index)), ""));
         let failed =
             |error: io::Error| Failure::environment(format!("cannot start {name}: {error}"));
         let log = self.folder.join(format!("{name}.log"));
@@ -138,7 +140,7 @@ impl Members {
             .args(["serve", "--name", &name, "--initial-cluster", &cluster])
             .args(dialed.iter().flat_map(|dialed| ["--dial-peers", dialed]))
             .args(["--listen-client-urls", &format!("http://{}", self.clients()[index])])
-            .args(&self.words)
+            .args(&self.arguments)
             .arg("--data-dir")
             .arg(self.folder.join(format!("{name}.tenure")))
             .stdin(Stdio::null())
@@ -149,22 +151,22 @@ impl Members {
             .spawn()
             .map_err(failed)?;
         let member = &mut self.members[index];
-        (member.is_stopped, member.is_full) = (false, false);
+        (member.is_stopped, member.cannot_write) = (false, false);
         member.boot += 1;
-        let (boot, said) = (member.boot, self.said.clone());
+        let (boot, output) = (member.boot, self.output.clone());
         if let Some(out) = child.stdout.take() {
             tokio::spawn(async move {
                 let mut lines = BufReader::new(out).lines();
                 while let Ok(Some(line)) = lines.next_line().await {
-                    let _ = said.send(Said { member: index, boot, at: now(), line });
+                    let _ = output.send(MemberOutput { member: index, boot, at: now(), line });
                 }
             });
         }
-        if let Some(says) = child.stderr.take() {
+        if let Some(stderr) = child.stderr.take() {
             member.log = Some(tokio::spawn(async move {
-                let mut lines = BufReader::new(says).lines();
+                let mut lines = BufReader::new(stderr).lines();
                 while let Ok(Some(line)) = lines.next_line().await {
-                    // What cannot be written down is of no account for what is judged.
+                    // Errors are ignored: the log is not verified.
                     let _ = writeln!(log, "{line}");
                 }
             }));
@@ -173,12 +175,12 @@ impl Members {
         Ok(())
     }
 
-    /// Takes note of what a member said: `m2 leads in term 5`.
-    pub(super) fn hear(&mut self, said: &Said) {
-        if self.members[said.member].boot != said.boot {
+    /// Handles the output of a member, such as `m2 leads in term 5`.
+    pub(super) fn handle(&mut self, output: &MemberOutput) {
+        if self.members[output.member].boot != output.boot {
             return;
         }
-        let Some((leader, term)) = said.line.split_once(" leads in term ") else { return };
+        let Some((leader, term)) = output.line.split_once(" leads in term ") else { return };
         let leader = leader.strip_prefix('m').and_then(|it| it.parse::<usize>().ok());
         let term: Option<u64> = term.parse().ok();
         if let Some((leader, term)) = leader.zip(term)
@@ -188,101 +190,103 @@ impl Members {
         }
     }
 
-    /// The last term in which somebody led, as far as anybody said.
+    /// Returns the latest term with a leader, as reported.
     pub(super) fn term(&self) -> Option<u64> {
         self.leader.map(|(term, _)| term)
     }
 
-    /// Who leads and is up, as far as anybody said.
+    /// Returns the leader if it is up, as reported.
     pub(super) fn leader(&self) -> Option<usize> {
         let (_, leader) = self.leader?;
         let member = self.members.get(leader)?;
         (member.child.is_some() && !member.is_stopped).then_some(leader)
     }
 
-    /// Whom that means now; nobody where nobody leads.
-    pub(super) fn targets(&self, target: Target, does: Does) -> Vec<usize> {
+    /// Returns the members that a target means now; empty if there is no leader.
+    pub(super) fn targets(&self, target: Target, kind: FaultKind) -> Vec<usize> {
         match target {
             Target::All => (0..self.members.len()).collect(),
             Target::Process(process) => vec![ProcessId::index(process)],
-            // Refused when the run is planned.
+            // Rejected when the run is planned.
             Target::Inside => Vec::new(),
-            Target::Leader if does.heals() => self.hurt_leader(does).into_iter().collect(),
+            Target::Leader if kind.ends_fault() => self.faulty_leader(kind).into_iter().collect(),
             Target::Leader => self.leader().into_iter().collect(),
         }
     }
 
-    /// Who was the last to lead when that was done to them which this ends, and does not yet go on
-    /// without.
-    fn hurt_leader(&self, does: Does) -> Option<usize> {
-        let is_hurt = |index: &&usize| {
+    /// Returns the last leader that was hit by the fault that this kind ends, if it still has the
+    /// fault.
+    fn faulty_leader(&self, kind: FaultKind) -> Option<usize> {
+        let is_faulty = |index: &&usize| {
             let member = &self.members[**index];
-            match does {
-                Does::Restart => member.child.is_none(),
-                Does::Resume => member.is_stopped,
-                Does::Clear => member.is_full,
+            match kind {
+                FaultKind::Restart => member.child.is_none(),
+                FaultKind::Resume => member.is_stopped,
+                FaultKind::Clear => member.cannot_write,
                 _ => member.flush.is_some(),
             }
         };
-        self.led.iter().rfind(is_hurt).or(self.led.last()).copied()
+        self.former_leaders.iter().rfind(is_faulty).or(self.former_leaders.last()).copied()
     }
 
-    /// From now on nothing passes but within the sides of each of these cuts.
+    /// Sets the current partitions: data passes only within the sides of each.
     pub(super) fn cut(&self, sides: Vec<Vec<ProcessId>>) {
-        if let Some(wires) = &self.wires {
-            wires.cut(sides);
+        if let Some(proxies) = &self.proxies {
+            proxies.cut(sides);
         }
     }
 
-    /// Does something to some at once; gives what is worth a note.
-    pub(super) async fn act(
+    /// Performs a fault on members at once, and returns notes on it.
+    pub(super) async fn perform(
         &mut self,
         indices: &[usize],
-        does: Does,
+        kind: FaultKind,
     ) -> Result<Vec<String>, Failure> {
         let mut notes = Vec::new();
         for index in indices {
-            if self.leader() == Some(*index) && does.hurts() {
-                self.led.push(*index);
+            if self.leader() == Some(*index) && kind.is_fault() {
+                self.former_leaders.push(*index);
             }
             let slow_flush = self.slow_flush;
             let member = &mut self.members[*index];
-            match does {
-                Does::Kill => member.signal(Signal::KILL),
-                Does::Leave | Does::Clear => member.signal(Signal::TERM),
-                Does::Fill => {
+            match kind {
+                FaultKind::Kill => member.signal(Signal::KILL),
+                FaultKind::Leave | FaultKind::Clear => member.signal(Signal::TERM),
+                FaultKind::Fill => {
                     member.fill().map_err(Failure::environment)?;
-                    member.is_full = true;
+                    member.cannot_write = true;
                 }
-                Does::Stop => member.signal(Signal::STOP),
-                Does::Resume => member.signal(Signal::CONT),
-                Does::Restart => self.start_one(*index)?,
-                Does::Slow => member.flush = Some(slow_flush),
-                Does::Hasten => member.flush = None,
-                Does::Part(_) | Does::Join(_) => {}
+                FaultKind::Stop => member.signal(Signal::STOP),
+                FaultKind::Resume => member.signal(Signal::CONT),
+                FaultKind::Restart => self.start_one(*index)?,
+                FaultKind::SlowDisk => member.flush = Some(slow_flush),
+                FaultKind::Hasten => member.flush = None,
+                FaultKind::Part(_) | FaultKind::Join(_) => {}
             }
         }
         for index in indices {
             let member = &mut self.members[*index];
-            match does {
-                Does::Kill | Does::Leave => {
-                    member.bury().await;
+            match kind {
+                FaultKind::Kill | FaultKind::Leave => {
+                    member.wait_ended().await;
                 }
-                Does::Clear => {
-                    if let Some(status) = member.bury().await.filter(|status| !status.success()) {
+                FaultKind::Clear => {
+                    if let Some(status) =
+                        member.wait_ended().await.filter(|status| !status.success())
+                    {
                         let number = index + 1;
                         notes.push(format!("m{number} could not write, and ended with {status}"));
                     }
                     self.start_one(*index)?;
                 }
-                Does::Stop => member.is_stopped = true,
-                Does::Resume => member.is_stopped = false,
-                Does::Hasten => member.hasten().await,
-                Does::Restart | Does::Fill | Does::Slow => {}
-                Does::Part(_) | Does::Join(_) => {}
+                FaultKind::Stop => member.is_stopped = true,
+                FaultKind::Resume => member.is_stopped = false,
+                FaultKind::Hasten => member.restore_speed().await,
+                FaultKind::Restart | FaultKind::Fill | FaultKind::SlowDisk => {}
+                FaultKind::Part(_) | FaultKind::Join(_) => {}
             }
         }
-        if matches!(does, Does::Slow | Does::Restart | Does::Clear) {
+        if matches!(kind, FaultKind::SlowDisk | FaultKind::Restart | FaultKind::Clear) {
             for index in indices {
                 self.members[*index].slow_down().await.map_err(|error| {
                     Failure::environment(format!("cannot slow a disk with strace: {error}"))
@@ -292,23 +296,23 @@ impl Members {
         Ok(notes)
     }
 
-    /// Kills all at once and starts them again, on disks that are quick.
-    pub(super) async fn begin_anew(&mut self) -> Result<(), Failure> {
+    /// Kills all members at once and restarts them, with fast disks.
+    pub(super) async fn restart_all(&mut self) -> Result<(), Failure> {
         let all: Vec<usize> = (0..self.members.len()).collect();
-        for does in [Does::Kill, Does::Hasten, Does::Restart] {
-            self.act(&all, does).await?;
+        for kind in [FaultKind::Kill, FaultKind::Hasten, FaultKind::Restart] {
+            self.perform(&all, kind).await?;
         }
         Ok(())
     }
 
-    /// Ends all of them.
+    /// Shuts down all members.
     pub(super) async fn end(&mut self) {
         for member in &mut self.members {
             member.signal(Signal::CONT);
             member.signal(Signal::TERM);
         }
         for member in &mut self.members {
-            member.bury().await;
+            member.wait_ended().await;
         }
     }
 }
@@ -319,23 +323,23 @@ impl Member {
         id.and_then(|id| Pid::from_raw(i32::try_from(id).ok()?))
     }
 
-    /// Lets it write to no file any more, whatever is free: a disk is as full for it.
+    /// Makes its writes fail, as on a full disk, by a file size limit of 0.
     fn fill(&self) -> rustix::io::Result<()> {
         let Some(id) = self.id() else { return Ok(()) };
         let maximum = getrlimit(Resource::Fsize).maximum;
         limit(id, Rlimit { current: Some(0), maximum })
     }
 
-    /// Has each of its flushes take longer, if its disk is slow.
+    /// Slows down its flushes, if its disk is slow.
     async fn slow_down(&mut self) -> io::Result<()> {
         let Some((flush, id)) = self.flush.zip(self.id()) else { return Ok(()) };
         if self.slow.is_some() {
             return Ok(());
         }
-        match Slow::begin(id, flush).await {
+        match SlowDisk::begin(id, flush).await {
             Ok(slow) => self.slow = Some(slow),
             Err(error) => {
-                // Of who has ended nothing is to be slowed.
+                // A process that has ended cannot be slowed down.
                 let ended = self.child.as_mut().map(Child::try_wait);
                 return if matches!(ended, Some(Ok(Some(_)))) { Ok(()) } else { Err(error) };
             }
@@ -343,8 +347,8 @@ impl Member {
         Ok(())
     }
 
-    /// Has them take as long as they do.
-    async fn hasten(&mut self) {
+    /// Ends the slowdown of its flushes.
+    async fn restore_speed(&mut self) {
         if let Some(slow) = self.slow.take() {
             slow.end().await;
         }
@@ -352,43 +356,44 @@ impl Member {
 
     fn signal(&self, signal: Signal) {
         if let Some(id) = self.id() {
-            // Who has ended is not there to be told.
+            // The process may have ended.
             let _ = kill_process(id, signal);
         }
     }
 
-    /// Waits until it has ended, and ends it if that takes long.
-    async fn bury(&mut self) -> Option<ExitStatus> {
+    /// Waits until the member has ended, and kills it after the time limit.
+    async fn wait_ended(&mut self) -> Option<ExitStatus> {
         self.is_stopped = false;
         let mut child = self.child.take()?;
-        let ended = match timeout(ENDING, child.wait()).await {
+        let ended = match timeout(SHUTDOWN_TIMEOUT, child.wait()).await {
             Ok(ended) => ended.ok(),
             Err(_) => {
                 let _ = child.kill().await;
                 None
             }
         };
-        self.hasten().await;
+        self.restore_speed().await;
         if let Some(log) = self.log.take() {
-            let _ = timeout(ENDING, log).await;
+            let _ = timeout(SHUTDOWN_TIMEOUT, log).await;
         }
         ended
     }
 }
 
-/// The members at these addresses, as `tenure serve` is told of them.
-fn named(addresses: &[SocketAddr], scheme: &str) -> String {
-    let named = addresses.iter().enumerate().map(|(at, it)| format!("m{}={scheme}{it}", at + 1));
-    named.collect::<Vec<_>>().join(",")
+/// Formats the members for `--initial-cluster`.
+fn member_list(addresses: &[SocketAddr], scheme: &str) -> String {
+    let member_list =
+        addresses.iter().enumerate().map(|(at, it)| format!("m{}={scheme}{it}", at + 1));
+    member_list.collect::<Vec<_>>().join(",")
 }
 
-/// Limits how far a process may write into a file.
+/// Limits the size of files that a process may write.
 #[cfg(target_os = "linux")]
 fn limit(id: Pid, files: Rlimit) -> rustix::io::Result<()> {
     rustix::process::prlimit(Some(id), Resource::Fsize, files).map(|_| ())
 }
 
-/// Other systems let nobody limit another process.
+/// Other systems cannot limit another process.
 #[cfg(not(target_os = "linux"))]
 fn limit(_: Pid, _: Rlimit) -> rustix::io::Result<()> {
     Err(rustix::io::Errno::NOSYS)

@@ -1,58 +1,58 @@
-//! `tenure run --service`: members of a lock service and clients of it, all processes of their
-//! own; what was done to them, and what came of that.
+//! `tenure run --service`: members and clients of a lock service as separate processes, injected
+//! faults, and the result.
 
-mod claim;
 mod client;
 mod clients;
 mod drive;
-mod judge;
+mod entry_record;
 mod members;
 mod plan;
 mod reader;
 mod recorder;
-mod slow;
+mod slow_disk;
 mod summary;
 mod table;
-mod value;
-mod values;
+mod value_check;
+mod value_record;
+mod verify;
 mod writer;
 
 pub(crate) use client::{Options as ClientOptions, run as client};
 pub(crate) use writer::{Options as WriterOptions, run as writer};
 
-use super::idle;
 use super::options::Options;
+use super::unused_options;
 use super::workspace::Workspace;
 use crate::cmd::failure::{Failure, Status};
-use crate::cmd::interrupt::Interrupts;
+use crate::cmd::interrupt::TerminationSignals;
 use crate::cmd::machine;
-use crate::cmd::output::{Format, no_effect, print, print_json};
+use crate::cmd::output::{Format, print, print_json, warn_no_effect};
 use plan::Plan;
 use summary::Summary;
 
-/// The lock that all clients want.
-const LOCK: &str = "counter";
+/// Name of the lock that all clients use.
+const LOCK_NAME: &str = "counter";
 
-/// Starts everybody, hurts the members, ends everybody, judges and prints the table.
+/// Runs the service and its clients with faults, verifies the result and prints it.
 ///
-/// One thread does it all: the system ties a child's life to the thread that started it.
+/// Runs on one thread: the system ties the life of a child process to the thread that started it.
 pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     let plan = Plan::new(options)?;
-    for option in idle::of_service(options) {
-        no_effect(option, "a service");
+    for option in unused_options::of_service(options) {
+        warn_no_effect(option, "a service");
     }
     let mut workspace = Workspace::new(options.dir.as_deref(), plan.members)?;
-    let runtime = machine::one_thread()?;
+    let runtime = machine::current_thread_runtime()?;
     let outcome = runtime.block_on(async {
-        let mut interrupts = Interrupts::new()?;
+        let mut interrupts = TerminationSignals::new()?;
         drive::drive(&plan, workspace.path(), &mut interrupts).await
     });
-    let course = outcome.map_err(|failure| {
+    let record = outcome.map_err(|failure| {
         workspace.keep();
         failure.see(workspace.path())
     })?;
-    let mut summary = Summary::new(&plan, course);
-    if !summary.held() {
+    let mut summary = Summary::new(&plan, record);
+    if !summary.succeeded() {
         workspace.keep();
     }
     summary.directory = workspace.is_kept().then(|| workspace.path().display().to_string());

@@ -1,4 +1,4 @@
-//! What is to be done, after all that was asked for has been looked at.
+//! Validates the options and plans the run.
 
 use std::fmt;
 use std::num::NonZeroU64;
@@ -6,61 +6,71 @@ use std::time::Duration;
 
 use crate::cmd::failure::Failure;
 use crate::cmd::run::options::Options;
-use crate::cmd::run::schedule::{Action, Cut, Deed, Moment, Pause, Target};
+use crate::cmd::run::schedule::{Action, ActionKind, PartitionSpec, Pause, Target, TargetAt};
 
-/// How many members a service has at most.
-const MOST_MEMBERS: u32 = 9;
+/// Upper bound on members.
+const MAX_MEMBERS: u32 = 9;
 
-/// How many clients there are where nobody says how many, and at most.
-const CLIENTS: u32 = 8;
-const MOST_CLIENTS: u32 = 64;
+/// Default number and upper bound of clients.
+const DEFAULT_CLIENTS: u32 = 8;
+const MAX_CLIENTS: u32 = 64;
 
-/// How long a value may be: a request of etcd has a megabyte and a half at most.
-const MOST_BYTES: u32 = 1_400 << 10;
+/// Upper bound on the size of a value: a request of etcd has at most 1.5 MiB.
+const MAX_VALUE_BYTES: u32 = 1_400 << 10;
 
-/// What is done to somebody at some time.
+/// A scheduled step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Step {
     pub(super) at: Duration,
     pub(super) target: Target,
-    pub(super) does: Does,
+    pub(super) kind: FaultKind,
 }
 
-/// What is done.
+/// Kind of a fault, or of its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Does {
+pub(super) enum FaultKind {
     Kill,
     Leave,
     Restart,
     Stop,
     Resume,
-    /// It can write to no file.
+    /// The member's writes fail.
     Fill,
-    /// It can again, and is started again.
+    /// Writes succeed again, and the member is restarted.
     Clear,
-    /// Its disk is slow.
-    Slow,
-    /// It no longer is.
+    /// The member's disk is slow.
+    SlowDisk,
+    /// The member's disk is fast again.
     Hasten,
-    /// Those of a cut are cut off from all others, by its place among the cuts.
+    /// A partition starts, by its index.
     Part(usize),
-    /// They no longer are.
+    /// A partition ends, by its index.
     Join(usize),
 }
 
-impl Does {
-    /// Whether it hurts whom it is done to, and not only the network.
-    pub(super) fn hurts(self) -> bool {
-        matches!(self, Does::Kill | Does::Leave | Does::Stop | Does::Fill | Does::Slow)
+impl FaultKind {
+    /// True for faults of a member, and not only of the network.
+    pub(super) fn is_fault(self) -> bool {
+        matches!(
+            self,
+            FaultKind::Kill
+                | FaultKind::Leave
+                | FaultKind::Stop
+                | FaultKind::Fill
+                | FaultKind::SlowDisk
+        )
     }
 
-    /// Whether it ends that.
-    pub(super) fn heals(self) -> bool {
-        matches!(self, Does::Restart | Does::Resume | Does::Clear | Does::Hasten)
+    /// True for the end of such a fault.
+    pub(super) fn ends_fault(self) -> bool {
+        matches!(
+            self,
+            FaultKind::Restart | FaultKind::Resume | FaultKind::Clear | FaultKind::Hasten
+        )
     }
 }
 
-/// A run.
+/// A validated run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plan {
     pub(super) members: u32,
@@ -70,36 +80,40 @@ pub(super) struct Plan {
     pub(super) think: Duration,
     pub(super) lock: bool,
     pub(super) seed: u64,
-    /// Who is cut off from whom at some time.
-    pub(super) cuts: Vec<Cut>,
-    /// How much longer a flush takes where a disk is slow.
+    /// Partitions of the network.
+    pub(super) cuts: Vec<PartitionSpec>,
+    /// Additional time of a flush on a slow disk.
     pub(super) slow_flush: Duration,
-    /// After how many entries of its log a member has a snapshot stand for them.
+    /// Number of log entries after which a member takes a snapshot.
     pub(super) snapshot_after: Option<NonZeroU64>,
-    /// Of how many bytes values are at most, where values are put.
+    /// Maximum size of values in bytes, if values are put.
     pub(super) values: Option<u32>,
-    /// In the order of time.
+    /// Steps, ordered by time.
     pub(super) steps: Vec<Step>,
 }
 
 impl Plan {
     pub(super) fn new(options: &Options) -> Result<Plan, Failure> {
         let members = options.service.unwrap_or(3);
-        if !(1..=MOST_MEMBERS).contains(&members) {
-            let says = format!("--service {members}: 1 to {MOST_MEMBERS} members are possible");
-            return Err(Failure::usage(says));
+        if !(1..=MAX_MEMBERS).contains(&members) {
+            let message =
+                format!("invalid value '{members}' for --service: expected 1 to {MAX_MEMBERS}");
+            return Err(Failure::usage(message));
         }
-        let clients = options.clients.unwrap_or(CLIENTS);
-        if !(1..=MOST_CLIENTS).contains(&clients) {
-            let says = format!("--clients {clients}: 1 to {MOST_CLIENTS} clients are possible");
-            return Err(Failure::usage(says));
+        let clients = options.clients.unwrap_or(DEFAULT_CLIENTS);
+        if !(1..=MAX_CLIENTS).contains(&clients) {
+            let message =
+                format!("invalid value '{clients}' for --clients: expected 1 to {MAX_CLIENTS}");
+            return Err(Failure::usage(message));
         }
         if options.entries.is_some() {
-            return Err(Failure::usage("a service is asked for a time: say --duration"));
+            return Err(Failure::usage(
+                "--entries is not supported with --service: use --duration",
+            ));
         }
         if options.watch.is_some() {
-            let says = "--watch is for nodes and logs; a service has a table at the end";
-            return Err(Failure::usage(says));
+            let message = "--watch is not supported with --service: leave it out";
+            return Err(Failure::usage(message));
         }
         let plan = Plan {
             members,
@@ -112,7 +126,7 @@ impl Plan {
             cuts: options.partition.clone(),
             slow_flush: options.slow_flush,
             snapshot_after: options.snapshot_after,
-            values: options.values.map(most_bytes).transpose()?,
+            values: options.values.map(check_value_size).transpose()?,
             steps: Vec::new(),
         };
         Ok(Plan { steps: plan.steps(options)?, ..plan })
@@ -124,50 +138,50 @@ impl Plan {
         actions.extend(options.leave.iter().map(|it| Action::leave(*it)));
         actions.extend(options.restart.iter().map(|it| Action::restart(*it, false)));
         actions.extend(options.pause.iter().map(|it| Action::pause(*it)));
-        let for_a_time = [
-            (&options.full_disk, "--full-disk", [Does::Fill, Does::Clear]),
-            (&options.slow_disk, "--slow-disk", [Does::Slow, Does::Hasten]),
+        let intervals = [
+            (&options.full_disk, "--full-disk", [FaultKind::Fill, FaultKind::Clear]),
+            (&options.slow_disk, "--slow-disk", [FaultKind::SlowDisk, FaultKind::Hasten]),
         ];
-        let are_disks_whole = for_a_time.iter().all(|(pauses, ..)| pauses.is_empty());
-        let is_hurt = !(actions.is_empty() && self.cuts.is_empty() && are_disks_whole);
-        if !is_hurt && !options.no_faults && self.members > 2 {
-            actions.push(Action::kill(Moment::leader_at(2), true));
-            actions.push(Action::restart(Moment::leader_at(5), true));
+        let disks_are_healthy = intervals.iter().all(|(pauses, ..)| pauses.is_empty());
+        let has_faults = !(actions.is_empty() && self.cuts.is_empty() && disks_are_healthy);
+        if !has_faults && !options.no_faults && self.members > 2 {
+            actions.push(Action::kill(TargetAt::leader_at(2), true));
+            actions.push(Action::restart(TargetAt::leader_at(5), true));
         }
-        // What nobody asked for is left out where there is no time for it.
+        // Default faults are left out if the run is too short for them.
         actions.retain(|it| !it.by_default || it.end() < self.duration);
         for action in &actions {
-            self.possible(action, action.end(), &[action.target])?;
+            self.check(action, action.end(), &[action.target])?;
         }
         let mut steps: Vec<Step> = actions.iter().flat_map(steps).collect();
-        for (pauses, option, [first, last]) in for_a_time {
+        for (pauses, option, [first, last]) in intervals {
             for pause in pauses {
                 let Pause { target, from, until } = *pause;
-                self.possible(&format!("{option} {pause}"), until, &[target])?;
-                steps.push(Step { at: from, target, does: first });
-                steps.push(Step { at: until, target, does: last });
+                self.check(&format!("{option} {pause}"), until, &[target])?;
+                steps.push(Step { at: from, target, kind: first });
+                steps.push(Step { at: until, target, kind: last });
             }
         }
         for (place, cut) in self.cuts.iter().enumerate() {
-            self.possible(cut, cut.until, &cut.side)?;
-            let step = |at, does| Step { at, target: Target::All, does };
-            steps.push(step(cut.from, Does::Part(place)));
-            steps.push(step(cut.until, Does::Join(place)));
+            self.check(cut, cut.until, &cut.side)?;
+            let step = |at, kind| Step { at, target: Target::All, kind };
+            steps.push(step(cut.from, FaultKind::Part(place)));
+            steps.push(step(cut.until, FaultKind::Join(place)));
         }
         steps.sort_by_key(|step| step.at);
         Ok(steps)
     }
 
-    /// Refuses what comes too late, or is done to somebody who is not there.
-    fn possible(
+    /// Checks that a fault ends before the run and has valid targets.
+    fn check(
         &self,
-        what: &impl fmt::Display,
+        fault: &impl fmt::Display,
         end: Duration,
         targets: &[Target],
     ) -> Result<(), Failure> {
         if end >= self.duration {
-            let says = format!("{what} is after the end; make --duration longer");
-            return Err(Failure::usage(says));
+            let message = format!("{fault} does not end before the run: increase --duration");
+            return Err(Failure::usage(message));
         }
         let is_there = |target: &Target| match target {
             Target::Process(process) => process.number() <= self.members,
@@ -176,30 +190,36 @@ impl Plan {
         };
         if targets.contains(&Target::Inside) {
             return Err(Failure::usage(format!(
-                "{what}: no member of a service is ever inside; name the leader or a member"
+                "{fault}: members of a service do not enter: use leader or a member"
             )));
         }
         match targets.iter().all(is_there) {
             true => Ok(()),
-            false => Err(Failure::usage(format!("{what}: there are {} members", self.members))),
+            false => {
+                Err(Failure::usage(format!("{fault}: expected members 1 to {}", self.members)))
+            }
         }
     }
 }
 
-fn most_bytes(bytes: u64) -> Result<u32, Failure> {
-    let most = u32::try_from(bytes).ok().filter(|bytes| (1..=MOST_BYTES).contains(bytes));
+fn check_value_size(bytes: u64) -> Result<u32, Failure> {
+    let most = u32::try_from(bytes).ok().filter(|bytes| (1..=MAX_VALUE_BYTES).contains(bytes));
     most.ok_or_else(|| {
-        Failure::usage(format!("--values {bytes}: a value has 1 to {MOST_BYTES} bytes"))
+        Failure::usage(format!(
+            "invalid value '{bytes}' for --values: expected 1 to {MAX_VALUE_BYTES} bytes"
+        ))
     })
 }
 
 fn steps(action: &Action) -> Vec<Step> {
-    let Action { at, target, deed, .. } = *action;
-    let step = |at, does| Step { at, target, does };
-    match deed {
-        Deed::Kill => vec![step(at, Does::Kill)],
-        Deed::Leave => vec![step(at, Does::Leave)],
-        Deed::Restart => vec![step(at, Does::Restart)],
-        Deed::Pause(length) => vec![step(at, Does::Stop), step(at + length, Does::Resume)],
+    let Action { at, target, kind, .. } = *action;
+    let step = |at, kind| Step { at, target, kind };
+    match kind {
+        ActionKind::Kill => vec![step(at, FaultKind::Kill)],
+        ActionKind::Leave => vec![step(at, FaultKind::Leave)],
+        ActionKind::Restart => vec![step(at, FaultKind::Restart)],
+        ActionKind::Pause(length) => {
+            vec![step(at, FaultKind::Stop), step(at + length, FaultKind::Resume)]
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Reading values: what one member has, and in the end what each has.
+//! Reads values from one member or from all members.
 
 use std::collections::BTreeSet;
 use std::thread::sleep;
@@ -6,74 +6,78 @@ use std::time::{Duration, Instant};
 
 use tenure_client::{Page, Query};
 
-use super::claim::now;
-use super::value::{Seen, Told, Value};
+use super::entry_record::now;
+use super::value_record::{ReadRecord, Response, Value};
 use crate::cmd::failure::Failure;
 use crate::cmd::service::Service;
 
-/// How long a member may take to have what all have, after all were started again.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Time limit for a restarted member to catch up.
+const CATCH_UP_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How long a member is left alone before it is asked again.
-const PAUSE: Duration = Duration::from_millis(50);
+/// Pause between requests to a member.
+const RETRY_PAUSE: Duration = Duration::from_millis(50);
 
-/// What was found in the end.
+/// The final reads of all members.
 #[derive(Debug, Default)]
-pub(super) struct Found {
-    pub(super) seen: Vec<Seen>,
-    /// Whoever did not come to have what all have, by their places from 0 on.
-    pub(super) behind: Vec<usize>,
+pub(super) struct FinalReads {
+    pub(super) reads: Vec<ReadRecord>,
+    /// Indices of members that did not catch up.
+    pub(super) lagging: Vec<usize>,
 }
 
-/// What a member says there is at a key: what all agree upon, or what it has of its own.
-pub(super) fn read(member: &str, key: &str, its_own: bool) -> Result<Seen, Failure> {
-    let asked = now();
-    let answer = ask(member, key, its_own)?;
-    let first = answer.keys.first();
+/// Reads a key from a member: the linearizable value, or the member's local one.
+pub(super) fn read(member: &str, key: &str, is_local: bool) -> Result<ReadRecord, Failure> {
+    let requested = now();
+    let response = request(member, key, is_local)?;
+    let first = response.keys.first();
     let value = first.map(|it| Value::of(&it.value));
-    let told = Told { at: now(), revision: first.map_or(0, |it| it.mod_revision) };
-    Ok(Seen { key: key.to_owned(), by: member.to_owned(), asked, told, value })
+    let response = Response { at: now(), revision: first.map_or(0, |it| it.mod_revision) };
+    Ok(ReadRecord { key: key.to_owned(), by: member.to_owned(), requested, response, value })
 }
 
-fn ask(member: &str, key: &str, its_own: bool) -> Result<Page, Failure> {
-    let query = Query { key: key.into(), serializable: its_own, ..Query::default() };
+fn request(member: &str, key: &str, is_local: bool) -> Result<Page, Failure> {
+    let query = Query { key: key.into(), serializable: is_local, ..Query::default() };
     let service = Service::of(member)?;
     service.call(service.admin.range(query))
 }
 
-/// What there is at these keys: of each member by the word of all, and what it has of its own, once
-/// it has come as far as the others.
-pub(super) fn read_all(members: &[String], keys: &BTreeSet<String>) -> Found {
-    let mut found = Found::default();
-    let deadline = Instant::now() + PATIENCE;
-    let agreed = until(deadline, || members.iter().find_map(|member| revision(member, false)));
+/// Reads these keys from each member: linearizable values, and local ones once the member has
+/// caught up.
+pub(super) fn read_all(members: &[String], keys: &BTreeSet<String>) -> FinalReads {
+    let mut found = FinalReads::default();
+    let deadline = Instant::now() + CATCH_UP_TIMEOUT;
+    let agreed =
+        retry_until(deadline, || members.iter().find_map(|member| revision(member, false)));
     for (place, member) in members.iter().enumerate() {
-        let has_come = || revision(member, true).filter(|own| Some(*own) >= agreed);
-        let seen: Option<Vec<Seen>> =
-            agreed.and_then(|_| until(deadline, has_come)).and_then(|_| {
+        let has_come = || revision(member, true).filter(|is_local| Some(*is_local) >= agreed);
+        let reads: Option<Vec<ReadRecord>> =
+            agreed.and_then(|_| retry_until(deadline, has_come)).and_then(|_| {
                 let both = keys.iter().flat_map(|key| [(key, false), (key, true)]);
-                both.map(|(key, own)| until(deadline, || read(member, key, own).ok())).collect()
+                both.map(|(key, is_local)| {
+                    retry_until(deadline, || read(member, key, is_local).ok())
+                })
+                .collect()
             });
-        match seen {
-            Some(seen) => found.seen.extend(seen),
-            None => found.behind.push(place),
+        match reads {
+            Some(reads) => found.reads.extend(reads),
+            None => found.lagging.push(place),
         }
     }
     found
 }
 
-/// The revision that a member is at.
-fn revision(member: &str, its_own: bool) -> Option<u64> {
-    Some(ask(member, "values", its_own).ok()?.revision)
+/// Returns the current revision of a member.
+fn revision(member: &str, is_local: bool) -> Option<u64> {
+    Some(request(member, "values", is_local).ok()?.revision)
 }
 
-/// What comes of it at last, unless nothing does until the deadline.
-fn until<T>(deadline: Instant, mut ask: impl FnMut() -> Option<T>) -> Option<T> {
+/// Retries a request until it succeeds or the deadline passes.
+fn retry_until<T>(deadline: Instant, mut request: impl FnMut() -> Option<T>) -> Option<T> {
     loop {
-        let answer = ask();
-        if answer.is_some() || Instant::now() >= deadline {
-            return answer;
+        let response = request();
+        if response.is_some() || Instant::now() >= deadline {
+            return response;
         }
-        sleep(PAUSE);
+        sleep(RETRY_PAUSE);
     }
 }

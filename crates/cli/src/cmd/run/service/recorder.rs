@@ -1,89 +1,89 @@
-//! Who writes down what happens in the queue while a service is hurt.
+//! Records the changes of the lock queue during a run.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tenure_client::{Access, Admin, Change, Client};
+use tenure_client::{Admin, Client, ConnectOptions, QueueChange};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use super::LOCK;
-use super::judge::revision;
+use super::LOCK_NAME;
+use super::verify::revision;
 use crate::cmd::failure::Failure;
 
-/// How long the service may take to tell of an entry after all others.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Time limit for the final entry to appear in the changes.
+const FINAL_ENTRY_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How often the service is told what it may forget.
-const OFTEN: Duration = Duration::from_millis(100);
+/// Interval between compactions.
+const COMPACTION_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Who writes down what happens in the queue, as the service tells it.
+/// Records the changes of the lock queue, as the service reports them.
 pub(super) struct Recorder {
     client: Client,
-    changes: Written,
+    changes: SharedChanges,
     tasks: JoinSet<()>,
 }
 
-/// What was told so far.
-type Written = Arc<Mutex<Vec<Change>>>;
+/// The changes so far.
+type SharedChanges = Arc<Mutex<Vec<QueueChange>>>;
 
 impl Recorder {
     pub(super) async fn start(endpoints: &[String]) -> Result<Recorder, Failure> {
         let client = Client::connect(endpoints).await.map_err(Failure::environment)?;
-        let changes: Written = Arc::default();
-        let (mut told, written) = (client.changes(LOCK, 1), changes.clone());
+        let changes: SharedChanges = Arc::default();
+        let (mut received, recorded) = (client.changes(LOCK_NAME, 1), changes.clone());
         let mut tasks = JoinSet::new();
         tasks.spawn(async move {
             loop {
-                let change = told.next().await;
-                locked(&written).push(change);
+                let change = received.next().await;
+                locked(&recorded).push(change);
             }
         });
         Ok(Recorder { client, changes, tasks })
     }
 
-    /// Has the service forget what was before what is written down, again and again: with large
-    /// values a history is long, and the log of changes to a short one is another matter.
-    pub(super) fn forget(&mut self, endpoints: &[String]) {
-        let (endpoints, written) = (endpoints.to_vec(), self.changes.clone());
+    /// Compacts the history before the recorded changes, repeatedly. With large values the history
+    /// is long, and the queue must also work with a short one.
+    pub(super) fn compact_history(&mut self, endpoints: &[String]) {
+        let (endpoints, changes) = (endpoints.to_vec(), self.changes.clone());
         self.tasks.spawn(async move {
-            let mut forgotten = 0;
+            let mut compacted = 0;
             for endpoint in endpoints.iter().cycle() {
-                sleep(OFTEN).await;
-                let last = locked(&written).last().and_then(revision);
-                let Some(revision) = last.filter(|last| *last > forgotten) else { continue };
-                forgotten = revision;
-                // A member that does not answer compacts another time.
-                if let Ok(member) = Admin::new([endpoint], Access::default()) {
+                sleep(COMPACTION_INTERVAL).await;
+                let last = locked(&changes).last().and_then(revision);
+                let Some(revision) = last.filter(|last| *last > compacted) else { continue };
+                compacted = revision;
+                // If a member does not respond, the next one compacts.
+                if let Ok(member) = Admin::new([endpoint], ConnectOptions::default()) {
                     let _ = member.compact(revision).await;
                 }
             }
         });
     }
 
-    /// Enters after all others, and waits until that is told.
+    /// Acquires the lock after all clients, and waits until that change is recorded.
     pub(super) async fn finish(&self) -> Option<u64> {
         let last = async {
             let session = self.client.session(Duration::from_secs(10)).await.ok()?;
-            let fence = session.lock(LOCK).await.ok()?.fence();
-            let is_told = |change: &Change| match change {
-                Change::Queued { fence: told, .. } => *told == fence,
+            let fence = session.lock(LOCK_NAME).await.ok()?.fence();
+            let is_recorded = |change: &QueueChange| match change {
+                QueueChange::Queued { fence: received, .. } => *received == fence,
                 _ => false,
             };
-            while !self.changes().iter().any(is_told) {
+            while !self.changes().iter().any(is_recorded) {
                 sleep(Duration::from_millis(10)).await;
             }
             let _ = session.close().await;
             Some(fence)
         };
-        timeout(PATIENCE, last).await.ok().flatten()
+        timeout(FINAL_ENTRY_TIMEOUT, last).await.ok().flatten()
     }
 
-    pub(super) fn changes(&self) -> Vec<Change> {
+    pub(super) fn changes(&self) -> Vec<QueueChange> {
         locked(&self.changes).clone()
     }
 }
 
-fn locked(written: &Written) -> MutexGuard<'_, Vec<Change>> {
-    written.lock().unwrap_or_else(PoisonError::into_inner)
+fn locked(changes: &SharedChanges) -> MutexGuard<'_, Vec<QueueChange>> {
+    changes.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,21 +1,21 @@
-//! What happened to a service and its clients, in figures.
+//! The figures of a run of a service and its clients.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use tenure_client::Change;
-use tenure_daemon::resource::Tally;
+use tenure_client::QueueChange;
+use tenure_daemon::resource::CounterStats;
 
-use super::claim::Claim;
-use super::drive::{Course, Kill};
-use super::judge::{Fault, Promise, judge};
+use super::drive::{Kill, ServiceRecord};
+use super::entry_record::EntryRecord;
 use super::plan::Plan;
-use super::value::Put;
+use super::value_record::PutRecord;
+use super::verify::{Fault, Promise, verify};
 use crate::cmd::failure::Status;
-use crate::cmd::run::drive::Apart;
-use crate::cmd::run::summary::{Counter, Latency, thousandths};
+use crate::cmd::run::drive::Partition;
+use crate::cmd::run::summary::{Counter, Latency, round_to_thousandths};
 
-/// The result of a run. Scripts depend on the names; more may be added.
+/// The result of a run. Scripts depend on the JSON keys; more may be added.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Summary {
     pub(super) members: u32,
@@ -25,159 +25,163 @@ pub(super) struct Summary {
     pub(super) seconds: f64,
     pub(super) entries: u64,
     pub(super) entries_per_second: f64,
-    /// From asking for the lock to having it.
+    /// Latency of acquiring the lock.
     pub(super) latency_ms: Option<Latency>,
-    /// From the kill of a member to the next entry of a client that waited: where it led, to the
-    /// first entry once the next one leads.
+    /// Time from the kill of a member to the next entry of a waiting client; for a leader, to the
+    /// first entry under the next leader.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) failover_ms: Option<Latency>,
-    /// The longest time from one entry to the next, of whomever.
+    /// Longest time between two entries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) longest_gap_ms: Option<f64>,
     pub(super) kills: u64,
-    /// How many times somebody was killed, asked to leave, stopped, kept from writing, slowed down
-    /// or cut off.
+    /// Number of injected faults.
     pub(super) faults: u64,
-    /// Who was cut off from all others, and when.
-    pub(super) partitions: Vec<Apart>,
+    /// Partitions of the network.
+    pub(super) partitions: Vec<Partition>,
     pub(super) counter: Counter,
-    /// What came of values, where some were put.
+    /// Results of values, if values were put.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) values: Option<Values>,
-    /// How often the resource refused somebody.
+    /// Number of accesses that the resource rejected.
     pub(super) refused: u64,
     pub(super) violations: usize,
     pub(super) violated: Vec<Fault>,
     pub(super) verdicts: BTreeMap<&'static str, &'static str>,
     pub(super) interrupted: bool,
     pub(super) notes: Vec<String>,
-    /// Where the files are, if they were kept.
+    /// Directory of the files, if they were kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) directory: Option<String>,
 }
 
-/// What came of values.
+/// Results of values, if values were put.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Values {
     pub(super) put: usize,
-    /// How many of these were confirmed.
+    /// Number of acknowledged puts.
     pub(super) acknowledged: usize,
-    /// How many bytes those have.
+    /// Number of acknowledged bytes.
     pub(super) bytes: usize,
-    /// How often one was read meanwhile, and in the end.
+    /// Number of reads during the run and at its end.
     pub(super) read: usize,
     pub(super) read_in_the_end: usize,
 }
 
 impl Values {
-    fn new(course: &Course) -> Values {
-        let is_told = |put: &&Put| put.told.is_some();
-        let acknowledged = course.puts.iter().filter(is_told);
+    fn new(record: &ServiceRecord) -> Values {
+        let is_confirmed = |put: &&PutRecord| put.response.is_some();
+        let acknowledged = record.puts.iter().filter(is_confirmed);
         Values {
-            put: course.puts.len(),
+            put: record.puts.len(),
             acknowledged: acknowledged.clone().count(),
             bytes: acknowledged.map(|put| put.value.bytes).sum(),
-            read: course.seen.len(),
-            read_in_the_end: course.found.as_ref().map_or(0, |found| found.seen.len()),
+            read: record.reads.len(),
+            read_in_the_end: record.found.as_ref().map_or(0, |found| found.reads.len()),
         }
     }
 }
 
 impl Summary {
-    /// What came of a run, judged.
-    pub(super) fn new(plan: &Plan, course: Course) -> Summary {
-        // Without a lock nothing is promised but that updates get lost.
-        let violated = if plan.lock { judge(&course) } else { Vec::new() };
-        let is_forgotten = course.changes.contains(&Change::Forgotten);
-        let is_partial = course.interrupted || is_forgotten || course.last.is_none();
-        let is_unread = plan.values.is_some() && course.found.is_none();
+    /// Verifies the record of a run and builds its summary.
+    pub(super) fn new(plan: &Plan, record: ServiceRecord) -> Summary {
+        // Without a lock nothing is promised.
+        let violated = if plan.lock { verify(&record) } else { Vec::new() };
+        let is_forgotten = record.changes.contains(&QueueChange::HistoryCompacted);
+        let is_partial = record.interrupted || is_forgotten || record.last.is_none();
+        let is_unread = plan.values.is_some() && record.found.is_none();
         let of_log =
             [Promise::OrderOfTheQueue, Promise::GrantedAlive, Promise::NothingAcknowledgedLost];
         let verdict = |promise: Promise| match () {
             () if violated.iter().any(|fault| fault.promise == promise) => "violated",
             () if is_partial && of_log.contains(&promise) => "incomplete",
             () if is_unread && promise == Promise::NothingAcknowledgedLost => "incomplete",
-            () if course.interrupted && promise == Promise::Progress => "incomplete",
+            () if record.interrupted && promise == Promise::Progress => "incomplete",
             () => "holds",
         };
         let verdicts = Promise::ALL.iter().filter(|_| plan.lock);
         let verdicts = verdicts.map(|promise| (promise.name(), verdict(*promise))).collect();
-        let values = plan.values.map(|_| Values::new(&course));
-        let claims = &course.claims;
+        let values = plan.values.map(|_| Values::new(&record));
+        let claims = &record.claims;
         let entries = claims.iter().filter(|it| it.written.is_some()).count() as u64;
-        let rate = if course.seconds > 0.0 { entries as f64 / course.seconds } else { 0.0 };
-        let latency = claims.iter().filter(|it| it.granted > 0).map(|it| it.granted - it.asked);
+        let rate = if record.seconds > 0.0 { entries as f64 / record.seconds } else { 0.0 };
+        let latency = claims.iter().filter(|it| it.granted > 0).map(|it| it.granted - it.requested);
         Summary {
             members: plan.members,
             clients: plan.clients,
             lock: plan.lock,
             seed: plan.seed,
-            seconds: thousandths(course.seconds),
+            seconds: round_to_thousandths(record.seconds),
             entries,
-            entries_per_second: thousandths(rate),
+            entries_per_second: round_to_thousandths(rate),
             latency_ms: quantiles(latency.collect()),
             failover_ms: quantiles(
-                course.kills.iter().filter_map(|kill| again(kill, &course.terms, claims)).collect(),
+                record
+                    .kills
+                    .iter()
+                    .filter_map(|kill| failover_time(kill, &record.terms, claims))
+                    .collect(),
             ),
             longest_gap_ms: longest_gap(claims).map(millis),
-            kills: course.kills.len() as u64,
-            faults: course.faults,
-            partitions: course.apart,
-            counter: counter(course.tally),
+            kills: record.kills.len() as u64,
+            faults: record.faults,
+            partitions: record.partitions,
+            counter: counter(record.tally),
             values,
-            refused: course.tally.refused,
+            refused: record.tally.rejected,
             violations: violated.len(),
             violated,
             verdicts,
-            interrupted: course.interrupted,
-            notes: course.notes,
+            interrupted: record.interrupted,
+            notes: record.notes,
             directory: None,
         }
     }
 
-    /// Whether nothing was violated and no update was lost.
-    pub(super) fn held(&self) -> bool {
+    /// True if no promise was violated and no update was lost.
+    pub(super) fn succeeded(&self) -> bool {
         self.violations == 0 && self.counter.lost == 0
     }
 
-    /// What the run means to whoever started it.
+    /// Returns the exit status for the run.
     pub(super) fn status(&self) -> Status {
         let is_open = self.verdicts.values().any(|verdict| *verdict == "incomplete");
-        match self.held() {
+        match self.succeeded() {
             false => Status::Violated,
             true if is_open || self.interrupted => Status::Incomplete,
-            true => Status::Held,
+            true => Status::Success,
         }
     }
 }
 
-fn counter(Tally { value, puts, .. }: Tally) -> Counter {
+fn counter(CounterStats { value, puts, .. }: CounterStats) -> Counter {
     let lost = i64::try_from(puts).unwrap_or(i64::MAX) - i64::try_from(value).unwrap_or(i64::MAX);
     Counter { expected: puts, found: value, lost }
 }
 
-/// How long it took after a kill until somebody was let in: who had waited since before it, or
-/// after the kill of a leader, whoever it was once the next one leads. What a leader had granted
-/// may still be on its way when it is killed, those who wait hand the lock on without one, and
-/// whoever was inside meanwhile waits for nothing but that its release is confirmed.
-fn again(kill: &Kill, terms: &[u64], claims: &[Claim]) -> Option<u64> {
+/// Returns the time from a kill to the next acquisition: by a client that waited since before the
+/// kill, or, for a leader, by any client once the next leader is elected. Grants of the killed
+/// leader may still be in transit, waiters may hand the lock on without a leader, and a holder only
+/// waits for the confirmation of its release.
+fn failover_time(kill: &Kill, terms: &[u64], claims: &[EntryRecord]) -> Option<u64> {
     let since = match kill.of_leader {
         true => terms.iter().copied().filter(|began| *began > kill.at).min()?,
         false => kill.at,
     };
-    let is_next = |it: &&Claim| it.granted > since && (kill.of_leader || it.asked < since);
+    let is_next =
+        |it: &&EntryRecord| it.granted > since && (kill.of_leader || it.requested < since);
     claims.iter().filter(is_next).map(|it| it.granted - kill.at).min()
 }
 
-/// The longest time from one grant to the next.
-fn longest_gap(claims: &[Claim]) -> Option<u64> {
+/// Returns the longest time between two acquisitions.
+fn longest_gap(claims: &[EntryRecord]) -> Option<u64> {
     let mut granted: Vec<u64> = claims.iter().map(|it| it.granted).filter(|at| *at > 0).collect();
     granted.sort_unstable();
     granted.windows(2).map(|pair| pair[1] - pair[0]).max()
 }
 
 fn millis(nanoseconds: u64) -> f64 {
-    thousandths(nanoseconds as f64 / 1e6)
+    round_to_thousandths(nanoseconds as f64 / 1e6)
 }
 
 fn quantiles(mut took: Vec<u64>) -> Option<Latency> {
@@ -190,43 +194,45 @@ fn quantiles(mut took: Vec<u64>) -> Option<Latency> {
 mod tests {
     use super::*;
 
-    fn claims() -> Vec<Claim> {
-        let claim = |asked, granted| Claim { asked, granted, ..Claim::default() };
-        // Granted by who is killed at 100.
+    fn claims() -> Vec<EntryRecord> {
+        let claim =
+            |requested, granted| EntryRecord { requested, granted, ..EntryRecord::default() };
+        // Granted by the leader that is killed at 100.
         let heard_late = claim(50, 103);
-        // Nobody waited when the next one led at 300: the second had been let in by the first.
+        // No client waited when the next leader was elected at 300: the second client had acquired
+        // the lock from the first.
         vec![heard_late, claim(60, 110), claim(310, 350), claim(320, 360)]
     }
 
     #[test]
-    fn after_the_kill_of_a_leader_it_takes_until_the_next_one_grants() {
-        let took = |kill: Kill, terms: &[u64]| again(&kill, terms, &claims());
+    fn failover_ends_with_grant_of_next_leader() {
+        let took = |kill: Kill, terms: &[u64]| failover_time(&kill, terms, &claims());
         let leader = Kill { at: 100, of_leader: true };
-        assert_eq!(took(leader, &[10, 300]), Some(250), "to 350, when one was let in");
-        assert_eq!(took(leader, &[10]), None, "nobody led any more");
+        assert_eq!(took(leader, &[10, 300]), Some(250), "to the grant at 350");
+        assert_eq!(took(leader, &[10]), None, "no leader afterwards");
         let other = Kill { at: 100, of_leader: false };
         assert_eq!(took(other, &[10]), Some(3));
     }
 
     #[test]
-    fn a_gap_is_between_two_entries_in_the_order_of_their_grants() {
+    fn gap_is_between_consecutive_grants() {
         assert_eq!(longest_gap(&claims()), Some(240), "from 110 to 350");
         assert_eq!(longest_gap(&claims()[..1]), None);
         // Without a lock nothing is granted.
-        assert_eq!(longest_gap(&[Claim::default(), Claim::default()]), None);
+        assert_eq!(longest_gap(&[EntryRecord::default(), EntryRecord::default()]), None);
     }
 
     #[test]
-    fn what_is_not_known_is_no_success() {
+    fn undecided_verdict_is_no_success() {
         let of = |verdict, lost, interrupted| {
-            let course = Course { interrupted, ..Course::default() };
+            let record = ServiceRecord { interrupted, ..ServiceRecord::default() };
             let plan = Plan::default();
-            let mut summary = Summary::new(&plan, course);
+            let mut summary = Summary::new(&plan, record);
             summary.counter.lost = lost;
             summary.verdicts = [("progress", verdict)].into();
             summary.status()
         };
-        assert_eq!(of("holds", 0, false), Status::Held);
+        assert_eq!(of("holds", 0, false), Status::Success);
         assert_eq!(of("incomplete", 0, false), Status::Incomplete);
         assert_eq!(of("holds", 0, true), Status::Incomplete);
         assert_eq!(of("incomplete", 1, true), Status::Violated);

@@ -1,32 +1,32 @@
-//! The one table that a run of a service prints.
+//! The result of a run of a service as a table.
 
 use super::summary::{Summary, Values};
 use crate::cmd::run::table::{Table, grouped, millis};
 
-/// The table, ready to be printed.
+/// Formats the result as a table.
 pub(super) fn table(summary: &Summary) -> String {
     let mut table = Table::default();
     table.head(&head(summary));
-    table.row("entries", &grouped(summary.entries));
+    table.row("critical-section entries", &grouped(summary.entries));
     table.row("entries per second", &grouped(summary.entries_per_second.round() as u64));
-    table.latency("waiting", summary.latency_ms);
-    table.latency("after a kill", summary.failover_ms);
+    table.latency("time to acquire", summary.latency_ms);
+    table.latency("failover time", summary.failover_ms);
     if let Some(gap) = summary.longest_gap_ms {
         table.row("longest gap", &format!("{} between two entries", millis(gap)));
     }
-    table.row("faults", &faults(summary));
+    table.row("injected faults", &faults(summary));
     table.partitions(&summary.partitions);
     table.counter(summary.counter);
     if let Some(Values { put, acknowledged, bytes, read, read_in_the_end }) = summary.values {
         let mib = bytes as f64 / f64::from(1 << 20);
-        let says = format!("{acknowledged} of {put} put, {mib:.1} MiB");
-        table.row("values", &format!("{says}; {read} read, {read_in_the_end} in the end"));
+        let puts = format!("{acknowledged} of {put} puts acknowledged, {mib:.1} MiB");
+        table.row("values", &format!("{puts}; {read} reads, {read_in_the_end} final reads"));
     }
-    let refused = match summary.refused {
+    let rejected = match summary.refused {
         0 => "none".to_owned(),
-        many => format!("{} accesses, by their fence", grouped(many)),
+        many => format!("{}, with stale fencing tokens", grouped(many)),
     };
-    table.row("refused", &refused);
+    table.row("rejected accesses", &rejected);
     for judged in ["holds", "incomplete", "violated"] {
         let same = summary.verdicts.iter().filter(|(_, verdict)| **verdict == judged);
         let same: Vec<&str> = same.map(|(name, _)| *name).collect();
@@ -38,9 +38,8 @@ pub(super) fn table(summary: &Summary) -> String {
         table.row("note", note);
     }
     if !summary.lock {
-        let alone =
-            "there was no lock and no fence: the control experiment, which must lose updates";
-        table.row("note", alone);
+        let control = "control experiment without a lock and fencing tokens: updates must get lost";
+        table.row("note", control);
     }
     for fault in &summary.violated {
         table.row("VIOLATED", &format!("{}: {}", fault.promise.name(), fault.says));
@@ -68,7 +67,7 @@ fn head(summary: &Summary) -> String {
     let lock = if summary.lock { "one lock" } else { "no lock" };
     let ended = if summary.interrupted { ", interrupted" } else { "" };
     format!(
-        "a service of {members} {many}, {clients} {asking}, {lock}, {seconds:.1} s of work, seed \
+        "service of {members} {many}, {clients} {asking}, {lock}, {seconds:.1} s of work, seed \
          {seed}{ended}"
     )
 }

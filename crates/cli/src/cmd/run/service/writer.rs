@@ -1,5 +1,4 @@
-//! One client that puts values, as a process: small and large ones, over those that it put before,
-//! by many hands.
+//! A client process that puts small and large values from several threads.
 
 use std::io::{self, Write};
 use std::thread;
@@ -8,94 +7,94 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use fastrand::Rng;
 
-use super::claim::now;
-use super::clients::Charge;
+use super::clients::MonitorConfig;
+use super::entry_record::now;
 use super::reader::read;
-use super::value::{Put, Told, Value, Word};
+use super::value_record::{ClientMessage, PutRecord, Response, Value};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::service::Service;
 
-/// How many ask at the same time: beside a large value there are many small ones.
-const HANDS: u32 = 8;
+/// Number of threads: many small values are written beside a large one.
+const THREADS: u32 = 8;
 
-/// How many bytes most values have at most.
-const FEW: u32 = 1 << 10;
+/// Maximum size of small values, in bytes.
+const SMALL_VALUE_BYTES: u32 = 1 << 10;
 
-/// Of how many values of a hand that has large ones one is large.
-const SELDOM: u32 = 8;
+/// One of this many values of the first thread is large.
+const LARGE_VALUE_PERIOD: u32 = 8;
 
-/// The longest pause between two things that a hand does, in milliseconds.
-const PAUSE: u64 = 30;
+/// Maximum pause between two operations of a thread, in milliseconds.
+const MAX_PAUSE_MS: u64 = 30;
 
 /// A client of `tenure run --service --values`
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     #[command(flatten)]
-    charge: Charge,
+    common: MonitorConfig,
     #[arg(long)]
     most_bytes: u32,
 }
 
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
-    let until = options.charge.begin()?;
+    let until = options.common.begin()?;
     let ended: Vec<Result<(), Failure>> = thread::scope(|scope| {
-        let start = |hand| scope.spawn(move || write(options, hand, until));
-        let hands: Vec<_> = (0..HANDS).map(start).collect();
-        hands.into_iter().map(|hand| hand.join().expect("no hand panics")).collect()
+        let start = |thread| scope.spawn(move || write(options, thread, until));
+        let threads: Vec<_> = (0..THREADS).map(start).collect();
+        threads.into_iter().map(|thread| thread.join().expect("no thread panics")).collect()
     });
-    ended.into_iter().collect::<Result<(), Failure>>().map(|()| Status::Held)
+    ended.into_iter().collect::<Result<(), Failure>>().map(|()| Status::Success)
 }
 
-/// Puts values at a key of its own, and reads them; the first hand has large ones.
-fn write(options: &Options, hand: u32, until: Instant) -> Result<(), Failure> {
-    let Charge { number, ref endpoints, seed, .. } = options.charge;
-    let key = format!("values/{number}/{hand}");
-    let most = if hand == 0 { options.most_bytes } else { 0 };
-    let mut draws = Rng::with_seed(seed ^ u64::from(number) << 40 ^ u64::from(hand) << 32);
+/// Puts and reads values at a key of its own. The first thread has large values.
+fn write(options: &Options, thread: u32, until: Instant) -> Result<(), Failure> {
+    let MonitorConfig { number, ref endpoints, seed, .. } = options.common;
+    let key = format!("values/{number}/{thread}");
+    let most = if thread == 0 { options.most_bytes } else { 0 };
+    let mut rng = Rng::with_seed(seed ^ u64::from(number) << 40 ^ u64::from(thread) << 32);
     while Instant::now() < until {
-        let member = draws.choice(endpoints).expect("a service has members");
-        let word = match draws.u8(..4) {
-            0 => unless_away(read(member, &key, false))?.map(Word::Seen),
-            _ => Some(Word::Put(put(member, &key, &drawn(&mut draws, most))?)),
+        let member = rng.choice(endpoints).expect("a service has members");
+        let message = match rng.u8(..4) {
+            0 => ignore_unreachable(read(member, &key, false))?.map(ClientMessage::Read),
+            _ => Some(ClientMessage::Put(put(member, &key, &random_value(&mut rng, most))?)),
         };
-        word.map_or(Ok(()), |word| say(&word))?;
-        thread::sleep(Duration::from_millis(draws.u64(..=PAUSE)));
+        message.map_or(Ok(()), |message| print_message(&message))?;
+        thread::sleep(Duration::from_millis(rng.u64(..=MAX_PAUSE_MS)));
     }
     Ok(())
 }
 
-/// Bytes of which there are no equal ones. Most are few, so that all that is kept is hardly longer
-/// than one of those that are many.
-fn drawn(draws: &mut Rng, most: u32) -> Vec<u8> {
-    let length = match draws.u32(..SELDOM) {
-        0 => draws.u32(most / 2..=most),
-        _ => f64::from(FEW).powf(draws.f64()) as u32,
+/// Returns unique random bytes. Most values are small, so that all kept values together are hardly
+/// larger than a large one.
+fn random_value(rng: &mut Rng, most: u32) -> Vec<u8> {
+    let length = match rng.u32(..LARGE_VALUE_PERIOD) {
+        0 => rng.u32(most / 2..=most),
+        _ => f64::from(SMALL_VALUE_BYTES).powf(rng.f64()) as u32,
     };
     let mut bytes = vec![0; length as usize + size_of::<u64>()];
-    draws.fill(&mut bytes);
+    rng.fill(&mut bytes);
     bytes
 }
 
-fn put(member: &str, key: &str, bytes: &[u8]) -> Result<Put, Failure> {
+fn put(member: &str, key: &str, bytes: &[u8]) -> Result<PutRecord, Failure> {
     let value = Value::of(bytes);
     let service = Service::of(member)?;
-    let asked = now();
-    let answer = unless_away(service.call(service.admin.put(key.into(), bytes.to_vec())))?;
-    let told = answer.map(|revision| Told { at: now(), revision });
-    Ok(Put { key: key.to_owned(), value, asked, told })
+    let requested = now();
+    let response = ignore_unreachable(service.call(service.admin.put(key.into(), bytes.to_vec())))?;
+    let response = response.map(|revision| Response { at: now(), revision });
+    Ok(PutRecord { key: key.to_owned(), value, requested, response })
 }
 
-/// Nothing where a member does not answer, or not in time.
-fn unless_away<T>(answer: Result<T, Failure>) -> Result<Option<T>, Failure> {
-    match answer {
-        Ok(answer) => Ok(Some(answer)),
+/// Returns `None` if a member does not respond in time.
+fn ignore_unreachable<T>(response: Result<T, Failure>) -> Result<Option<T>, Failure> {
+    match response {
+        Ok(response) => Ok(Some(response)),
         Err(failure) if failure.status == Status::Environment => Ok(None),
         Err(failure) => Err(failure),
     }
 }
 
-fn say(word: &Word) -> Result<(), Failure> {
-    let line = serde_json::to_string(word).map_err(Failure::environment)?;
+fn print_message(message: &ClientMessage) -> Result<(), Failure> {
+    let line = serde_json::to_string(message).map_err(Failure::environment)?;
     let mut out = io::stdout().lock();
     writeln!(out, "{line}").and_then(|()| out.flush()).map_err(Failure::environment)
 }
@@ -105,15 +104,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn most_values_are_short_and_some_long_and_none_is_drawn_twice() {
-        let mut draws = Rng::with_seed(1);
-        let mut drawn: Vec<Vec<u8>> = (0..200).map(|_| drawn(&mut draws, 1 << 20)).collect();
-        let long = drawn.iter().filter(|it| it.len() > 1 << 19).count();
-        let short = drawn.iter().filter(|it| it.len() <= FEW as usize + 8).count();
+    fn values_are_unique_and_mostly_small() {
+        let mut rng = Rng::with_seed(1);
+        let mut random_value: Vec<Vec<u8>> =
+            (0..200).map(|_| random_value(&mut rng, 1 << 20)).collect();
+        let long = random_value.iter().filter(|it| it.len() > 1 << 19).count();
+        let short =
+            random_value.iter().filter(|it| it.len() <= SMALL_VALUE_BYTES as usize + 8).count();
         assert!((1..50).contains(&long) && short + long == 200, "{long} and {short}");
-        assert!(drawn.iter().all(|it| it.len() <= (1 << 20) + 8));
-        drawn.sort_unstable();
-        drawn.dedup();
-        assert_eq!(drawn.len(), 200);
+        assert!(random_value.iter().all(|it| it.len() <= (1 << 20) + 8));
+        random_value.sort_unstable();
+        random_value.dedup();
+        assert_eq!(random_value.len(), 200);
     }
 }

@@ -1,15 +1,15 @@
-//! The system's clock since boot, which processes can compare and which counts suspended time.
+//! The clock since boot, which is comparable across processes and includes suspended time.
 
 use std::io;
 use std::time::{Duration, Instant};
 
-/// Time since the machine was started, including the time in which it was suspended.
+/// Returns the time since boot, including the time in which it was suspended.
 #[cfg(target_os = "linux")]
 pub(super) fn now() -> Duration {
     read(rustix::time::ClockId::Boottime)
 }
 
-/// Time since the machine was started; may exclude the time in which it was suspended.
+/// Returns the time since boot; may exclude the time in which the machine was suspended.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn now() -> Duration {
     read(rustix::time::ClockId::Monotonic)

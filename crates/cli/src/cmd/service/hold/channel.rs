@@ -1,4 +1,4 @@
-//! What the wrapper and its guardian send each other: lines of text over a pair of sockets.
+//! Messages between the wrapper and its guardian: lines of text over a pair of sockets.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -12,12 +12,12 @@ use rustix::net::{
 };
 use rustix::process::Signal;
 
-/// From the wrapper.
+/// A message from the wrapper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
-    /// A renewal has moved the time until which the lock is held.
+    /// A renewal has extended the deadline of the lock.
     Deadline(Duration),
-    /// Pass a signal to the command.
+    /// Pass this signal to the command.
     Signal(Signal),
     /// The lock is lost: kill the command and its descendants.
     Kill,
@@ -32,7 +32,7 @@ impl Order {
         }
     }
 
-    /// Reads a line; `None` if it is not an order.
+    /// Parses a line; `None` if it is not an order.
     pub(super) fn read(line: &str) -> Option<Order> {
         match line.split_once(' ') {
             Some(("deadline", at)) => Some(Order::Deadline(Duration::from_nanos(at.parse().ok()?))),
@@ -45,12 +45,12 @@ impl Order {
     }
 }
 
-/// From the guardian.
+/// A message from the guardian.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Report {
     /// The command has left processes behind, which are being ended now.
     Left(String),
-    /// Processes that cannot be ended; the guardian goes on trying.
+    /// Processes that cannot be killed. The guardian keeps trying.
     Stuck(String),
     /// The command and all its descendants have ended.
     Ended {
@@ -73,7 +73,7 @@ impl Report {
         }
     }
 
-    /// Reads a line; `None` if it is not a report.
+    /// Parses a line; `None` if it is not a report.
     pub(super) fn read(line: &str) -> Option<Report> {
         let (word, rest) = line.split_once(' ')?;
         let ended = |is_expired| Some(Report::Ended { status: rest.parse().ok()?, is_expired });
@@ -98,13 +98,13 @@ pub(super) fn send_input(socket: &UnixStream, input: impl AsFd) -> io::Result<()
     Ok(())
 }
 
-/// Receives it. Fails if the wrapper has ended.
+/// Receives the descriptor. Fails if the wrapper has ended.
 pub(super) fn receive_input(socket: &UnixStream) -> io::Result<OwnedFd> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let mut byte = [0];
     let mut into = [IoSliceMut::new(&mut byte)];
-    // Where there is no such flag the command inherits the descriptor twice.
+    // Without this flag the command inherits the descriptor twice.
     #[cfg(target_os = "linux")]
     let flags = RecvFlags::CMSG_CLOEXEC;
     #[cfg(not(target_os = "linux"))]

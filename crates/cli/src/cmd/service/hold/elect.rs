@@ -1,4 +1,4 @@
-//! `tenure elect`.
+//! `tenure elect`: runs a command while leading.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -6,10 +6,10 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use serde::Serialize;
-use tenure_client::Office;
+use tenure_client::ElectionState;
 use tenure_trace::plain_json;
 
-use super::service::{Service, Task, end, run_held};
+use super::service::{Service, Task, exit_with, run_held};
 use super::supervise::Held;
 use crate::cmd::duration;
 use crate::cmd::failure::{Failure, Status};
@@ -22,38 +22,39 @@ Examples:
   tenure elect --value host-7 scheduler -- ./schedule.sh
   tenure elect --observe scheduler
 
-Exit status: that of the command, 128 + n if signal n ended it; 120 if this was not elected
-and the command not started; 121 if it led no longer, or the guardian process was killed,
-and the command ended.
+Exit status: that of the command, 128 + n if signal n ended it; 120 if the election was not won
+and the command was not started; 121 if leadership was lost or the guardian process was killed,
+and the command was ended.
 
-The command may outlive its leadership in the cases that `tenure lock --help` names: processes
-outside its tree, of a user that this one may not kill, that the kernel cannot end yet, or
-after both this process and its guardian were killed or stopped together.";
+The command may outlive its leadership in the cases that `tenure lock --help` lists: processes
+outside its process tree, processes of a user that this one may not kill, processes that the
+kernel cannot end yet, and processes left after both this process and its guardian were killed
+or suspended together.";
 
-/// Run a command while leading, or see who leads
+/// Run a command while leading, or watch the leader of an election
 ///
-/// Stands for an election at `tenure serve` or any etcd, runs the command while it leads, and then
-/// resigns when the command and all its descendants have ended. The command and its process tree
-/// are treated as by `tenure lock`, with the same variables and the same guardian. With --observe
-/// nothing is run: who leads is printed, now and whenever that changes, as a line of JSON.
+/// Campaigns in an election at `tenure serve` or any etcd and runs the command while it leads. It
+/// resigns when the command and all its descendants have ended. The process tree of the command is
+/// supervised as by `tenure lock`, with the same variables and a guardian. With --observe no
+/// command is run: the leader is printed now and whenever it changes, as a line of JSON.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
     #[command(flatten)]
     service: Service,
-    /// How long to wait for the office [default: as long as it takes]
+    /// Give up after waiting this long to be elected [default: no limit]
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     timeout: Option<Duration>,
-    /// What those who observe see of it [default: the number of this process]
+    /// Value that observers of the election see [default: the process ID]
     #[arg(long, value_name = "TEXT")]
     value: Option<String>,
-    /// Print who leads, a line of JSON a change, until interrupted
+    /// Print the leader, a line of JSON per change, until interrupted
     #[arg(long, conflicts_with_all = ["command", "timeout", "value", "grace", "ttl"])]
     observe: bool,
-    /// The election
+    /// Name of the election
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     name: String,
-    /// The command, and what it is given
+    /// Command to run, with its arguments
     #[arg(last = true, required_unless_present = "observe", value_name = "COMMAND")]
     command: Vec<OsString>,
 }
@@ -65,9 +66,9 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         grace: options.service.grace()?,
         within: options.timeout,
     };
-    let runtime = machine::one_thread()?;
+    let runtime = machine::current_thread_runtime()?;
     if options.observe {
-        return runtime.block_on(observe(options)).map(|()| Status::Held);
+        return runtime.block_on(observe(options)).map(|()| Status::Success);
     }
     let value = options.value.clone().unwrap_or_else(|| std::process::id().to_string());
     let acquire = async |session: tenure_client::Session| {
@@ -78,14 +79,14 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         };
         Ok(leading.map(Held::Office))
     };
-    end(runtime.block_on(run_held(&options.service, task, acquire)))
+    exit_with(runtime.block_on(run_held(&options.service, task, acquire)))
 }
 
-/// Who leads. Scripts depend on the names.
+/// The leader. Scripts depend on the JSON keys.
 #[derive(Debug, Serialize)]
-struct Line {
+struct LeaderLine {
     election: String,
-    /// What the leader has said; nothing if nobody leads.
+    /// Value of the leader; `None` if there is no leader.
     leader: Option<String>,
     fence: Option<u64>,
     key: Option<String>,
@@ -100,9 +101,11 @@ async fn observe(options: &Options) -> Result<(), Failure> {
             let text = |bytes: Vec<u8>| Some(String::from_utf8_lossy(&bytes).into_owned());
             let election = options.name.clone();
             let line = match office {
-                Office::Vacant => Line { election, leader: None, fence: None, key: None },
-                Office::Led { key, value, fence } => {
-                    Line { election, leader: text(value), fence: Some(fence), key: text(key) }
+                ElectionState::NoLeader => {
+                    LeaderLine { election, leader: None, fence: None, key: None }
+                }
+                ElectionState::Leader { key, value, fence } => {
+                    LeaderLine { election, leader: text(value), fence: Some(fence), key: text(key) }
                 }
             };
             let line = serde_json::to_string(&line).map_err(Failure::environment)?;

@@ -10,25 +10,26 @@ use clap::Args;
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::node;
 
-/// Become a command that the system kills when the process that started this one ends
+/// Replace this process by a command that the system kills when the parent ends
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// The process that started this one
+    /// Process ID of the parent
     #[arg(long, value_name = "ID")]
     parent: i32,
-    /// The command
+    /// Command to run, with its arguments
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
     command: Vec<OsString>,
 }
 
-/// Returns only if there is no such command: with the status that shells have for that.
+/// Runs the command in place of this process. If that fails, exits with the status that shells use
+/// for it.
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
-    node::end_with(options.parent)?;
+    node::end_with_parent(options.parent)?;
     let [program, arguments @ ..] = &options.command[..] else {
-        return Err(Failure::usage("a command is missing"));
+        return Err(Failure::usage("missing command: give the command to run"));
     };
     let error = Command::new(program).args(arguments).exec();
-    eprintln!("tenure: `{}` cannot be run: {error}", program.to_string_lossy());
+    eprintln!("tenure: cannot run `{}`: {error}", program.to_string_lossy());
     let is_missing = error.kind() == ErrorKind::NotFound;
     std::process::exit(if is_missing { 127 } else { 126 })
 }

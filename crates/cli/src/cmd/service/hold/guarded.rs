@@ -1,4 +1,5 @@
-//! The command as the wrapper sees it: a guardian process, and below it the command's tree.
+//! The wrapper's view of the command: a guardian process, and below it the process tree of the
+//! command.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
@@ -16,10 +17,10 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::signal::unix::{self, SignalKind};
 
 use super::channel::{Order, Report, send_input};
-use super::itself;
+use super::this_program;
 use super::tree;
 
-/// When the command is ended if no renewal is answered.
+/// Times at which the command is ended if no renewal succeeds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timing {
     /// Time before the deadline at which the tree is killed.
@@ -41,7 +42,7 @@ pub(super) struct Guarded {
     ended: Option<WaitStatus>,
 }
 
-/// What became of the command.
+/// An event of the command.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Event {
     Report(Report),
@@ -50,10 +51,10 @@ pub(super) enum Event {
 }
 
 impl Guarded {
-    /// Starts it, with these variables beside those of this process.
+    /// Starts the command, with additional environment variables.
     ///
     /// At a terminal the command stays in the process group of this process, which is in the
-    /// foreground: it reads what is typed, and the terminal sends an interrupt or a stop to both.
+    /// foreground: it reads the input, and the terminal sends an interrupt or a stop to both.
     /// Elsewhere it has a process group of its own. The guardian always has its own, so that a stop
     /// at the terminal does not reach it.
     pub(super) fn start(
@@ -62,12 +63,12 @@ impl Guarded {
         deadline: Duration,
         timing: Timing,
     ) -> io::Result<Guarded> {
-        // If the guardian is killed its children become those of this process.
+        // If the guardian is killed, its children become children of this process.
         tree::adopt_orphans()?;
         let is_apart = !has_terminal();
         let children = unix::signal(SignalKind::child())?;
         let (socket, theirs) = StdStream::pair()?;
-        let mut starting = itself()?;
+        let mut starting = this_program()?;
         starting.arg("guardian");
         for (name, value) in
             [("--deadline", deadline), ("--margin", timing.margin), ("--grace", timing.grace)]
@@ -104,7 +105,7 @@ impl Guarded {
                     Some(line) => {
                         let Some(report) = Report::read(&line) else { continue };
                         if matches!(report, Report::Ended { .. }) {
-                            // So that no process is left when this one ends.
+                            // Reaps the guardian, so that no process is left when this one ends.
                             self.guardian_ended().await;
                         }
                         return Event::Report(report);
@@ -116,17 +117,17 @@ impl Guarded {
         }
     }
 
-    /// Waits for the guardian, which has closed the socket or is about to; not for long.
+    /// Waits briefly for the guardian to end after it has closed the socket.
     async fn guardian_ended(&mut self) -> Option<ExitStatus> {
-        const USUAL: Duration = Duration::from_millis(500);
+        const USUAL_EXIT_TIME: Duration = Duration::from_millis(500);
         let ended = async {
             self.reap();
             while self.ended.is_none() && self.children.recv().await.is_some() {
                 self.reap();
             }
         };
-        // Otherwise the status is not known.
-        let _ = tokio::time::timeout(USUAL, ended).await;
+        // On a timeout the status stays unknown.
+        let _ = tokio::time::timeout(USUAL_EXIT_TIME, ended).await;
         self.ended.map(|status| ExitStatus::from_raw(status.as_raw()))
     }
 
@@ -141,19 +142,19 @@ impl Guarded {
             return;
         }
         if status.stopped() {
-            // A guardian that is stopped guards nothing.
+            // A suspended guardian cannot act, so continue it.
             let _ = kill_process(id, Signal::CONT);
         } else {
             self.ended = Some(status);
         }
     }
 
-    /// Sends the guardian an order. An error shows as the guardian's end.
+    /// Sends an order to the guardian. A send error is ignored: the end of the guardian reports it.
     pub(super) async fn order(&mut self, order: Order) {
         let _ = self.orders.write_all(order.line().as_bytes()).await;
     }
 
-    /// Passes a signal on to the command, unless the terminal has sent it to both.
+    /// Passes a signal to the command, unless the terminal has sent it to both.
     pub(super) async fn pass(&mut self, signal: Signal) {
         let is_typed = [Signal::INT, Signal::QUIT, Signal::WINCH].contains(&signal);
         if self.is_apart || !is_typed {
@@ -161,11 +162,12 @@ impl Guarded {
         }
     }
 
-    /// Kills the guardian and all below it, from this process.
+    /// Kills the guardian and all its descendants, from this process.
     ///
     /// # Errors
     ///
-    /// The processes that are left after `limit`; none are listed if `/proc` does not show them.
+    /// Returns the processes that are left after `limit`; the list is empty if `/proc` does not
+    /// show them.
     pub(super) async fn kill(&mut self, limit: Duration) -> Result<(), Vec<tree::Survivor>> {
         if cfg!(not(target_os = "linux")) && self.ended.is_none() {
             let _ = kill_process(self.guardian, Signal::KILL);
@@ -182,7 +184,7 @@ fn has_terminal() -> bool {
     input.is_terminal() && tcgetpgrp(&input).is_ok_and(|group| group == getpgrp())
 }
 
-/// Converts a status as a shell does.
+/// Converts an exit status to a number as a shell does.
 pub(super) fn code(status: ExitStatus) -> u8 {
     let code = status.code().or(status.signal().map(|signal| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)

@@ -1,9 +1,9 @@
 //! `tenure guardian`, hidden: the process between `tenure lock` and the command.
 //!
-//! It is the parent of the command and adopts its orphaned descendants. It kills all of them if
-//! the wrapper ends (their socket is closed), and if the time until which the lock is held comes
-//! near without a renewal, as when the wrapper is stopped. The wrapper learns from it when the
-//! last of them has ended. See `supervise` for what the wrapper does if this process fails.
+//! The guardian is the parent of the command and adopts its orphaned descendants. It kills all of
+//! them if the wrapper ends (their socket is closed), and if the deadline of the lock approaches
+//! without a renewal, for example because the wrapper is suspended. It reports to the wrapper when
+//! the last of them has ended. See `supervise` for the wrapper's actions if this process fails.
 
 use std::ffi::OsString;
 use std::io;
@@ -23,17 +23,18 @@ use tokio::signal::unix::{self, SignalKind};
 use super::boot_clock::{self, Timer};
 use super::channel::{Order, Report, receive_input};
 use super::signals::Signals;
-use super::{itself, say, tree};
+use super::{print_error, this_program, tree};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::machine;
 
-/// A process that is killed has usually ended by then; if not, the wrapper is told its name.
+/// Time in which a killed process usually ends. After it, the processes left are reported to the
+/// wrapper.
 const USUAL_KILL_TIME: Duration = Duration::from_secs(1);
 
-/// Processes that were sent the same signal as the command usually end within this time.
-const SIGNALLED: Duration = Duration::from_millis(100);
+/// Time in which processes usually end that received the same signal as the command.
+const SIGNALLED_EXIT_TIME: Duration = Duration::from_millis(100);
 
-/// Run a command for a wrapper, and end its whole process tree in time
+/// Run a command for a wrapper and end its process tree before the lock expires
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// Time until which the lock is held, in nanoseconds since boot
@@ -55,23 +56,23 @@ pub(crate) struct Options {
 
 pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
     become_guardian().map_err(Failure::environment)?;
-    // Its input is the socket to the wrapper.
+    // Standard input is the socket to the wrapper.
     let socket = io::stdin().as_fd().try_clone_to_owned().map_err(Failure::environment)?;
     let socket = StdStream::from(socket);
     let input = receive_input(&socket)
         .map_err(|error| Failure::environment(format!("the wrapper has ended: {error}")))?;
-    let runtime = machine::one_thread()?;
+    let runtime = machine::current_thread_runtime()?;
     runtime.block_on(async {
         let mut guardian = Guardian::start(options, socket, input.into())
             .map_err(|error| Failure::environment(format!("cannot start a process: {error}")))?;
         guardian.run().await;
-        Ok(Status::Held)
+        Ok(Status::Success)
     })
 }
 
 #[cfg(target_os = "linux")]
 fn become_guardian() -> io::Result<()> {
-    // Whoever kills all processes named `tenure` leaves this one to end the command.
+    // Another name, so that `killall tenure` leaves this process to end the command.
     let _ = rustix::thread::set_name(c"tenure-guard");
     // If this process is stopped when the wrapper ends, the kernel continues it.
     rustix::process::set_parent_process_death_signal(Some(Signal::CONT))?;
@@ -83,14 +84,14 @@ fn become_guardian() -> io::Result<()> {
     Ok(())
 }
 
-/// How far the command has come. A stage lasts until `Guardian::stage_ends`.
+/// Stage of the command. A stage lasts until `Guardian::stage_ends`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     /// The command runs.
     Running,
-    /// The command has ended; processes that it has left may end by themselves.
+    /// The command has ended. Processes that it left behind may still end by themselves.
     Leaving,
-    /// All that run were sent TERM.
+    /// All remaining processes have received TERM.
     Terminating,
 }
 
@@ -106,12 +107,12 @@ struct Guardian {
     /// Status of the command once it has ended.
     status: Option<WaitStatus>,
     stage: Stage,
-    /// End of the stage, whatever renewals come.
+    /// End of the stage, regardless of renewals.
     stage_ends: Option<Duration>,
     deadline: Duration,
     margin: Duration,
     grace: Duration,
-    /// True if the deadline came near.
+    /// True if the tree is ended because the deadline approached.
     is_expired: bool,
     /// Time at which a signal that usually ends a process was last passed on.
     interrupted: Option<Duration>,
@@ -122,11 +123,11 @@ impl Guardian {
     fn start(options: &Options, socket: StdStream, input: Stdio) -> io::Result<Guardian> {
         socket.set_nonblocking(true)?;
         let (orders, reports) = UnixStream::from_std(socket)?.into_split();
-        // The wrapper passes signals on. They are caught here, as systemd and others send them to
-        // every process of a service, and this one has to stay.
+        // Caught, as systemd and others send signals to all processes of a service and this one
+        // must stay. The wrapper passes the signals on.
         let signals = Signals::of_guardian()?;
         let children = unix::signal(SignalKind::child())?;
-        let mut starting = itself()?;
+        let mut starting = this_program()?;
         let child = starting
             .args(["exec-under", "--parent", &std::process::id().to_string(), "--"])
             .args(&options.command)
@@ -161,9 +162,9 @@ impl Guardian {
             let next = self.next();
             let is_done = tokio::select! {
                 biased;
-                // First: a renewal may have arrived while this process was not scheduled.
+                // Orders first: a renewal may have arrived while this process was not scheduled.
                 order = self.orders.next_line(), if !self.is_wrapper_gone => {
-                    self.obey(order.ok().flatten())
+                    self.handle_order(order.ok().flatten())
                 }
                 _ = self.children.recv() => false,
                 _ = self.signals.next() => false,
@@ -176,7 +177,8 @@ impl Guardian {
         }
     }
 
-    /// Time at which the stage ends: its own end, or in time before the deadline.
+    /// Returns the time at which the stage ends: its own end, or earlier if the deadline requires
+    /// it.
     fn next(&self) -> Duration {
         let reserved = match self.stage {
             Stage::Running | Stage::Leaving => self.margin + self.grace,
@@ -186,8 +188,8 @@ impl Guardian {
         self.stage_ends.map_or(by_deadline, |ends| ends.min(by_deadline))
     }
 
-    /// Does what the wrapper orders; returns true if the tree is to be killed now.
-    fn obey(&mut self, line: Option<String>) -> bool {
+    /// Handles an order of the wrapper. Returns true if the tree must be killed now.
+    fn handle_order(&mut self, line: Option<String>) -> bool {
         let Some(line) = line else {
             self.is_wrapper_gone = true;
             return true;
@@ -217,7 +219,7 @@ impl Guardian {
         }
     }
 
-    /// True if the command was sent such a signal shortly before: it may have ended by that.
+    /// True if the command has received such a signal recently and may have ended by it.
     fn is_interrupted(&self) -> bool {
         self.interrupted.is_some_and(|at| boot_clock::now() <= at + self.grace)
     }
@@ -229,7 +231,7 @@ impl Guardian {
         }
     }
 
-    /// Reaps what has ended; returns true if nothing is left and the wrapper knows.
+    /// Reaps ended children. Returns true if no process is left and the wrapper was notified.
     async fn reap(&mut self) -> bool {
         let changes = tree::reap();
         for (id, status) in changes.changed {
@@ -239,7 +241,11 @@ impl Guardian {
             self.report_end().await;
         } else if self.status.is_some() && self.stage == Stage::Running {
             self.stage = Stage::Leaving;
-            let wait = if self.is_interrupted() { self.grace.min(SIGNALLED) } else { self.grace };
+            let wait = if self.is_interrupted() {
+                self.grace.min(SIGNALLED_EXIT_TIME)
+            } else {
+                self.grace
+            };
             self.stage_ends = Some(boot_clock::now() + wait);
         }
         changes.is_alone
@@ -251,7 +257,7 @@ impl Guardian {
         }
     }
 
-    /// The stage is over: asks all processes to end. Returns true if they are to be killed now.
+    /// Ends the stage: sends TERM to all processes. Returns true if they must be killed now.
     async fn advance(&mut self) -> bool {
         let now = boot_clock::now();
         self.is_expired |= now + self.margin + self.grace >= self.deadline;
@@ -265,7 +271,7 @@ impl Guardian {
             }
         }
         self.stage = Stage::Terminating;
-        // Fixed now: renewals that are answered from here on do not spare what was asked to end.
+        // Fixed now: later renewals do not spare processes that have received TERM.
         let killed = self.deadline.saturating_sub(self.margin);
         self.stage_ends = Some(killed.min(now + self.grace));
         // A stopped process receives TERM when it is continued.
@@ -282,7 +288,7 @@ impl Guardian {
         }
     }
 
-    /// Kills whatever runs, until nothing is left.
+    /// Kills all processes until none is left.
     async fn kill(&mut self) {
         self.signal_all(&[Signal::KILL]);
         let (command, mut status, mut stuck) = (self.command, self.status, None);
@@ -299,9 +305,9 @@ impl Guardian {
             }
             let names = stuck.clone().unwrap_or_default();
             if self.is_wrapper_gone {
-                // Another thread: a terminal may hold up what writes in the background.
+                // Printed by another thread, as a terminal may block a process in the background.
                 let line = format!("processes cannot be ended: {names}");
-                std::thread::spawn(move || say(&line));
+                std::thread::spawn(move || print_error(&line));
             }
             self.report(&Report::Stuck(names)).await;
         }

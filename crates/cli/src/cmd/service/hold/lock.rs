@@ -1,4 +1,4 @@
-//! `tenure lock`.
+//! `tenure lock`: runs a command while holding a lock.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 
-use super::service::{Service, Task, end, run_held};
+use super::service::{Service, Task, exit_with, run_held};
 use super::supervise::Held;
 use crate::cmd::duration;
 use crate::cmd::failure::{Failure, Status};
@@ -19,14 +19,14 @@ Examples:
   tenure lock --timeout 30s --ttl 5s jobs/nightly -- sh -c 'write --fence $TENURE_FENCE'
 
 Exit status: that of the command, 128 + n if signal n ended it; 120 if the lock was not
-acquired and the command not started; 121 if the lock was lost, or the guardian process was
-killed, and the command ended.
+acquired and the command was not started; 121 if the lock was lost or the guardian process was
+killed, and the command was ended.
 
 Processes that outlive the lock: those that run outside the tree of the command (started by
 systemd-run, at, cron or a container daemon, or on another machine), those of another user
 that this one may not kill (the command uses sudo or su without being root), those that the
-kernel cannot end yet (waiting for a dead disk), and descendants of the command if both this
-process and its guardian are killed or stopped together. Compare TENURE_FENCE at the resource
+kernel cannot end yet (blocked on a failed disk), and descendants of the command if both this
+process and its guardian are killed or suspended together. Compare TENURE_FENCE at the resource
 where that matters.";
 
 /// Run a command while holding a lock
@@ -43,23 +43,23 @@ where that matters.";
 ///
 /// If no renewal succeeds the whole process tree is sent TERM, and KILL after --grace, before the
 /// lock can be granted to another client. If the lock is taken away it is killed at once. A
-/// guardian process does so too if this process is killed or stopped. This includes processes that
-/// became daemons or have a session of their own (on Linux; elsewhere the process group only).
+/// guardian process does so too if this process is killed or suspended. This includes processes
+/// that became daemons or have a session of their own (on Linux; elsewhere the process group only).
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
     #[command(flatten)]
     service: Service,
-    /// How long to wait for the lock [default: as long as it takes]
+    /// Give up after waiting this long for the lock [default: no limit]
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     timeout: Option<Duration>,
-    /// Do not wait if somebody has it
+    /// Fail at once if another client holds the lock
     #[arg(long = "try", conflicts_with = "timeout")]
     at_once: bool,
-    /// The lock
+    /// Name of the lock
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     name: String,
-    /// The command, and what it is given
+    /// Command to run, with its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
@@ -71,7 +71,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         grace: options.service.grace()?,
         within: options.timeout,
     };
-    let runtime = machine::one_thread()?;
+    let runtime = machine::current_thread_runtime()?;
     let acquire = async |session: tenure_client::Session| {
         let name = &options.name;
         let guard = match options.timeout {
@@ -81,5 +81,5 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         };
         Ok(guard.map(Held::Lock))
     };
-    end(runtime.block_on(run_held(&options.service, task, acquire)))
+    exit_with(runtime.block_on(run_held(&options.service, task, acquire)))
 }

@@ -1,4 +1,4 @@
-//! `tenure lock` and `tenure elect`: a command that runs while something is held.
+//! `tenure lock` and `tenure elect`: run a command while a lock or leadership is held.
 
 mod boot_clock;
 mod channel;
@@ -26,22 +26,22 @@ pub(crate) use lock::{Options as LockOptions, run as lock};
 
 use crate::cmd::program;
 
-/// The statuses of `lock` and `elect` that are not the command's. They are none that shells, `env`,
-/// `timeout` and most programs end with.
+/// Exit statuses of `lock` and `elect` that are not the command's. They differ from those of
+/// shells, `env`, `timeout` and most programs.
 pub(super) mod status {
-    /// It was not acquired, so the command was not started.
+    /// The lock was not acquired, so the command was not started.
     pub(crate) const NOT_ACQUIRED: u8 = 120;
-    /// It was lost, or its guardian failed, so the command was ended.
+    /// The lock was lost or the guardian failed, so the command was ended.
     pub(crate) const LOST: u8 = 121;
 }
 
-/// A command that starts this program again.
-fn itself() -> io::Result<Command> {
+/// Returns a command that starts this program again.
+fn this_program() -> io::Result<Command> {
     /// This also works after the file was replaced, as by an upgrade.
-    const RUNNING: &str = "/proc/self/exe";
+    const RUNNING_EXECUTABLE: &str = "/proc/self/exe";
     let path = std::env::current_exe()?;
-    let mut command = match Path::new(RUNNING).exists() {
-        true => Command::new(RUNNING),
+    let mut command = match Path::new(RUNNING_EXECUTABLE).exists() {
+        true => Command::new(RUNNING_EXECUTABLE),
         false => Command::new(&path),
     };
     command.arg0(path.file_name().unwrap_or("tenure".as_ref()));
@@ -49,7 +49,7 @@ fn itself() -> io::Result<Command> {
 }
 
 /// Prints a line to standard error.
-fn say(line: &str) {
+fn print_error(line: &str) {
     // It may contain text from the service, or names of processes.
     eprintln!("{}: {}", program::name(), plain(line));
 }

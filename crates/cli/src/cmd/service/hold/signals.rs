@@ -19,11 +19,11 @@ const PASSED: [Signal; 8] = [
     Signal::WINCH,
 ];
 
-/// Signals that stop a process. The guardian catches them, as it has to run while others are
-/// stopped.
+/// Signals that suspend a process. The guardian catches them, as it must run while others are
+/// suspended.
 const STOPPING: [Signal; 3] = [Signal::TSTP, Signal::TTIN, Signal::TTOU];
 
-/// Signals as they arrive.
+/// A stream of caught signals.
 #[derive(Debug)]
 pub(super) struct Signals(Vec<(Signal, unix::Signal)>);
 
@@ -34,7 +34,7 @@ impl Signals {
         Signals::catch(&PASSED)
     }
 
-    /// Catches the same and those that stop a process.
+    /// Catches these signals and those that suspend a process.
     pub(super) fn of_guardian() -> io::Result<Signals> {
         Signals::catch(&[&PASSED[..], &STOPPING].concat())
     }
@@ -49,7 +49,7 @@ impl Signals {
         Ok(Signals(caught.collect::<io::Result<_>>()?))
     }
 
-    /// Waits for the next.
+    /// Waits for the next signal.
     pub(super) async fn next(&mut self) -> Signal {
         std::future::poll_fn(|context| {
             for (signal, caught) in &mut self.0 {
@@ -62,7 +62,7 @@ impl Signals {
         .await
     }
 
-    /// Waits for one that ends a process by default.
+    /// Waits for a signal that ends a process by default.
     pub(super) async fn fatal(&mut self) -> Signal {
         loop {
             match self.next().await {
@@ -73,7 +73,8 @@ impl Signals {
     }
 }
 
-/// The set of ignored signals, signal 1 in the lowest bit; none where the system does not say.
+/// Returns the set of ignored signals, signal 1 in the lowest bit; empty if the system does not
+/// report it.
 fn ignored() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -1,6 +1,7 @@
-//! Runs a command while a lock is held, and ends its process tree before the lock can pass on.
+//! Runs a command while a lock is held, and ends its process tree before the lock can be granted to
+//! another client.
 //!
-//! Three parties can end the tree, so that it ends although one of them is stopped or killed:
+//! Three parties can end the tree, so that one of them may be suspended or killed:
 //!
 //! - the guardian, when the deadline comes near or this process ends;
 //! - this process, which receives the orphans if the guardian is killed, continues a guardian that
@@ -12,21 +13,21 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant, SystemTime};
 
-use tenure_client::{Deadlines, Guard, Leading, Lost};
+use tenure_client::{Deadlines, Guard, Leadership, LossReason};
 
 use super::boot_clock::{self, Timer};
 use super::channel::{Order, Report};
 use super::guarded::{Event, Guarded, Timing};
-use super::say;
+use super::print_error;
 use super::signals::Signals;
 use super::tree::{Survivor, listed};
 use crate::cmd::failure::Failure;
 
-/// What is held while a command runs.
+/// The lock or leadership that is held while a command runs.
 #[derive(Debug)]
 pub(super) enum Held {
     Lock(Guard),
-    Office(Leading),
+    Office(Leadership),
 }
 
 impl Held {
@@ -51,15 +52,15 @@ impl Held {
         }
     }
 
-    async fn lost(&self) -> Lost {
+    async fn lost(&self) -> LossReason {
         match self {
             Held::Lock(guard) => guard.lost().await,
             Held::Office(leading) => leading.lost().await,
         }
     }
 
-    /// Gives it up; if the service cannot be reached, it ends with its lease.
-    pub(super) async fn give_up(self) {
+    /// Releases the lock or resigns. If the service cannot be reached, the lease expires.
+    pub(super) async fn release(self) {
         let _ = match self {
             Held::Lock(guard) => guard.release().await,
             Held::Office(leading) => leading.resign().await,
@@ -70,7 +71,7 @@ impl Held {
 /// How a command ended.
 #[derive(Debug)]
 pub(super) enum End {
-    /// By itself, with all its descendants.
+    /// It ended by itself, with all its descendants.
     Done(ExitStatus),
     /// It was killed with all its descendants, for the reason given.
     Killed(String),
@@ -113,7 +114,7 @@ impl Supervised<'_> {
             let latest = at.saturating_sub(self.timing.margin / 2);
             tokio::select! {
                 biased;
-                why = &mut lost => return Ok(self.kill(guarded, why).await),
+                reason = &mut lost => return Ok(self.kill(guarded, reason).await),
                 event = guarded.next() => {
                     if let Some(end) = self.handle(&mut guarded, event).await {
                         return Ok(end);
@@ -124,8 +125,10 @@ impl Supervised<'_> {
                     guarded.order(Order::Deadline(at)).await;
                 }
                 signal = signals.next() => guarded.pass(signal).await,
-                // The guardian should have done it by now.
-                () = timer.reached(latest) => return Ok(self.kill(guarded, Lost::Silence).await),
+                // The guardian should have killed the tree by now.
+                () = timer.reached(latest) => {
+                    return Ok(self.kill(guarded, LossReason::NotRenewed).await);
+                }
             }
         }
     }
@@ -133,32 +136,34 @@ impl Supervised<'_> {
     async fn handle(&self, guarded: &mut Guarded, event: Event) -> Option<End> {
         match event {
             Event::Report(Report::Ended { is_expired: true, .. }) => {
-                Some(End::Killed(self.lost_because(Lost::Silence)))
+                Some(End::Killed(self.lost_because(LossReason::NotRenewed)))
             }
             Event::Report(Report::Ended { status, .. }) => {
                 Some(End::Done(ExitStatus::from_raw(status)))
             }
             Event::Report(Report::Left(names)) => {
                 let name = self.name;
-                say(&format!("`{name}`: the command left processes running, ending them: {names}"));
+                print_error(&format!(
+                    "`{name}`: the command left processes running, ending them: {names}"
+                ));
                 None
             }
             Event::Report(Report::Stuck(names)) => {
                 let name = self.name;
-                say(&format!("`{name}` stays held: processes cannot be ended: {names}"));
+                print_error(&format!("`{name}` stays held: processes cannot be killed: {names}"));
                 None
             }
             Event::GuardianEnded(status) => {
                 let how = status.map_or("unknown status".to_owned(), |it| it.to_string());
-                let why = format!("`{}`: the guardian process ended early ({how})", self.name);
-                Some(self.end_tree(guarded, why).await)
+                let reason = format!("`{}`: the guardian process ended early ({how})", self.name);
+                Some(self.kill_tree(guarded, reason).await)
             }
         }
     }
 
-    /// The lock may be granted to another client at any moment.
-    async fn kill(&self, mut guarded: Guarded, why: Lost) -> End {
-        let why = self.lost_because(why);
+    /// Kills the tree: the lock may be granted to another client at any moment.
+    async fn kill(&self, mut guarded: Guarded, reason: LossReason) -> End {
+        let reason = self.lost_because(reason);
         guarded.order(Order::Kill).await;
         let ended = async {
             loop {
@@ -169,30 +174,33 @@ impl Supervised<'_> {
                 }
             }
         };
-        let patience = self.timing.margin / 4;
-        match tokio::time::timeout(patience, ended).await {
-            Ok(true) => End::Killed(why),
-            _ => self.end_tree(&mut guarded, why).await,
+        let limit = self.timing.margin / 4;
+        match tokio::time::timeout(limit, ended).await {
+            Ok(true) => End::Killed(reason),
+            _ => self.kill_tree(&mut guarded, reason).await,
         }
     }
 
-    async fn end_tree(&self, guarded: &mut Guarded, why: String) -> End {
-        /// A process that is killed has ended by then, unless the kernel cannot end it.
-        const LIMIT: Duration = Duration::from_secs(2);
-        match guarded.kill(LIMIT).await {
-            Ok(()) => End::Killed(why),
-            Err(left) => End::Left(why, left),
+    async fn kill_tree(&self, guarded: &mut Guarded, reason: String) -> End {
+        /// Time in which killed processes have ended, unless the kernel cannot end them.
+        const KILL_TIMEOUT: Duration = Duration::from_secs(2);
+        match guarded.kill(KILL_TIMEOUT).await {
+            Ok(()) => End::Killed(reason),
+            Err(left) => End::Left(reason, left),
         }
     }
 
-    fn lost_because(&self, why: Lost) -> String {
-        format!("`{}` was lost: {why}", self.name)
+    fn lost_because(&self, reason: LossReason) -> String {
+        format!("`{}` was lost: {reason}", self.name)
     }
 }
 
-/// Warns about processes that run on although the lock is no longer held for sure.
-pub(super) fn warn_of(left: &[Survivor]) {
-    say(&format!("processes cannot be ended and may run beside the next holder: {}", listed(left)));
+/// Warns about processes that still run although the lock may no longer be held.
+pub(super) fn warn_survivors(left: &[Survivor]) {
+    print_error(&format!(
+        "processes cannot be killed and may run concurrently with the next holder: {}",
+        listed(left)
+    ));
 }
 
 /// Converts an instant to seconds since 1970, rounded down.

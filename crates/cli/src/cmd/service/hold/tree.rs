@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, wait};
 
-/// Passes that end a tree follow each other at first after this time, then less and less often.
+/// Bounds on the pause between passes that kill a tree. The pause grows with each pass.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LAST_PAUSE: Duration = Duration::from_millis(200);
 
@@ -67,7 +67,7 @@ pub(super) struct Changes {
     pub(super) is_alone: bool,
 }
 
-/// Reaps the children that have ended, and notes those that were stopped.
+/// Reaps the children that have ended, and returns those that were suspended too.
 pub(super) fn reap() -> Changes {
     let mut changes = Changes::default();
     loop {
@@ -83,11 +83,11 @@ pub(super) fn reap() -> Changes {
     }
 }
 
-/// Kills all descendants until none is left, and reaps them. `on_change` receives each status;
-/// `report` receives the survivors once, if there still are any after `patience`. Returns true if
-/// none is left, false if some are after `limit`.
+/// Kills all descendants until none is left, and reaps them. Calls `on_change` with each status,
+/// and `report` once with the survivors if there still are any after `report_after`. Returns true
+/// if none is left, false if some are after `limit`.
 pub(super) async fn kill_all(
-    patience: Duration,
+    report_after: Duration,
     limit: Option<Duration>,
     mut on_change: impl FnMut(Pid, WaitStatus),
     mut report: impl FnMut(&[Survivor]),
@@ -105,7 +105,7 @@ pub(super) async fn kill_all(
             return true;
         }
         let taken = super::boot_clock::now().saturating_sub(begun);
-        if taken >= patience && !reported {
+        if taken >= report_after && !reported {
             reported = true;
             report(&survivors);
         }
@@ -113,7 +113,7 @@ pub(super) async fn kill_all(
             return false;
         }
         tokio::time::sleep(pause).await;
-        // Quick while processes may fork faster than they are found.
+        // Short at first, as processes may fork faster than they are found.
         pause = (pause.mul_f64(1.2)).min(LAST_PAUSE);
     }
 }
@@ -124,7 +124,7 @@ pub(super) use linux::{descendants, signal_all};
 #[cfg(not(target_os = "linux"))]
 pub(super) use elsewhere::{descendants, signal_all};
 
-/// Without `/proc` only the process group of the command is known, and the guardian signals that.
+/// Without `/proc` only the process group of the command is known, which the guardian signals.
 #[cfg(not(target_os = "linux"))]
 mod elsewhere {
     use super::{Signal, Survivor};
@@ -169,7 +169,7 @@ mod linux {
         tree().into_iter().map(signalled).collect()
     }
 
-    /// The descendants that run.
+    /// Returns the running descendants.
     pub(in super::super) fn descendants() -> Vec<Survivor> {
         let running = tree().into_iter();
         running.map(|it| Survivor { id: it.id, name: it.name, error: None }).collect()
@@ -190,7 +190,7 @@ mod linux {
         let mut parents = vec![root];
         while let Some(parent) = parents.pop() {
             for id in children(parent) {
-                // Another parent by now: it is found there, or in the next pass.
+                // The parent may have changed: the process is found there, or in the next pass.
                 let child = process(id).filter(|child| child.parent == parent);
                 if let Some(child) = child
                     && !found.iter().any(|it| it.id == id)
@@ -230,7 +230,7 @@ mod linux {
         found
     }
 
-    /// Reads what `/proc` says of a process.
+    /// Reads the description of a process in `/proc`.
     fn process(id: i32) -> Option<Process> {
         // The name is in parentheses and may contain anything.
         let stat = fs::read(format!("/proc/{id}/stat")).ok()?;
@@ -286,7 +286,7 @@ mod linux {
                 .spawn()
                 .expect("a shell");
             let root = i32::try_from(shell.id()).expect("an ID");
-            // In case the tests run beside each other: this shell's own tree.
+            // Only this shell's tree, as tests run concurrently.
             let are_sleeping = |found: &[Process]| found.iter().all(|it| it.name == "sleep");
             while walk(root).len() < 2 || !are_sleeping(&walk(root)) {
                 std::thread::yield_now();

@@ -1,8 +1,8 @@
-// How pages are put together: elements by their name, found by their identity.
+// DOM helpers shared by all pages.
 
 const byId = (id) => document.getElementById(id);
 
-/** An element with attributes, handlers (`onclick`) and children. */
+/** Creates an element with attributes, handlers (such as `onclick`) and children. */
 function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -13,21 +13,21 @@ function element(name, attributes = {}, ...children) {
   return made;
 }
 
-/** A list of terms with what they are. */
+/** Creates a description list. */
 function facts(rows) {
   return element("dl", {}, ...rows.flatMap(([term, what]) => [
     element("dt", {}, term), element("dd", {}, what),
   ]));
 }
 
-/** Handlers that `updateChildren` copies to an element that stays. */
+/** Handlers that `updateChildren` copies to a kept element. */
 const HANDLERS = ["onclick", "onchange", "oninput", "onkeydown", "ontoggle"];
 
-/** The key by which `updateChildren` recognizes a node. */
+/** Key by which `updateChildren` recognizes a node. */
 const keyOf = (node) => node.dataset?.key || node.id || null;
 
-/** Makes a node that stays equal to a new one of the same name. */
-function becomes(node, made) {
+/** Makes a kept node equal to a new one. */
+function assignFrom(node, made) {
   if (node.nodeType === Node.TEXT_NODE) {
     if (node.data !== made.data) node.data = made.data;
     return;
@@ -43,11 +43,11 @@ function becomes(node, made) {
 }
 
 /**
- * Replaces the children of an element, but keeps and updates each one that is there already: the one
- * with the same key (`data-key` or `id`), or without a key the next one of the same name. Browsers
- * send no click to an element that leaves the page between the press and the release of the button,
- * not even if it returns. Focus and selected text stay as well. Handlers have to use
- * `event.currentTarget`, as a new element may only lend its attributes to an old one.
+ * Replaces the children of an element, but keeps and updates existing ones. A new child matches
+ * the existing one with the same key (`data-key` or `id`), or without a key the next one of the
+ * same name. Browsers send no click to an element that is removed between press and release,
+ * even if it is inserted again. Focus and selected text survive as well. Handlers must use
+ * `event.currentTarget`, because a new element may only update an existing one.
  */
 function updateChildren(parent, ...children) {
   const keyed = new Map();
@@ -62,7 +62,7 @@ function updateChildren(parent, ...children) {
     const place = others.findIndex((node) => node.nodeName === made.nodeName);
     const found = key ? keyed.get(key) : others.splice(0, place + 1)[place];
     if (found?.nodeName !== made.nodeName) return made;
-    becomes(found, made);
+    assignFrom(found, made);
     return found;
   });
   const stays = new Set(wanted);

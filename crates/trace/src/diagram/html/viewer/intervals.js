@@ -1,8 +1,8 @@
-// What is visible is found without looking at everything.
+// Index of the visible part of large collections.
 
 const BLOCK = 128;
 
-/** Intervals, sorted by where they start, with the furthest end of each block of them. */
+/** Intervals sorted by their start, with the maximum end of each block. */
 class Intervals {
   constructor(starts, ends) {
     this.order = Uint32Array.from(starts.keys());
@@ -20,7 +20,7 @@ class Intervals {
     });
   }
 
-  /** Visits every interval that touches `from` to `to`. */
+  /** Visits all intervals that intersect `from` to `to`. */
   each(from, to, visit) {
     const limit = upTo(this.order, to, (which) => this.starts[which]);
     for (let block = 0; block * BLOCK < limit; block++) {
@@ -33,7 +33,7 @@ class Intervals {
     }
   }
 
-  /** The places in `order` of the intervals that start from `from` to `to`. */
+  /** Positions in `order` of the intervals that start within `from` to `to`. */
   range(from, to) {
     const value = (which) => this.starts[which];
     return [upTo(this.order, from - Number.EPSILON, value), upTo(this.order, to, value)];

@@ -1,24 +1,24 @@
-// Logs as papers draw them: a row of boxes for each process, as they are after the present event.
+// Logs in the style of papers: a row of boxes per process, after the selected event.
 
-/** Only so many entries are drawn: the last ones. */
+/** Maximum number of entries drawn; the last ones are kept. */
 const ENTRIES = 40;
-/** What an entry says is told in so many letters; all of it stands in its title. */
+/** Maximum number of letters of an entry; its title has the full text. */
 const LETTERS = 5;
-/** Terms have so many colours, one after the other. */
+/** Number of colors that terms cycle through. */
 const TERMS = 6;
 
 class Logs {
   constructor(trace, states) {
     Object.assign(this, { trace, states });
     const { row } = trace.logs;
-    // A change is seen when all those before it are.
+    // A change is visible once all earlier changes are.
     let latest = -1;
     this.steps = row.map((each) => {
-      latest = Math.max(latest, each < 0 ? -1 : trace.toldStep[each]);
+      latest = Math.max(latest, each < 0 ? -1 : trace.detailStep[each]);
       return latest;
     });
     this.begin();
-    // Who keeps no log is told who leads, too.
+    // Processes without a log learn of the leader too.
     const { terms, snapshot } = trace.logs;
     this.any = terms.some((stored) => stored.length > 0) || snapshot.some((index) => index > 0);
     byId("logs").hidden = !this.any;
@@ -29,7 +29,7 @@ class Logs {
     this.logs = Array.from({ length: this.trace.n }, () => null);
   }
 
-  /** Makes the logs those after a step. */
+  /** Moves the logs to the state after a step. */
   go(step) {
     if (this.read > 0 && this.steps[this.read - 1] > step) this.begin();
     while (this.read < this.steps.length && this.steps[this.read] <= step) this.change(this.read++);

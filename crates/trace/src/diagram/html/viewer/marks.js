@@ -1,4 +1,4 @@
-// The shapes of the diagram. Each meaning has a shape of its own, so that grey is enough.
+// Shapes of the diagram. Each meaning has its own shape, so that color is not needed.
 
 const FONT = "12px system-ui, Helvetica, Arial, 'Liberation Sans', sans-serif";
 const SMALL = "11px system-ui, Helvetica, Arial, 'Liberation Sans', sans-serif";
@@ -8,21 +8,21 @@ const GEM = [[0, -6], [6, 0], [0, 6], [-6, 0]];
 const TRIANGLE = [[0, -10], [9, 7], [-9, 7]];
 const COLOURS = [
   "paper", "ink", "soft", "faint", "inside", "waits", "leads", "crown", "token", "lost",
-  "side0", "side1", "focus", "crime", "bad", "kind1", "kind2", "kind3", "kind4", "kind5",
+  "side0", "side1", "focus", "violation", "bad", "kind1", "kind2", "kind3", "kind4", "kind5",
 ];
-/** The colours of kinds of messages, one after the other; the name stands beside each arrow. */
+/** Colors of message kinds, used in turn; each arrow also has its name. */
 const KINDS = ["ink", "kind1", "kind2", "kind3", "kind4", "kind5"];
-/** And their dashes, longer than those of what is lost or under way. */
+/** Dash patterns, longer than those of lost and pending messages. */
 const DASHES = [[], [14, 3], [14, 3, 3, 3], [24, 4], [14, 3, 3, 3, 3, 3], [24, 3, 8, 3]];
 
-/** Which of them a kind has: when the colours begin anew, they have other dashes. */
+/** Color and dash pattern of a kind; repeated colors get another pattern. */
 function lookOf(kind) {
   const colour = kind % KINDS.length;
   const dash = (colour + Math.floor(kind / KINDS.length)) % DASHES.length;
   return { colour: KINDS[colour], dash };
 }
 
-/** The colours of the page as it looks now. */
+/** Reads the present colors of the page. */
 function palette() {
   const style = getComputedStyle(document.documentElement);
   return Object.fromEntries(
@@ -122,19 +122,19 @@ class Marks {
     context.fill();
   }
 
-  /** How wide a text is. */
+  /** Width of a text. */
   width(says, font = SMALL) {
     this.context.font = font;
     return this.context.measureText(says).width;
   }
 
-  /** A text with a rim of the background, centred unless it is told otherwise. */
+  /** Draws a text with an outline in the background color, centered by default. */
   text(says, x, y, font = FONT, colour = this.colours.ink, align = "center") {
     const { context } = this;
     context.font = font;
     context.textAlign = align;
     context.textBaseline = "middle";
-    // A rim follows the letters; between two words there is none.
+    // The outline follows the letters and leaves a gap between words.
     const { width } = context.measureText(says);
     context.fillStyle = this.colours.paper;
     context.fillRect(align === "left" ? x : x - width / 2, y - 6, width, 12);
@@ -146,7 +146,7 @@ class Marks {
     context.fillText(says, x, y);
   }
 
-  /** What a step is drawn as. */
+  /** Draws the mark of a step. */
   step(x, y, { mark, suspicion, leads }) {
     const { colours } = this;
     if (leads) this.shape(CROWN, x, y - 20, colours.crown, colours.leads);
@@ -164,13 +164,13 @@ class Marks {
   }
 }
 
-/** Keeps texts from lying on each other. */
+/** Keeps texts from overlapping. */
 class Room {
   constructor() {
     this.taken = new Map();
   }
 
-  /** Takes the place of a text, if it is free. */
+  /** Reserves the area of a text, if it is free. */
   take(x, y, width, height) {
     const area = [x - width / 2, y - height / 2, x + width / 2, y + height / 2];
     const cells = [];

@@ -1,7 +1,7 @@
-// The whole run in a strip: how much happens when, what went wrong, and which part is shown.
+// Overview of the whole run: event density, violations, and the visible part.
 
 const STRIP = 30;
-/** Beside the first and the last event, so that both are seen within the frame. */
+/** Margin that keeps the first and last event visible within the frame. */
 const MARGIN = 7;
 
 class Overview {
@@ -23,7 +23,7 @@ class Overview {
     });
   }
 
-  /** Shows what lies around a part of the run, from 0 to 1. */
+  /** Scrolls the diagram to a position in the run, from 0 to 1. */
   go(part) {
     const { picture } = this;
     const { first, last } = picture.index;
@@ -57,7 +57,7 @@ class Overview {
       context.fillRect(column * 3, STRIP - 3 - high, 2, high);
     });
     context.fillStyle = colours.lost;
-    for (const { step } of trace.crimes) {
+    for (const { step } of trace.violationMarks) {
       context.fillRect(this.x(index.place[step]) - 2, 0, 5, STRIP);
     }
     context.fillStyle = colours.focus;

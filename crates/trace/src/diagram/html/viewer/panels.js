@@ -1,15 +1,15 @@
-// What stands beside the diagram, in words.
+// Text panels beside the diagram.
 
 const PAGE = 50;
 const PHASES = {
-  idle: "neither waits nor is inside", waiting: "waits to enter", inside: "is inside",
+  idle: "outside", waiting: "waits to enter", inside: "is inside",
   down: "has crashed",
 };
-/** Services of which one process leads, and those in which processes enter. */
+/** Services with a leader, and services with a critical section. */
 const LED = ["election", "log"];
 const LOCKED = ["mutex", "office"];
 
-/** What a process holds, as a tree of terms: a struct by its name and its fields. */
+/** Renders the state of a process as nested lists. */
 function tree(value) {
   if (value === null) return "none";
   if (typeof value !== "object") return String(value);
@@ -48,7 +48,7 @@ class Panels {
     byId("verdict").textContent = `${SIGNS[verdict]} ${verdict}`;
     byId("verdict").className = verdict;
     const counts = verification.violations.filter((found) => found.counts);
-    byId("crime").replaceChildren(...counts.slice(0, 2).map(({ property, says }) =>
+    byId("violation").replaceChildren(...counts.slice(0, 2).map(({ property, says }) =>
       element("p", {}, `✗ ${property} violated: ${says}`)));
     const [first, last] = trace.shown ?? [0, 0];
     if (trace.shown && first === 1 && !trace.goesOn) return;
@@ -57,22 +57,22 @@ class Panels {
     notice.textContent = trace.shown
       ? `This page shows the records ${first} to ${last} of ${trace.records}. Verdicts and counts `
         + "are of the whole run. Choose others with --events FROM..TO, or --from and --to."
-      : "No record lies in the window that was asked for.";
+      : "The requested window contains no records.";
   }
 
   legend() {
     const { trace } = this;
-    const holds = new Set(trace.spanHold);
+    const conditions = new Set(trace.spanCondition);
     const marks = new Set(trace.mark);
     const fates = new Set(trace.fate);
     const entries = [
-      ["inside", "inside", holds.has(HOLD.inside)],
-      ["waits", "waits", holds.has(HOLD.waiting)],
-      ["leads", "leads (crown)", holds.has(HOLD.leading)],
-      ["token", "has the token", holds.has(HOLD.token) || trace.token.includes(1)],
+      ["inside", "inside", conditions.has(CONDITION.inside)],
+      ["waits", "waits", conditions.has(CONDITION.waiting)],
+      ["leads", "leads (crown)", conditions.has(CONDITION.leading)],
+      ["token", "has the token", conditions.has(CONDITION.token) || trace.token.includes(1)],
       ["lost", "lost message", fates.has(FATE.lost)],
       ["open", "still under way", fates.has(FATE.underWay)],
-      ["crash", "crashes, down", marks.has(MARK.crashes) || holds.has(HOLD.down)],
+      ["crash", "crashes, down", marks.has(MARK.crashes) || conditions.has(CONDITION.down)],
       ["suspects", "suspects", this.states.suspicions.includes(1)],
       ["trusts", "trusts again", this.states.suspicions.includes(2)],
       ["split", "network split", trace.regions.length > 0],
@@ -96,9 +96,9 @@ class Panels {
     const kept = trace.header.violates;
     if (kept && properties[kept] !== "violated") {
       rows.unshift(element("li", { class: "violated" }, element("strong", {}, `✗ ${kept}`),
-        " violated: the run was kept because it shows it"));
+        " violated: this trace is its counterexample"));
     }
-    if (rows.length === 0) rows.push(element("li", {}, "Nothing to judge in this trace."));
+    if (rows.length === 0) rows.push(element("li", {}, "No property to verify."));
     byId("verdicts").replaceChildren(...rows);
   }
 
@@ -108,7 +108,7 @@ class Panels {
     const says = `Show at ${Number(found.at.toFixed(3))} ${this.trace.unit}`;
     const promised = found.counts ? "" : " (not promised)";
     const jump = step < 0
-      ? element("span", { class: "soft" }, "It lies outside of the records shown.")
+      ? element("span", { class: "soft" }, "It lies outside the records shown.")
       : element("button", { type: "button", onclick: () => this.act.jump(step) }, says);
     return [element("p", {}, `${found.says}${promised}`), jump];
   }
@@ -156,7 +156,7 @@ class Panels {
     if (!cost) return null;
     const least = cost.least === cost.most ? `${cost.least}` : `${cost.least} to ${cost.most}`;
     const range = cost.most === null ? `at least ${cost.least}` : least;
-    return `The card says ${cost.formula} per ${cost.per}: here ${range}.`;
+    return `Claimed by the card: ${cost.formula} per ${cost.per}, here ${range}.`;
   }
 
   processes() {
@@ -168,11 +168,11 @@ class Panels {
       }), ` ${trace.name(process)}`)));
     const idle = trace.idle().length;
     byId("folding").hidden = idle === 0 || idle === trace.n;
-    const says = idle === 1 ? "Leave out one that does" : `Leave out ${idle} that do`;
+    const says = idle === 1 ? "Hide one that does" : `Hide ${idle} that do`;
     byId("folding").querySelector("span").textContent = `${says} nothing`;
   }
 
-  /** Finds anew what the filters leave of the events. */
+  /** Recomputes the events that pass the filters. */
   refilter() {
     const { trace, picture } = this;
     const kept = new Int32Array(trace.size);
@@ -181,7 +181,7 @@ class Panels {
     this.kept = kept.subarray(0, count);
   }
 
-  /** How many of the kept events come up to and with this one. */
+  /** Number of filtered events up to and including a step. */
   place(step) {
     return upTo(this.kept, step);
   }
@@ -196,11 +196,11 @@ class Panels {
       rows.push(["Lamport clock", String(trace.clock[step])]);
       rows.push(["vector clock", this.vector(step)]);
     }
-    const told = Array.from(trace.toldAt.of(step));
-    const data = told.filter((row) => trace.texts[trace.toldKind[row]] !== "state").map((row) => {
-      const spoken = trace.texts[trace.toldKind[row]] === "suspicion";
-      const what = spoken ? -1 : trace.toldData[row];
-      const says = element("span", {}, trace.texts[trace.toldSays[row]]);
+    const details = Array.from(trace.detailAt.of(step));
+    const data = details.filter((row) => trace.texts[trace.detailKind[row]] !== "state").map((row) => {
+      const isSuspicion = trace.texts[trace.detailKind[row]] === "suspicion";
+      const what = isSuspicion ? -1 : trace.detailData[row];
+      const says = element("span", {}, trace.texts[trace.detailSays[row]]);
       if (what < 0) return element("li", {}, says);
       return element("li", {}, says, element("code", {}, JSON.stringify(trace.data[what])));
     });
@@ -225,7 +225,7 @@ class Panels {
     if (election || state.belief) rows.push(["leader in its view", this.leader(state)]);
     if (state.token) rows.push(["token", "has it"]);
     if (this.states.opinions[process].length > 0) {
-      rows.push(["suspects", state.suspects.map((peer) => trace.name(peer)).join(" ") || "nobody"]);
+      rows.push(["suspects", state.suspects.map((peer) => trace.name(peer)).join(" ") || "none"]);
     }
     const kinds = ({ total, kinds: each }) => {
       const parts = [...each].map(([name, count]) => `${name} ${count}`).join(", ");
@@ -250,12 +250,12 @@ class Panels {
   }
 
   leader({ belief }) {
-    if (!belief) return this.trace.shown?.[0] > 1 ? "not told in these records" : "none yet";
+    if (!belief) return this.trace.shown?.[0] > 1 ? "unknown in these records" : "none yet";
     const term = belief.term?.number > 0 ? ` (term ${belief.term.number})` : "";
-    return belief.leader < 0 ? `none any more${term}` : `${this.trace.name(belief.leader)}${term}`;
+    return belief.leader < 0 ? `none${term}` : `${this.trace.name(belief.leader)}${term}`;
   }
 
-  /** The part of the list of events where the step is. */
+  /** Shows the page of the event list that contains the step. */
   events(step, page = null) {
     const { trace, kept } = this;
     const pages = Math.max(1, Math.ceil(kept.length / PAGE));

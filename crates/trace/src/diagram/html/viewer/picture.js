@@ -1,16 +1,16 @@
-// The diagram: what is visible of it, drawn on a canvas.
+// Diagram: draws its visible part on a canvas.
 
 const AXIS = 34;
-/** No more arrows than this are drawn one by one; of more, so many thin lines stand for all. */
+/** Maximum number of arrows drawn individually; beyond it, thin lines represent all. */
 const ARROWS = 1500;
-/** Closer together than this on average, in pixels, events are not drawn one by one. */
+/** Minimum average distance of individually drawn events, in pixels. */
 const CLOSE = 4;
-/** Behind the last event. */
+/** Room after the last event. */
 const AFTER = 40;
-/** Up to so many arrows in sight have their kinds beside them. */
+/** Maximum number of visible arrows with labels. */
 const LABELS = 400;
 const FADED = 0.16;
-/** A step that is so many pixels away from its time is seen to be. */
+/** Distance from its time at which a displaced step is noticeable, in pixels. */
 const SEEN = 12;
 
 class Picture {
@@ -30,7 +30,7 @@ class Picture {
     this.scale(trace.scale);
   }
 
-  /** All that is needed to find what is visible on a scale. */
+  /** Builds the indexes for finding visible items on a scale. */
   indexed(place) {
     const { trace } = this;
     const at = (step, none) => (step >= 0 ? place[step] : none);
@@ -68,12 +68,12 @@ class Picture {
     this.index = this.scales[name];
   }
 
-  /** Takes the size that the page gives. */
+  /** Adapts the canvas to the size of the page. */
   resize(most) {
     const wide = this.canvas.clientWidth;
     const rows = this.processes.length;
     this.narrow = wide < 560;
-    // A finger that moves down moves the page, so all lines have to be on it.
+    // Vertical swipes scroll the page, so the canvas must show all lines.
     if (this.narrow) most = Math.max(most, Math.min(AXIS + 12 + rows * 40, 8000));
     this.gutter = this.narrow ? 58 : 92;
     const row = Math.min(this.narrow ? 84 : 112, Math.max(34, (most - AXIS - 12) / rows));
@@ -96,7 +96,7 @@ class Picture {
     return Math.max(40, this.wide - this.gutter - 14 - AFTER);
   }
 
-  /** Shows everything, or of a long run as much of the beginning as can be read. */
+  /** Shows the whole run, or as much of its beginning as is readable. */
   fit(readable = false) {
     const { first, last } = this.index;
     const steps = this.trace.size / Math.max(1, this.processes.length);
@@ -128,7 +128,7 @@ class Picture {
     this.clamp();
   }
 
-  /** Moves as far as is needed for a step to be seen. */
+  /** Scrolls until a step is visible. */
   reveal(step) {
     if (step < 0) return;
     const x = this.x(step);
@@ -170,7 +170,7 @@ class Picture {
     return this.rowOf;
   }
 
-  /** Whether the filters show a step. */
+  /** True if a step passes the filters. */
   shows(step) {
     const { trace } = this;
     const at = trace.at[step];
@@ -185,7 +185,7 @@ class Picture {
       && !this.kindsHidden.has(trace.kind[message]);
   }
 
-  /** The step that is drawn nearest to a point; -1 when none is near. */
+  /** Step drawn nearest to a point; -1 if none is near. */
   stepAt(x, y, reach = 14) {
     let [best, least] = [-1, reach];
     const { steps } = this.index;
@@ -199,12 +199,12 @@ class Picture {
     return best;
   }
 
-  /** The process whose line is at a height, if there is one. */
+  /** Process whose lifeline is at a height, if there is one. */
   processAt(y) {
     return this.processes[Math.floor((y - AXIS - 6 + this.shift) / this.row)] ?? -1;
   }
 
-  /** Draws everything; `now` is the step up to which things have happened. */
+  /** Draws the diagram; `now` is the step up to which the run was played. */
   draw({ now, selected, cone, playing }) {
     Object.assign(this, { now, selected, cone, playing });
     const { context, colours } = this;
@@ -214,10 +214,10 @@ class Picture {
     this.from = this.placeAt(this.gutter - 60);
     this.to = this.placeAt(this.wide + 60);
     this.labels = new Room();
-    // What is written when all lines are drawn.
+    // Texts, drawn after all lines.
     this.words = [];
     this.drawRegions();
-    this.drawCrimes();
+    this.drawViolations();
     this.drawGrid();
     this.drawCuts();
     this.drawLanes();
@@ -235,12 +235,12 @@ class Picture {
     this.drawNames();
   }
 
-  /** How strongly something of these steps is drawn. */
+  /** Opacity of an item with these steps. */
   strength(step, other = step) {
     if (this.playing && (step > this.now || other > this.now)) return FADED;
     if (!this.cone) return 1;
     const within = (each) => each < 0 || this.cone[each] !== 0;
-    // What goes past the selected event leads from its past to its future, but not through it.
+    // An arrow from the past to the future of the selected event bypasses it.
     const across = this.cone[step] * this.cone[other] === 2;
     return within(step) && within(other) && !across ? 1 : FADED;
   }
@@ -264,14 +264,14 @@ class Picture {
     }
   }
 
-  /** A band where those are inside who should not be, and a ring around the step that did it. */
-  drawCrimes() {
+  /** Draws a band over conflicting critical sections and a ring around the violating step. */
+  drawViolations() {
     const { context, colours } = this;
-    for (const { step, until, who } of this.trace.crimes) {
+    for (const { step, until, processes } of this.trace.violationMarks) {
       const left = Math.max(this.gutter, this.x(step));
       const right = Math.min(this.wide, until < 0 ? this.wide : this.x(until));
-      context.fillStyle = colours.crime;
-      for (const process of right > left ? who : []) {
+      context.fillStyle = colours.violation;
+      for (const process of right > left ? processes : []) {
         const y = this.y(process);
         if (!Number.isNaN(y)) context.fillRect(left, y - this.row / 2, right - left, this.row);
       }
@@ -291,7 +291,7 @@ class Picture {
     }
   }
 
-  /** Where the axis is marked where it is not to scale: at steps, with their times. */
+  /** Axis marks where the scale is not linear: at steps, with their times. */
   stepTicks() {
     const { trace } = this;
     const ticks = [];
@@ -309,10 +309,10 @@ class Picture {
     return ticks;
   }
 
-  /** Where the axis is marked, in round numbers. */
+  /** Axis marks at round numbers. */
   ticks() {
     const { scaleName, trace } = this;
-    // Steps at the same time stand apart: so far that it is seen?
+    // Are simultaneous steps drawn visibly apart?
     const apart = scaleName === "time" && trace.spread * this.zoom > SEEN;
     if (scaleName === "folded" || apart) return this.stepTicks();
     const least = (this.narrow ? 60 : 90) / this.zoom;
@@ -344,7 +344,7 @@ class Picture {
     }
   }
 
-  /** Quiet stretches that are cut short. */
+  /** Draws the shortened pauses. */
   drawCuts() {
     if (this.scaleName !== "folded") return;
     const { context, colours, marks } = this;
@@ -378,22 +378,22 @@ class Picture {
       const [from, until] = [trace.spanFrom[span], trace.spanUntil[span]];
       const x1 = from < 0 ? this.gutter : Math.max(this.gutter - 20, this.x(from));
       const x2 = until < 0 ? this.wide : Math.min(this.wide + 20, this.x(until));
-      const key = at * 6 + trace.spanHold[span];
+      const key = at * 6 + trace.spanCondition[span];
       if (x2 - x1 < 1 && latest[key] === Math.round(x1)) return;
       latest[key] = Math.round(x1);
       context.globalAlpha = this.playing && from > this.now ? FADED : 1;
-      this.drawSpan(trace.spanHold[span], x1, x2, this.y(at), trace.spanTerm[span], from);
+      this.drawSpan(trace.spanCondition[span], x1, x2, this.y(at), trace.spanTerm[span], from);
     });
     context.globalAlpha = 1;
   }
 
-  drawSpan(hold, x1, x2, y, term, from) {
+  drawSpan(condition, x1, x2, y, term, from) {
     const { colours, marks } = this;
-    if (hold === HOLD.waiting) {
+    if (condition === CONDITION.waiting) {
       marks.bar(x1, x2, y, 12, colours.paper);
       marks.bar(x1, x2, y, 12, marks.hatch, colours.waits);
-    } else if (hold === HOLD.inside) marks.bar(x1, x2, y, 14, colours.inside, colours.inside);
-    else if (hold === HOLD.leading) {
+    } else if (condition === CONDITION.inside) marks.bar(x1, x2, y, 14, colours.inside, colours.inside);
+    else if (condition === CONDITION.leading) {
       marks.line(x1, y - 11, x2, y - 11, colours.leads, 2.2);
       const x = Math.max(x1, this.gutter + 12);
       const says = `term ${term}`;
@@ -410,14 +410,14 @@ class Picture {
       if (from < 0 || this.x(from) < this.gutter) {
         marks.shape(CROWN, x, y - 20, colours.crown, colours.leads);
       }
-    } else if (hold === HOLD.token) marks.line(x1, y + 9, x2, y + 9, colours.token, 4);
-    else if (hold === HOLD.down) {
+    } else if (condition === CONDITION.token) marks.line(x1, y + 9, x2, y + 9, colours.token, 4);
+    else if (condition === CONDITION.down) {
       marks.bar(x1, x2, y, 6, colours.paper);
       marks.line(x1, y, x2, y, colours.soft, 2, [2, 5]);
     } else marks.bar(x1, x2, y, 10, colours.paper, colours.soft);
   }
 
-  /** Nothing is written where a crown will be. */
+  /** Reserves the areas of crowns. */
   keepCrownsClear() {
     for (const step of this.crowned) {
       const [x, y] = [this.x(step), this.y(this.trace.at[step])];
@@ -440,7 +440,7 @@ class Picture {
     this.context.globalAlpha = 1;
   }
 
-  /** Very many messages: thin lines behind everything else, in one stroke. */
+  /** Draws very many messages as thin lines in the background, with one stroke. */
   drawThreads() {
     const { context, colours } = this;
     const stride = Math.ceil(this.seen.length / ARROWS);
@@ -457,7 +457,7 @@ class Picture {
     context.globalAlpha = 1;
   }
 
-  /** Where an arrow begins and ends. */
+  /** End points of an arrow. */
   ends(message) {
     const { trace } = this;
     const [sent, ended] = [trace.sent[message], trace.ended[message]];
@@ -471,7 +471,7 @@ class Picture {
     if (sent < 0) return [x2 - reach, y2 + Math.sign(y1 - y2) * reach, x2, y2];
     const x1 = this.x(sent);
     if (trace.fate[message] !== FATE.lost) return [x1, y1, x2, y2];
-    // What is lost gets half of the way to the next line, where no other mark is.
+    // A lost message ends half-way to the next line, where no other mark is.
     const far = this.row / 2 / Math.max(this.row, Math.abs(y2 - y1));
     const x = x1 + Math.min(Math.max((x2 - x1) * far, 18), this.row);
     return [x1, y1, x, y1 + (y2 - y1) * far];
@@ -524,7 +524,7 @@ class Picture {
     }
   }
 
-  /** Whether a text at this height would lie on the line of a process. */
+  /** True if a text at this height would cover a lifeline. */
   onLane(y) {
     const beside = (y - AXIS - 6 + this.shift) / this.row;
     return Math.abs(beside - Math.floor(beside) - 0.5) * this.row < 15;
@@ -559,13 +559,13 @@ class Picture {
     }
   }
 
-  /** The steps with which somebody begins to lead. */
+  /** Steps at which a process begins to lead. */
   get crowned() {
     if (!this.crownedSteps) {
       this.crownedSteps = new Set();
       for (let span = 0; span < this.trace.spans; span++) {
         const from = this.trace.spanFrom[span];
-        if (this.trace.spanHold[span] === HOLD.leading && from >= 0) this.crownedSteps.add(from);
+        if (this.trace.spanCondition[span] === CONDITION.leading && from >= 0) this.crownedSteps.add(from);
       }
     }
     return this.crownedSteps;
@@ -579,7 +579,7 @@ class Picture {
     const short = says.length > 28 ? `${says.slice(0, 27)}…` : says;
     const width = marks.width(short) + 4;
     for (const below of [20, -18, 32, -31]) {
-      // Not on the line of the next process.
+      // Avoids the line of the next process.
       if (this.row - Math.abs(below) < 11) continue;
       const middle = Math.max(x, this.gutter + width / 2 + 2);
       if (middle + width / 2 > this.wide || y + below > this.high - 6) continue;
@@ -611,7 +611,7 @@ class Picture {
     marks.circle(this.x(selected), this.y(this.trace.at[selected]), 9, null, colours.focus, 2.6);
   }
 
-  /** The names of the processes, with what they do now. */
+  /** Draws the names of the processes with their present state. */
   drawNames() {
     const { context, colours, marks } = this;
     context.fillStyle = colours.paper;

@@ -1,6 +1,6 @@
-// What a process knows and does at a time, and what happened before what.
+// State of the processes over time, and causality.
 
-/** The state of every process after any step. */
+/** State of each process after any step. */
 class States {
   constructor(trace) {
     this.trace = trace;
@@ -8,7 +8,7 @@ class States {
     this.opinions = Array.from({ length: trace.n }, () => []);
     this.said = Array.from({ length: trace.n }, () => []);
     this.suspicions = new Int32Array(trace.size);
-    for (let row = 0; row < trace.toldStep.length; row++) this.read(row);
+    for (let row = 0; row < trace.detailStep.length; row++) this.read(row);
     const steps = { from: new Int32Array(trace.messages), to: new Int32Array(trace.messages) };
     for (let message = 0; message < trace.messages; message++) {
       const arrived = trace.fate[message] === FATE.arrives && trace.ended[message] >= 0;
@@ -21,20 +21,20 @@ class States {
 
   read(row) {
     const { trace } = this;
-    const step = trace.toldStep[row];
+    const step = trace.detailStep[row];
     const at = step < 0 ? -1 : trace.at[step];
-    if (at < 0 || trace.toldData[row] < 0) return;
-    const data = trace.data[trace.toldData[row]];
-    const kind = trace.texts[trace.toldKind[row]];
+    if (at < 0 || trace.detailData[row] < 0) return;
+    const data = trace.data[trace.detailData[row]];
+    const kind = trace.texts[trace.detailKind[row]];
     if (kind === "event") {
-      const told = data?.Election ?? data;
-      if (told?.Elected) this.beliefs[at].push({ step, ...told.Elected });
-      else if (told?.Deposed) this.beliefs[at].push({ step, leader: -1, term: told.Deposed.term });
-      else if (told?.Leading) this.follows(at, step, at, told.Leading.term);
-      else if (told?.Relaying) {
-        this.follows(at, step, told.Relaying.leader, told.Relaying.term);
-      } else if (told?.Following) {
-        this.follows(at, step, told.Following.leader ?? -1, told.Following.term);
+      const event = data?.Election ?? data;
+      if (event?.Elected) this.beliefs[at].push({ step, ...event.Elected });
+      else if (event?.Deposed) this.beliefs[at].push({ step, leader: -1, term: event.Deposed.term });
+      else if (event?.Leading) this.follows(at, step, at, event.Leading.term);
+      else if (event?.Relaying) {
+        this.follows(at, step, event.Relaying.leader, event.Relaying.term);
+      } else if (event?.Following) {
+        this.follows(at, step, event.Following.leader ?? -1, event.Following.term);
       }
     } else if (kind === "suspicion") {
       const [peer, verdict] = data;
@@ -45,29 +45,29 @@ class States {
     }
   }
 
-  /** Who keeps a log is told who leads, by the number of the term alone. */
+  /** A replicated log reports only the number of the term. */
   follows(at, step, leader, number) {
     this.beliefs[at].push({ step, leader, term: { number, leader } });
   }
 
-  /** What lasts at a process after the step. */
+  /** Conditions of a process after a step. */
   lasting(process, step) {
     const { trace } = this;
     const state = { phase: "idle", leads: null, token: false, stopped: false };
     for (const span of trace.spansOf.of(process)) {
       const [from, until] = [trace.spanFrom[span], trace.spanUntil[span]];
       if ((from >= 0 && from > step) || (until >= 0 && until <= step)) continue;
-      const hold = trace.spanHold[span];
-      if (hold === HOLD.leading) state.leads = trace.spanTerm[span];
-      else if (hold === HOLD.token) state.token = true;
-      else if (hold === HOLD.stopped) state.stopped = true;
-      else if (hold === HOLD.down) state.phase = "down";
-      else state.phase = hold === HOLD.inside ? "inside" : "waiting";
+      const condition = trace.spanCondition[span];
+      if (condition === CONDITION.leading) state.leads = trace.spanTerm[span];
+      else if (condition === CONDITION.token) state.token = true;
+      else if (condition === CONDITION.stopped) state.stopped = true;
+      else if (condition === CONDITION.down) state.phase = "down";
+      else state.phase = condition === CONDITION.inside ? "inside" : "waiting";
     }
     return state;
   }
 
-  /** Everything that is known of a process after the step. */
+  /** Complete known state of a process after a step. */
   of(process, step) {
     const { trace } = this;
     const state = this.lasting(process, step);
@@ -97,7 +97,7 @@ class States {
     return [...suspected].sort((a, b) => a - b);
   }
 
-  /** How many of these messages there were up to the step, in all and by kind. */
+  /** Number of these messages up to a step, in total and by kind. */
   counts(messages, when, step) {
     const kinds = new Map();
     let total = 0;
@@ -110,7 +110,7 @@ class States {
     return { total, kinds };
   }
 
-  /** For each step: 1 if it happened before this one, 2 if after, 3 for this one itself. */
+  /** Relation of each step to this one: 1 happened before, 2 after, 3 the step itself. */
   cone(step) {
     const { trace } = this;
     const cone = new Uint8Array(trace.size);
@@ -140,7 +140,7 @@ class States {
     while (open.length > 0) neighbours(open.pop(), add);
   }
 
-  /** How many events of each process happened before this step or are it, in the window. */
+  /** Vector clock of a step: events of each process in the window up to it. */
   vector(step) {
     const { trace } = this;
     const counts = new Array(trace.n).fill(0);

@@ -1,19 +1,19 @@
-// The run in typed arrays, made from the columns that the page carries.
+// Run in typed arrays, built from the columns embedded in the page.
 
-/** What a step began with. */
+/** Cause of a step. */
 const MARK = {
   receives: 0, acts: 1, says: 2, crashes: 3, recovers: 4,
   loses: 5, duplicates: 6, network: 7, note: 8,
 };
-/** What lasted at a process. */
-const HOLD = { waiting: 0, inside: 1, leading: 2, token: 3, down: 4, stopped: 5 };
-/** What became of a message. */
+/** Condition of a process. */
+const CONDITION = { waiting: 0, inside: 1, leading: 2, token: 3, down: 4, stopped: 5 };
+/** Outcome of a message. */
 const FATE = { arrives: 0, lost: 1, underWay: 2 };
 const TICKS = 1e6;
-/** What is longer than so many usual pauses is a quiet stretch. */
+/** A pause longer than this multiple of the usual pause is shortened. */
 const QUIET = 12;
 
-/** Places by the value that each of `keys` has, as one array and where each value begins. */
+/** Groups indexes by the value of `keys`: one array, and the start of each group. */
 function groups(keys, values) {
   const starts = new Int32Array(values + 1);
   for (const key of keys) if (key >= 0) starts[key + 1]++;
@@ -26,7 +26,7 @@ function groups(keys, values) {
   return { of: (value) => places.subarray(starts[value], starts[value + 1]) };
 }
 
-/** How many of the ascending `values` are at most `limit`. */
+/** Number of ascending `values` up to `limit`. */
 function upTo(values, limit, value = (each) => each) {
   let low = 0;
   let high = values.length;
@@ -39,22 +39,22 @@ function upTo(values, limit, value = (each) => each) {
 }
 
 class Trace {
-  constructor(told) {
+  constructor(data) {
     Object.assign(this, {
-      header: told.header, caption: told.caption, unit: told.unit, card: told.card,
-      verification: told.verification, records: told.records, shown: told.shown,
-      goesOn: told.goes_on, scale: told.scale, violated: told.violated,
-      texts: told.names.texts, data: told.names.data, logs: told.logs,
+      header: data.header, caption: data.caption, unit: data.unit, card: data.card,
+      verification: data.verification, records: data.records, shown: data.shown,
+      goesOn: data.goes_on, scale: data.scale, violated: data.violated,
+      texts: data.names.texts, data: data.names.data, logs: data.logs,
     });
-    this.n = told.header.n;
-    this.readSteps(told.steps);
-    this.readMessages(told.crossings);
+    this.n = data.header.n;
+    this.readSteps(data.steps);
+    this.readMessages(data.crossings);
     this.linkSteps();
-    this.readSpans(told.spans, told.regions);
-    this.crimes = told.crimes.step.map((step, place) => (
-      { step, until: told.crimes.until[place], who: told.crimes.who[place] }
+    this.readSpans(data.spans, data.regions);
+    this.violationMarks = data.violation_marks.step.map((step, place) => (
+      { step, until: data.violation_marks.until[place], processes: data.violation_marks.processes[place] }
     ));
-    this.readRecords(told.told);
+    this.readDetails(data.details);
     this.rank = this.ranks();
     this.placed = this.times();
     this.folded = this.folds();
@@ -98,14 +98,14 @@ class Trace {
     this.sentBy = groups(this.sent, this.size);
   }
 
-  /** Those who do nothing, and to whom nothing is sent. */
+  /** Processes without any events or messages. */
   idle() {
     const busy = new Set([...this.from, ...this.to, ...this.spanAt]);
     return Array.from({ length: this.n }, (_, process) => process)
       .filter((process) => !busy.has(process) && this.stepsOf.of(process).length === 0);
   }
 
-  /** Whether a step is an event of its process, that clocks count. */
+  /** True if the step is an event of its process, which clocks count. */
   isOwn(step) {
     const mark = this.mark[step];
     return this.at[step] >= 0 && mark < MARK.loses;
@@ -130,7 +130,7 @@ class Trace {
   readSpans(spans, regions) {
     this.spans = spans.at.length;
     this.spanAt = Int32Array.from(spans.at);
-    this.spanHold = Uint8Array.from(spans.hold);
+    this.spanCondition = Uint8Array.from(spans.condition);
     this.spanFrom = Int32Array.from(spans.from);
     this.spanUntil = Int32Array.from(spans.until);
     this.spanTerm = Float64Array.from(spans.term);
@@ -140,21 +140,21 @@ class Trace {
     ));
   }
 
-  readRecords(told) {
-    this.toldKind = Int32Array.from(told.kind);
-    this.toldSays = Int32Array.from(told.says);
-    this.toldData = Int32Array.from(told.data);
-    this.toldStep = Int32Array.from(told.step);
-    this.toldAt = groups(this.toldStep, this.size);
+  readDetails(details) {
+    this.detailKind = Int32Array.from(details.kind);
+    this.detailSays = Int32Array.from(details.says);
+    this.detailData = Int32Array.from(details.data);
+    this.detailStep = Int32Array.from(details.step);
+    this.detailAt = groups(this.detailStep, this.size);
   }
 
-  /** The step at which the message that arrived with this one was sent; -1 without one. */
+  /** Step that sent the message received here; -1 if there is none. */
   cause(step) {
     const about = this.about[step];
     return about < 0 ? -1 : this.sent[about];
   }
 
-  /** The length of the longest chain of steps that ends with each. */
+  /** Length of the longest causal chain that ends with each step. */
   ranks() {
     const rank = new Float64Array(this.size);
     let barrier = -1;
@@ -174,7 +174,7 @@ class Trace {
     return rank;
   }
 
-  /** When each step happened; steps of one process at the same time are set a little apart. */
+  /** Time of each step; simultaneous steps of one process are separated slightly. */
   times() {
     const pauses = [];
     for (let step = 0; step < this.size && pauses.length < 5000; step++) {
@@ -197,7 +197,7 @@ class Trace {
     return placed;
   }
 
-  /** When each step happened, with quiet stretches cut short: `cuts` are those. */
+  /** Time of each step with long pauses shortened, as listed in `cuts`. */
   folds() {
     const { placed } = this;
     const order = Uint32Array.from(placed.keys()).sort((one, other) => placed[one] - placed[other]);
@@ -217,15 +217,15 @@ class Trace {
     return folded;
   }
 
-  /** What a step did, in words, a sentence for each record. */
+  /** Description of a step, one sentence per record. */
   words(step) {
-    const says = Array.from(this.toldAt.of(step), (row) => this.texts[this.toldSays[row]]);
+    const says = Array.from(this.detailAt.of(step), (row) => this.texts[this.detailSays[row]]);
     const said = says.filter((each) => each !== "");
     if (said.length === 0 && this.says[step] >= 0) said.push(this.texts[this.says[step]]);
     return said;
   }
 
-  /** The time of a step as people read it. */
+  /** Formats the time of a step. */
   timeOf(step) {
     return `${Number(this.time[step].toFixed(3))} ${this.unit}`;
   }

@@ -1,6 +1,6 @@
-// What the page does when somebody does something.
+// Connects the parts of the page with user input.
 
-/** Of more processes than this only those are drawn at first who do something. */
+/** Beyond this number of processes, only active ones are drawn at first. */
 const MANY = 16;
 
 class Viewer {
@@ -36,7 +36,7 @@ class Viewer {
     this.open();
   }
 
-  /** Begins where the address says, `#event=10`, or where something went wrong first. */
+  /** Starts at the event of the URL, `#event=10`, or at the first violation. */
   open() {
     const event = Number(/^#event=(\d+)$/.exec(location.hash)?.[1] ?? 0);
     const step = this.panels.kept[event - 1] ?? this.panels.violations()[0];
@@ -52,7 +52,7 @@ class Viewer {
     this.redraw();
   }
 
-  /** Draws soon, once for however many changes. */
+  /** Schedules one redraw for any number of changes. */
   redraw() {
     if (this.drawing) return;
     this.drawing = requestAnimationFrame(() => {
@@ -62,7 +62,7 @@ class Viewer {
     });
   }
 
-  /** Makes a step the current one: what the page speaks of, and up to where things happened. */
+  /** Selects a step: shows its details and the state of the run after it. */
   select(step, { announce = true } = {}) {
     this.selected = step;
     if (step >= 0) {
@@ -92,13 +92,13 @@ class Viewer {
     this.logs.show(this.now);
     panels.events(this.selected);
     if (announce) {
-      byId("told").textContent = this.selected < 0 ? ""
+      byId("announcement").textContent = this.selected < 0 ? ""
         : `${trace.timeOf(this.selected)}: ${trace.words(this.selected).join("; ")}`;
     }
     this.redraw();
   }
 
-  /** Goes so many events on among those that the filters leave. */
+  /** Moves the selection by a number of filtered events. */
   step(by, how) {
     const { kept } = this.panels;
     if (kept.length === 0) return;
@@ -134,7 +134,7 @@ class Viewer {
     this.shown();
   }
 
-  /** Says on the button whether it plays. */
+  /** Updates the label of the play button. */
   shown() {
     const plays = this.playing !== null;
     byId("play").textContent = plays ? "⏸" : "▶";
@@ -156,7 +156,7 @@ class Viewer {
     this.refilter();
   }
 
-  /** Draws those who do nothing in the whole run, or leaves them out. */
+  /** Shows or hides processes without events. */
   fold(folded) {
     const idle = new Set(this.trace.idle());
     for (const process of idle) {
@@ -280,7 +280,7 @@ class Viewer {
     }, { passive: false });
   }
 
-  /** Somebody pointed at an event, or at a process at a time. */
+  /** Handles a click on an event, or on a process at a time. */
   click({ x, y }) {
     const { picture, trace } = this;
     this.stop();
@@ -346,7 +346,7 @@ class Viewer {
     }[key];
   }
 
-  /** The nearest event of the process above or below. */
+  /** Selects the nearest event of the process above or below. */
   across(by) {
     const { picture, trace } = this;
     const row = picture.processes.indexOf(this.watched) + by;
@@ -367,7 +367,7 @@ class Viewer {
     if (step >= 0) this.select(step);
   }
 
-  /** Where the first message that the selected event sent arrived. */
+  /** Selects the arrival of the first message that the selected event sent. */
   arrival() {
     if (this.selected < 0) return -1;
     const { trace, picture } = this;
@@ -376,23 +376,23 @@ class Viewer {
     return seen === undefined ? -1 : trace.ended[seen];
   }
 
-  /** Says the state of the process in a line, for those who do not look at the panel. */
+  /** Announces the state of the process for screen readers. */
   tell() {
-    const told = byId("process");
-    const terms = Array.from(told.querySelectorAll("dt"), (term) =>
+    const panel = byId("process");
+    const terms = Array.from(panel.querySelectorAll("dt"), (term) =>
       `${term.textContent} ${term.nextElementSibling.textContent}`);
-    const who = told.firstChild?.textContent ?? "";
-    byId("told").textContent = [who, terms.join("; ")].filter(Boolean).join(": ");
+    const subject = panel.firstChild?.textContent ?? "";
+    byId("announcement").textContent = [subject, terms.join("; ")].filter(Boolean).join(": ");
   }
 
   nextViolation() {
     const steps = this.panels.violations();
     const next = steps.find((step) => step > this.selected) ?? steps[0];
     if (next !== undefined) this.jump(next);
-    else byId("told").textContent = "No property is violated in the records shown.";
+    else byId("announcement").textContent = "No property is violated in the records shown.";
   }
 
-  /** Light or dark: as the system says, until the button is pressed. */
+  /** Switches between light and dark; the system setting is the default. */
   look() {
     const dark = window.matchMedia("(prefers-color-scheme: dark)");
     const root = document.documentElement;
@@ -409,5 +409,5 @@ class Viewer {
   }
 }
 
-/** What tests and other scripts of the page may use. */
+/** Interface for tests and other scripts. */
 window.viewer = new Viewer(new Trace(JSON.parse(byId("trace").textContent)));

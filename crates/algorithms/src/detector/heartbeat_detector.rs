@@ -1,0 +1,226 @@
+//! Failure detectors based on heartbeats: a process sends heartbeats and suspects peers that are
+//! silent for too long.
+//!
+//! Shared by all heartbeat detectors. They differ in how long a silence may last, which a
+//! [`TimeoutPolicy`] decides.
+
+use core::fmt::Debug;
+use core::hash::Hash;
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use tenure_core::service::detector::{Command, Event};
+use tenure_core::{
+    Algorithm, Card, Cost, Crashes, Delay, Detection, Effects, Faults, Group, Knowledge, LocalTime,
+    Order, Per, ProcessId, ProcessSet, Protocol, Service, SharedConfig, Strategy, TimerRole,
+    Timing, Topology, Verdict, labelled,
+};
+
+/// Configuration of a detector: decides how long a peer may be silent, and learns from its
+/// heartbeats.
+pub trait TimeoutPolicy: Clone + Debug + Eq + Hash + Send + Sync + 'static {
+    /// State kept for one peer.
+    type Record: Clone + Debug + Eq + Hash + Send + Sync + 'static;
+
+    /// Returns the interval between heartbeats.
+    fn period(&self) -> Delay;
+
+    /// Returns the initial state for a peer.
+    fn initial(&self) -> Self::Record;
+
+    /// Returns how long the peer may be silent after its last heartbeat, in ticks.
+    fn timeout(&self, of: &Self::Record) -> u64;
+
+    /// Records a heartbeat at local time `now`. If the peer was suspected, the suspicion was wrong
+    /// or the peer has restarted.
+    fn on_heartbeat(&self, of: &mut Self::Record, now: LocalTime, suspected: bool);
+
+    /// Discards the current silence of a peer, because this process was paused itself.
+    fn discard_silence(&self, of: &mut Self::Record);
+
+    /// Returns the name on the command line, the title and the paper.
+    fn names(&self) -> [&'static str; 3];
+}
+
+/// One process of a detector.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct HeartbeatDetector<C: TimeoutPolicy> {
+    group: Group,
+    pub(super) config: SharedConfig<C>,
+    suspected: ProcessSet,
+    /// State by peer.
+    pub(super) records: Vec<C::Record>,
+    /// Local time of the last own heartbeat.
+    last_beat: LocalTime,
+}
+
+impl<C: TimeoutPolicy> HeartbeatDetector<C> {
+    /// Returns the processes that this one suspects.
+    pub fn suspected(&self) -> &ProcessSet {
+        &self.suspected
+    }
+}
+
+/// Messages between processes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Message {
+    /// The sender is alive.
+    Heartbeat,
+}
+
+labelled!(Message, Detector, Heartbeat => "heartbeat");
+
+/// Timers of a detector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Timer {
+    /// The next heartbeat is due.
+    Beat,
+    /// This peer has been silent for too long.
+    Silence(ProcessId),
+}
+
+impl<C: TimeoutPolicy> Protocol for HeartbeatDetector<C> {
+    type Config = C;
+    type Command = Command;
+    type Event = Event;
+    type Message = Message;
+    type Timer = Timer;
+    type Stable = ();
+
+    fn boot(group: Group, config: &C, _: Option<()>, fx: &mut impl Effects<Self>) -> Self {
+        let mut beating = HeartbeatDetector {
+            group,
+            config: SharedConfig::new(config.clone()),
+            suspected: ProcessSet::new(),
+            records: vec![config.initial(); group.size() as usize],
+            last_beat: fx.local_clock(),
+        };
+        beating.reset_timeouts(fx);
+        beating.send_heartbeat(fx);
+        beating
+    }
+
+    fn stable(&self) {}
+
+    fn on_command(&mut self, command: Command, _: &mut impl Effects<Self>) {
+        match command {}
+    }
+
+    fn on_message(&mut self, from: ProcessId, _: Message, fx: &mut impl Effects<Self>) {
+        let suspected = self.suspected.remove(from);
+        if suspected {
+            fx.emit(Event { peer: from, verdict: Verdict::Trust });
+        }
+        self.config.on_heartbeat(&mut self.records[from.index()], fx.local_clock(), suspected);
+        self.set_timeout(from, fx);
+    }
+
+    fn on_timer(&mut self, timer: Timer, fx: &mut impl Effects<Self>) {
+        match timer {
+            Timer::Beat => {
+                if self.was_paused(fx) {
+                    self.reset_timeouts(fx);
+                }
+                self.send_heartbeat(fx);
+            }
+            Timer::Silence(peer) => {
+                if self.suspected.insert(peer) {
+                    fx.emit(Event { peer, verdict: Verdict::Suspect });
+                }
+            }
+        }
+    }
+
+    /// A heartbeat stays true and needs no order.
+    fn requires_save(_: &Message) -> bool {
+        false
+    }
+
+    fn timer_role(timer: &Timer) -> TimerRole {
+        match timer {
+            Timer::Beat => TimerRole::Paces,
+            Timer::Silence(_) => TimerRole::MeasuresSilence,
+        }
+    }
+
+    /// Handles an external verdict. A peer reported alive gets its initial timeout, and is
+    /// suspected again unless it sends heartbeats.
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+        match verdict {
+            Verdict::Suspect => {
+                self.suspected.insert(peer);
+                fx.cancel_timer(Timer::Silence(peer));
+            }
+            Verdict::Trust => {
+                self.suspected.remove(peer);
+                self.config.discard_silence(&mut self.records[peer.index()]);
+                self.set_timeout(peer, fx);
+            }
+        }
+    }
+}
+
+impl<C: TimeoutPolicy> HeartbeatDetector<C> {
+    fn send_heartbeat(&mut self, fx: &mut impl Effects<Self>) {
+        self.last_beat = fx.local_clock();
+        fx.broadcast(&self.group.peers(), Message::Heartbeat);
+        fx.set_timer(Timer::Beat, self.config.period());
+    }
+
+    /// Sets the timeout for the next heartbeat of a peer.
+    fn set_timeout(&self, peer: ProcessId, fx: &mut impl Effects<Self>) {
+        let timeout = self.config.timeout(&self.records[peer.index()]);
+        fx.set_timer(Timer::Silence(peer), Delay::ticks(timeout));
+    }
+
+    /// Resets the timeouts of all unsuspected peers.
+    fn reset_timeouts(&mut self, fx: &mut impl Effects<Self>) {
+        for peer in self.group.peers().iter().filter(|peer| !self.suspected.contains(*peer)) {
+            self.config.discard_silence(&mut self.records[peer.index()]);
+            self.set_timeout(peer, fx);
+        }
+    }
+
+    /// Returns true if this process was paused since its last heartbeat.
+    fn was_paused(&self, fx: &mut impl Effects<Self>) -> bool {
+        let silent = fx.local_clock() - self.last_beat;
+        let (period, first) =
+            (self.config.period().max, self.config.timeout(&self.config.initial()));
+        silent >= period + first.saturating_sub(period) / 2
+    }
+}
+
+impl<C: TimeoutPolicy> Algorithm for HeartbeatDetector<C> {
+    fn card(config: &C, size: u32) -> Card {
+        let cost = u64::from(size) * u64::from(size - 1);
+        let [name, title, paper] = config.names();
+        Card {
+            name: name.into(),
+            title: title.into(),
+            service: Service::Other,
+            paper,
+            strategy: Strategy::Comparison,
+            timing: Timing::Partial,
+            order: Order::Reordered,
+            faults: Faults {
+                loss: true,
+                duplication: true,
+                absence: true,
+                crashes: Crashes::Recovery,
+                ..Faults::none("survives crashes, recovery and lost messages")
+            },
+            topology: Topology::Complete,
+            detection: Detection::None,
+            knows: Knowledge::NON_UNIFORM,
+            messages: Cost { per: Per::Period, ..Cost::per_entry("N(N−1)", cost, Some(cost)) },
+            theory: None,
+            promises: vec![],
+            clocked: vec![],
+            drift_ppm: 0,
+            timeouts: vec![],
+            variants: vec![],
+        }
+    }
+}

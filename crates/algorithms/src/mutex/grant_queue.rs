@@ -1,0 +1,101 @@
+//! Queue of the grants of a lock: the holder, the waiting claims, and the next fence.
+
+use alloc::collections::VecDeque;
+
+use tenure_core::ProcessId;
+
+/// Identifier of a request, unique for its process across restarts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Ticket {
+    /// Number of boots of the process.
+    pub boot: u64,
+    /// Number of requests since that boot.
+    pub number: u64,
+}
+
+/// A request of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Claim {
+    pub(crate) process: ProcessId,
+    pub(crate) ticket: Ticket,
+}
+
+/// Grants one claim at a time, in the order of arrival.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct GrantQueue {
+    holder: Option<Claim>,
+    queue: VecDeque<Claim>,
+    /// Number of grants so far: the second part of a fence.
+    granted: u64,
+}
+
+impl GrantQueue {
+    /// Queues a claim. A process has at most one claim: a newer one replaces an older one, and one
+    /// that is not newer is a late duplicate.
+    pub(crate) fn enqueue(&mut self, claim: Claim) {
+        let mut known = self.holder.iter().chain(&self.queue);
+        if known.any(|other| other.process == claim.process && other.ticket >= claim.ticket) {
+            return;
+        }
+        self.forget(claim.process);
+        self.queue.push_back(claim);
+    }
+
+    /// Grants the next waiting claim if the lock is free. Returns it with the number of the grant.
+    pub(crate) fn grant(&mut self) -> Option<(Claim, u64)> {
+        if self.holder.is_some() {
+            return None;
+        }
+        let claim = self.queue.pop_front()?;
+        self.holder = Some(claim);
+        self.granted += 1;
+        Some((claim, self.granted))
+    }
+
+    /// Returns the granted claim that a waiting one waits for, with the number of its grant.
+    pub(crate) fn awaited_by(&self, claim: Claim) -> Option<(Claim, u64)> {
+        let holder = self.holder.filter(|_| self.queue.contains(&claim))?;
+        Some((holder, self.granted))
+    }
+
+    /// Returns the granted claim.
+    pub(crate) fn holder(&self) -> Option<Claim> {
+        self.holder
+    }
+
+    /// Returns the number of grants so far.
+    pub(crate) fn granted(&self) -> u64 {
+        self.granted
+    }
+
+    /// Returns the waiting claims.
+    pub(crate) fn queue(&self) -> &VecDeque<Claim> {
+        &self.queue
+    }
+
+    /// Ensures that later grants have numbers above this one.
+    pub(crate) fn count_from(&mut self, granted: u64) {
+        self.granted = self.granted.max(granted);
+    }
+
+    /// Withdraws a claim, granted or waiting. Unknown claims are ignored.
+    pub(crate) fn release(&mut self, claim: Claim) {
+        if self.holder == Some(claim) {
+            self.holder = None;
+        }
+        self.queue.retain(|other| *other != claim);
+    }
+
+    /// Withdraws all claims of a process that is believed to have crashed.
+    pub(crate) fn forget(&mut self, process: ProcessId) {
+        self.holder = self.holder.filter(|claim| claim.process != process);
+        self.queue.retain(|claim| claim.process != process);
+    }
+
+    /// Records a claim that was granted before this queue was created.
+    pub(crate) fn restore(&mut self, claim: Claim) {
+        self.queue.retain(|other| other.process != claim.process);
+        self.holder = Some(claim);
+    }
+}

@@ -1,0 +1,107 @@
+//! A run in words, one line per step.
+
+use std::fmt;
+
+use tenure_core::service::mutex;
+use tenure_trace::{Kind, Record, Trace};
+
+use crate::explain::replay::TIME_PASSES;
+
+/// Description of a run, step by step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunDescription {
+    /// Number of processes.
+    pub size: u32,
+    /// Steps in order.
+    pub steps: Vec<StepDescription>,
+    /// Index of the first step that repeats for ever, for a run of starvation.
+    pub repeats_from: Option<usize>,
+}
+
+/// Description of one step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepDescription {
+    /// Input of the step: "P2 receives request from P1".
+    pub step: String,
+    /// Events that the step causes: "P2 enters".
+    pub events: Vec<String>,
+    /// True if only time passes. Such a step is not counted.
+    pub is_time: bool,
+}
+
+impl RunDescription {
+    /// Describes a trace written by the checker, in which all records of a step have the same time.
+    pub(crate) fn of(trace: &Trace) -> Self {
+        let steps = trace.records.chunk_by(|one, other| one.time == other.time);
+        RunDescription {
+            size: trace.header.n,
+            steps: steps.filter_map(StepDescription::of).collect(),
+            repeats_from: None,
+        }
+    }
+
+    /// Returns the number of steps, without those in which only time passes.
+    pub fn length(&self) -> usize {
+        self.steps.iter().filter(|step| !step.is_time).count()
+    }
+
+    /// Returns the number of steps at the end that repeat for ever.
+    pub(crate) fn repeating(&self) -> u32 {
+        let cycle = self.repeats_from.map_or(&[][..], |from| &self.steps[from..]);
+        let steps = cycle.iter().filter(|step| !step.is_time).count();
+        u32::try_from(steps).expect("a run has fewer than 2^32 steps")
+    }
+
+    /// Returns the steps as text.
+    pub fn steps(&self) -> Vec<String> {
+        let steps = self.steps.iter().filter(|step| !step.is_time);
+        steps.map(|step| step.step.clone()).collect()
+    }
+}
+
+impl StepDescription {
+    /// Describes the records of one step, the first of which is its input. Returns `None` for a
+    /// boot and for the end of the run.
+    fn of(records: &[Record]) -> Option<Self> {
+        let is_command = |command| match &records[0].kind {
+            Kind::Command(issued) => issued.mutex() == Some(&command),
+            _ => false,
+        };
+        let events = records.iter().filter(|record| match &record.kind {
+            // A process that requested to exit has exited.
+            Kind::Event(event) => {
+                event.mutex() != Some(&mutex::Event::Exited) || !is_command(mutex::Command::Exit)
+            }
+            _ => false,
+        });
+        let events = events.map(Record::describe).collect();
+        let (step, is_time) = match &records[0].kind {
+            Kind::Boot | Kind::End => return None,
+            Kind::Note(note) if note == TIME_PASSES => (note.clone(), true),
+            _ => (records[0].describe(), false),
+        };
+        Some(StepDescription { step, events, is_time })
+    }
+}
+
+impl fmt::Display for RunDescription {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut number = 0;
+        for (index, step) in self.steps.iter().enumerate() {
+            if self.repeats_from == Some(index) {
+                writeln!(f, "     and from here on, again and again:")?;
+            }
+            if step.is_time {
+                writeln!(f, "     ({})", step.step)?;
+                continue;
+            }
+            number += 1;
+            write!(f, "{number:>4} {}", step.step)?;
+            for event in &step.events {
+                write!(f, "; {event}")?;
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,284 @@
+//! Judgements and counterexamples from a finished search.
+
+use std::sync::Arc;
+
+use tenure_core::{ProcessId, Property, Service};
+use tenure_trace::{Header, Source, Trace};
+
+use crate::check::{CheckKind, SelectedProperty};
+use crate::explain::description::RunDescription;
+use crate::explain::recorder::Recorder;
+use crate::explain::replay::{Replay, RunPath, path_to};
+use crate::explore::{Explored, HandlerPanic};
+use crate::liveness::cycle::fair_cycle;
+use crate::liveness::fairness::{Condition, Unserved, lasting, unserved};
+use crate::liveness::graph::Graph;
+use crate::model::processes::Processes;
+use crate::report::{Counterexample, ViolationKind};
+use crate::users::user::Checkable;
+use crate::world::rules::Rules;
+
+/// A finished search with the context for explaining its findings.
+pub(crate) struct FinishedSearch<'p, P: Checkable> {
+    pub(crate) algorithm: String,
+    pub(crate) service: Service,
+    pub(crate) processes: &'p Processes<P>,
+    pub(crate) rules: Arc<Rules>,
+    pub(crate) explored: Explored,
+}
+
+impl<P: Checkable> FinishedSearch<'_, P> {
+    /// Returns true if the ample-set reduction was used and its assumption held: every process sent
+    /// to its successor only.
+    pub(crate) fn is_ample(&self) -> bool {
+        let has_left_ring = self.explored.workers.iter().any(|worker| worker.cache.has_left_ring);
+        let layout = self.rules.layout;
+        let mut first = self.explored.first.iter().map(|(_, world, _)| world);
+        let begins_on_the_ring = first.all(|world| {
+            let mut used = layout.link_slots().filter(|slot| world[*slot] != 0);
+            used.all(|slot| layout.is_ring_link(slot))
+        });
+        self.rules.ample && !has_left_ring && begins_on_the_ring
+    }
+
+    /// Returns a counterexample to the property, if it is violated.
+    pub(crate) fn judge(
+        &mut self,
+        selected: &SelectedProperty,
+        graph: Option<&Graph>,
+    ) -> Option<Counterexample> {
+        let property = selected.property;
+        match (selected.kind, graph) {
+            (CheckKind::Always(index), _) => self.step(property, index),
+            (CheckKind::InTheEnd(index), Some(graph)) => {
+                self.step(property, index).or_else(|| self.end(property, index, graph))
+            }
+            (CheckKind::Progress, Some(graph)) => self.unserved(property, graph, true),
+            (CheckKind::StarvationFreedom, Some(graph)) => self.unserved(property, graph, false),
+            (CheckKind::DeadlockFreedom, Some(graph)) => self.deadlock(property, graph),
+            // The analysis was not run, because it takes about half as long as the search.
+            (CheckKind::InTheEnd(index), None) => self.step(property, index),
+            (
+                CheckKind::Progress | CheckKind::StarvationFreedom | CheckKind::DeadlockFreedom,
+                None,
+            ) => None,
+        }
+    }
+
+    /// Returns the shortest run to a step that violates the monitor.
+    fn step(&mut self, property: Property, index: usize) -> Option<Counterexample> {
+        let violated = self.explored.violations[index]?;
+        let mut path = path_to(&self.explored, violated.from);
+        path.actions.push(violated.action);
+        let explanation = self.violation(&path, index);
+        let found = self.counterexample(property, ViolationKind::Step, explanation, &path, None);
+        assert_eq!(
+            found.length(),
+            violated.length as usize,
+            "the description has all steps of the path"
+        );
+        Some(found)
+    }
+
+    /// Returns a run that may end in a state that the monitor rejects as an end.
+    fn end(&mut self, property: Property, index: usize, graph: &Graph) -> Option<Counterexample> {
+        let refused = Condition::of(self.rules.layout.end_mark(index));
+        let world = lasting(graph, refused).first()?;
+        let path = path_to(&self.explored, graph.id(world));
+        let mut replay = self.replay(&path);
+        for action in &path.actions {
+            replay.apply(*action);
+        }
+        let state = replay.monitor(self.rules.layout.monitor(index));
+        let verdict = self.processes.monitors[index].at_end(state);
+        let explanation = verdict.err().map_or_else(String::new, |violation| violation.message);
+        Some(self.counterexample(property, ViolationKind::End, explanation, &path, None))
+    }
+
+    /// Returns a run after which a process waits for ever to be served or, if `informed`, to be
+    /// informed.
+    fn unserved(
+        &mut self,
+        property: Property,
+        graph: &Graph,
+        informed: bool,
+    ) -> Option<Counterexample> {
+        let layout = self.rules.layout;
+        let wait = |process| {
+            let uninformed = if informed { layout.uninformed_mark(process) } else { 0 };
+            Condition::of(layout.waiting_mark(process) | uninformed)
+        };
+        let waits: Vec<Condition> = (0..layout.size).map(wait).collect();
+        let (kind, explanation, path, prefix_length) = match unserved(graph, &waits)? {
+            Unserved::Doomed { processes: waiting, world } => {
+                let path = path_to(&self.explored, graph.id(world));
+                let kind = if waiting.len() > 1 {
+                    ViolationKind::Deadlock
+                } else {
+                    ViolationKind::Blocked
+                };
+                (
+                    kind,
+                    format!("{} can never be served from here", join_names(&waiting)),
+                    path,
+                    None,
+                )
+            }
+            Unserved::Starving { process, cycle } => {
+                let (path, prefix_length) = self.starvation(graph, &cycle, cycle[0]);
+                let explanation = format!(
+                    "{} can wait for ever although it could be served: the end of the run repeats",
+                    ProcessId(process)
+                );
+                (ViolationKind::Starvation, explanation, path, Some(prefix_length))
+            }
+        };
+        Some(self.counterexample(property, kind, explanation, &path, prefix_length))
+    }
+
+    /// Returns a run after which processes wait and none enters any more.
+    fn deadlock(&mut self, property: Property, graph: &Graph) -> Option<Counterexample> {
+        let layout = self.rules.layout;
+        let marks = (0..layout.size).fold(0, |marks, process| marks | layout.waiting_mark(process));
+        let lasting = lasting(graph, Condition::uninterrupted(marks));
+        let waiting = |world: u32| {
+            let waits = |process: &usize| graph.marks(world) & layout.waiting_mark(*process) != 0;
+            let waiting = (0..layout.size).filter(waits).map(|process| process as u32);
+            join_names(&waiting.collect::<Vec<_>>())
+        };
+        if let Some(world) = lasting.first_doomed {
+            let explanation =
+                format!("{} wait, and no process can ever enter again", waiting(world));
+            let explanation = if graph.marks(world).count_ones() == 1 {
+                explanation.replacen(" wait,", " waits,", 1)
+            } else {
+                explanation
+            };
+            let path = path_to(&self.explored, graph.id(world));
+            return Some(self.counterexample(
+                property,
+                ViolationKind::Deadlock,
+                explanation,
+                &path,
+                None,
+            ));
+        }
+        let cycle = lasting.cycle?;
+        let (path, prefix_length) = self.starvation(graph, &cycle, cycle[0]);
+        let explanation = format!(
+            "no process need ever enter again while {} waits: the end of the run repeats",
+            waiting(cycle[0])
+        );
+        Some(self.counterexample(
+            property,
+            ViolationKind::Livelock,
+            explanation,
+            &path,
+            Some(prefix_length),
+        ))
+    }
+
+    /// Returns the path to a cycle and once around it, and the length of the path to the cycle.
+    fn starvation(&self, graph: &Graph, cycle: &[u32], entry: u32) -> (RunPath, usize) {
+        let mut path = path_to(&self.explored, graph.id(entry));
+        let prefix_length = path.actions.len();
+        let mut replay = self.replay(&path);
+        for action in &path.actions {
+            replay.apply(*action);
+        }
+        for (from, step) in fair_cycle(graph, cycle, entry) {
+            let to = graph.id(step.to);
+            let action = replay.step_to(&self.explored, to, step.label);
+            let action = action.unwrap_or_else(|| panic!("world {from} leads to {to:?}"));
+            path.actions.push(action);
+            replay.apply(action);
+        }
+        (path, prefix_length)
+    }
+
+    fn replay(&self, path: &RunPath) -> Replay<'_, P> {
+        Replay::new(self.processes, &self.rules, &self.explored, path.first)
+    }
+
+    /// Describes the run to the step that panicked.
+    pub(crate) fn run_to_panic(&self, panicked: &HandlerPanic) -> RunDescription {
+        let path = path_to(&self.explored, panicked.from);
+        let (header, mut recorder) = self.recorded(&path);
+        if let Some((local, cause)) = panicked.handler {
+            recorder.step(&self.replay(&path).describe_unfinished(local, cause), false);
+        }
+        RunDescription::of(&Trace { header, records: recorder.finish(false), torn: None })
+    }
+
+    /// Returns the message of the violation in the last step of a path.
+    fn violation(&self, path: &RunPath, index: usize) -> String {
+        let (last, before) = path.actions.split_last().expect("a violation takes a step");
+        let mut replay = self.replay(path);
+        for action in before {
+            replay.apply(*action);
+        }
+        let state = replay.monitor(self.rules.layout.monitor(index));
+        let observation = replay.observation(*last);
+        let seen = self.processes.observations.get(observation);
+        let verdict = self.processes.monitors[index].judge(state, &seen);
+        verdict.err().map_or_else(String::new, |violation| violation.message)
+    }
+
+    fn counterexample(
+        &self,
+        property: Property,
+        kind: ViolationKind,
+        explanation: String,
+        path: &RunPath,
+        repeats_from: Option<usize>,
+    ) -> Counterexample {
+        let mut trace = self.trace(path, kind != ViolationKind::Step);
+        trace.header.violates = Some(property.name().to_owned());
+        let run = RunDescription { repeats_from, ..RunDescription::of(&trace) };
+        trace.header.repeats = run.repeating();
+        Counterexample { property, kind, explanation, run, trace }
+    }
+
+    /// Replays a path and returns it as a trace.
+    pub(crate) fn trace(&self, path: &RunPath, ended: bool) -> Trace {
+        let (header, recorder) = self.recorded(path);
+        Trace { header, records: recorder.finish(ended), torn: None }
+    }
+
+    fn recorded(&self, path: &RunPath) -> (Header, Recorder<P>) {
+        let size = self.processes.setting.size;
+        let mut replay = self.replay(path);
+        let mut recorder = Recorder::new(size);
+        for at in (0..size).map(ProcessId) {
+            let is_down = replay.is_down(at);
+            if is_down {
+                recorder.boot(at, true, &[], &[]);
+                continue;
+            }
+            let ran = self.processes.boot_into(at, replay.local(at));
+            recorder.boot(at, false, &ran.messages, &ran.events);
+            recorder.state(at, replay.state(at).as_ref());
+        }
+        for action in &path.actions {
+            let taken = replay.apply(*action);
+            let receiver_was_down = replay.is_down(taken.at);
+            recorder.step(&taken, receiver_was_down);
+            recorder.state(taken.at, replay.state(taken.at).as_ref());
+        }
+        (header(&self.algorithm, self.service, size), recorder)
+    }
+}
+
+/// Returns the header of a trace written by the checker.
+pub(crate) fn header(algorithm: &str, service: Service, size: u32) -> Header {
+    Header::new(algorithm, service, size, Source::Checker)
+}
+
+fn join_names(waiting: &[u32]) -> String {
+    let names: Vec<String> =
+        waiting.iter().map(|process| ProcessId(*process).to_string()).collect();
+    match names.as_slice() {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        names => names.concat(),
+    }
+}

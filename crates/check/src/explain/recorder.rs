@@ -1,0 +1,239 @@
+//! Writes a run as a trace with the records of a simulator or a node.
+
+use std::collections::BTreeMap;
+
+use tenure_core::{Labelled, ProcessId, Protocol, TICKS_PER_UNIT, VectorClock};
+use tenure_trace::state::States;
+use tenure_trace::{
+    Kind, MessageRecord, MessageSelector, Record, ServiceCommand, ServiceEvent, Subject,
+};
+
+use crate::explain::replay::{ReplayedStep, StepContent, TIME_PASSES};
+use crate::users::user::Checkable;
+use crate::world::action::ActionKind;
+
+/// A message in flight, with its number in the trace.
+#[derive(Clone, Debug)]
+struct UndeliveredMessage<M> {
+    /// `None` for a message of the application.
+    message: Option<M>,
+    number: u64,
+    session: u64,
+    clock: VectorClock,
+}
+
+/// Records a run step by step. A step takes one unit of the trace's time.
+pub(crate) struct Recorder<P: Protocol> {
+    records: Vec<Record>,
+    now: u64,
+    sessions: Vec<u64>,
+    clocks: Vec<VectorClock>,
+    numbers: BTreeMap<(ProcessId, ProcessId), u64>,
+    /// Messages in flight by link. A short list compiles faster than a map, for each protocol.
+    in_flight: Vec<Vec<UndeliveredMessage<P::Message>>>,
+    states: States,
+    /// Position on its link of the message of the next step, if it was selected.
+    targeted: Option<usize>,
+}
+
+impl<P: Checkable> Recorder<P> {
+    pub(crate) fn new(size: u32) -> Self {
+        Recorder {
+            records: Vec::new(),
+            now: 0,
+            sessions: vec![0; size as usize],
+            clocks: vec![VectorClock::new(size); size as usize],
+            numbers: BTreeMap::new(),
+            in_flight: (0..size * size).map(|_| Vec::new()).collect(),
+            states: States::default(),
+            targeted: None,
+        }
+    }
+
+    /// Records the boot of a process, or that it is down from the start.
+    pub(crate) fn boot(
+        &mut self,
+        at: ProcessId,
+        is_down: bool,
+        messages: &[(ProcessId, P::Message)],
+        events: &[P::Event],
+    ) {
+        self.note(at, Kind::Boot);
+        if is_down {
+            self.note(at, Kind::Crash);
+            return;
+        }
+        self.effects(at, messages, events);
+    }
+
+    /// Records a step.
+    pub(crate) fn step(&mut self, taken: &ReplayedStep<P>, receiver_was_down: bool) {
+        let at = taken.at;
+        self.now += TICKS_PER_UNIT;
+        match (&taken.content, taken.kind) {
+            (StepContent::Command(command), _) => {
+                self.clocks[at.index()].tick(at);
+                self.note(at, Kind::Command(command.to_record()));
+            }
+            (StepContent::Timer(timer), _) => {
+                self.note(at, Kind::Timer(format!("{timer:?}")));
+            }
+            (StepContent::Suspicion(peer, verdict), _) => {
+                self.note(at, Kind::Suspicion { peer: *peer, verdict: *verdict });
+            }
+            (StepContent::MessageRecord(from, to, message), step) => {
+                self.message_record((*from, *to), message.as_ref(), step, receiver_was_down);
+            }
+            (StepContent::Split(side), _) => {
+                let all_processes = (0..self.sessions.len()).map(ProcessId::at);
+                let (one, other) = all_processes.partition(|at| side & 1 << at.0 != 0);
+                self.for_all(Kind::Partition(vec![one, other]));
+            }
+            (StepContent::Nothing, ActionKind::Crash) => self.note(at, Kind::Crash),
+            (StepContent::Unsaved, _) => {
+                self.note(at, Kind::Unsaved);
+                self.note(at, Kind::Crash);
+            }
+            (StepContent::Nothing, ActionKind::Mute) => self.note(at, Kind::Mute),
+            (StepContent::Nothing, ActionKind::Recover) => {
+                self.sessions[at.index()] += 1;
+                self.numbers.retain(|(from, _), _| *from != at);
+                self.note(at, Kind::Recover);
+            }
+            (StepContent::Nothing, _) => {
+                self.for_all(Kind::Note(TIME_PASSES.to_owned()));
+            }
+        }
+        taken.choices.iter().for_each(|choice| self.note(at, Kind::Choice(*choice)));
+        self.effects(at, &taken.messages, &taken.events);
+    }
+
+    /// Records an event of the whole run.
+    pub(crate) fn for_all(&mut self, kind: Kind) {
+        self.records.push(Record::new(self.now, Subject::Parent, kind));
+    }
+
+    /// Records the state of a process after a boot or a step, if it is up and the state changed.
+    pub(crate) fn state(&mut self, at: ProcessId, state: Option<&P>) {
+        let changed = state.and_then(|state| self.states.changed(at, state));
+        if let Some(state) = changed {
+            self.note(at, state);
+        }
+    }
+
+    /// Returns the selected message in flight (`None` for an application message), if it exists.
+    pub(crate) fn picked(
+        &self,
+        pick: &MessageSelector,
+        applications: bool,
+    ) -> Option<Option<P::Message>> {
+        let index = self.index(pick, applications)?;
+        Some(self.in_flight[self.link(pick.from, pick.to)][index].message.clone())
+    }
+
+    /// Selects the message of the next step among those with equal content.
+    pub(crate) fn target(&mut self, pick: &MessageSelector, applications: bool) {
+        self.targeted = self.index(pick, applications);
+    }
+
+    fn index(&self, pick: &MessageSelector, applications: bool) -> Option<usize> {
+        let link = self.in_flight.get(self.link(pick.from, pick.to))?;
+        let mut indices = (0..link.len()).filter(|at| link[*at].message.is_none() == applications);
+        let kind = |message: &P::Message| message.label().kind;
+        let named = |at: usize| (pick.from, pick.to, link[at].message.as_ref().map_or("", kind));
+        let index = pick.among(indices.clone().map(named))?;
+        indices.nth(index)
+    }
+
+    /// Returns the records. If `ended`, the run ends in its last state.
+    pub(crate) fn finish(mut self, ended: bool) -> Vec<Record> {
+        if ended {
+            self.records.push(Record::new(self.now + TICKS_PER_UNIT, Subject::Parent, Kind::End));
+        }
+        self.records
+    }
+
+    fn message_record(
+        &mut self,
+        (from, to): (ProcessId, ProcessId),
+        message: Option<&P::Message>,
+        step: ActionKind,
+        receiver_was_down: bool,
+    ) {
+        if step == ActionKind::Send {
+            self.send(from, to, None);
+            return;
+        }
+        let link = self.link(from, to);
+        let queue = &mut self.in_flight[link];
+        let first = || queue.iter().position(|sent| sent.message.as_ref() == message);
+        let index = self.targeted.take().or_else(first);
+        let index = index.expect("a delivered message was sent");
+        let sent = queue[index].clone();
+        if step == ActionKind::Duplicate {
+            queue.insert(index, sent.clone());
+        } else {
+            queue.remove(index);
+        }
+        let message_record = |peer| passage_of(message, peer, sent.session, sent.number);
+        match step {
+            ActionKind::Lose => self.note(from, Kind::Drop(message_record(to))),
+            ActionKind::Duplicate => self.note(from, Kind::Duplicate(message_record(to))),
+            _ if receiver_was_down => self.note(from, Kind::Drop(message_record(to))),
+            _ => {
+                self.clocks[to.index()].merge(&sent.clock);
+                self.note(to, Kind::Receive(message_record(from)));
+            }
+        }
+    }
+
+    /// Returns the index of a link.
+    fn link(&self, from: ProcessId, to: ProcessId) -> usize {
+        from.index() * self.sessions.len() + to.index()
+    }
+
+    fn effects(
+        &mut self,
+        at: ProcessId,
+        messages: &[(ProcessId, P::Message)],
+        events: &[P::Event],
+    ) {
+        for event in events {
+            self.note(at, Kind::Event(event.to_record()));
+        }
+        for (to, message) in messages {
+            self.send(at, *to, Some(message.clone()));
+        }
+    }
+
+    fn send(&mut self, from: ProcessId, to: ProcessId, message: Option<P::Message>) {
+        let number = self.numbers.entry((from, to)).or_insert(0);
+        *number += 1;
+        let (number, session) = (*number, self.sessions[from.index()]);
+        let message_record = passage_of(message.as_ref(), to, session, number);
+        self.note(from, Kind::Send(message_record));
+        let clock = self.clocks[from.index()].clone();
+        let sent = UndeliveredMessage { message, number, session, clock };
+        let link = self.link(from, to);
+        self.in_flight[link].push(sent);
+    }
+
+    fn note(&mut self, at: ProcessId, kind: Kind) {
+        let is_command = matches!(kind, Kind::Command(_));
+        let mut record = Record::new(self.now, at, kind).in_session(self.sessions[at.index()]);
+        if is_command {
+            record = record.with_clock(self.clocks[at.index()].clone());
+        }
+        self.records.push(record);
+    }
+}
+
+fn passage_of<M>(message: Option<&M>, peer: ProcessId, session: u64, number: u64) -> MessageRecord
+where
+    M: Labelled + serde::Serialize,
+{
+    match message {
+        Some(message) => MessageRecord::of(message, peer, session, number).saying(message),
+        None => MessageRecord::of_applications(peer, session, number),
+    }
+}

@@ -1,0 +1,315 @@
+//! Replays a run found by the search, with the full content of each step.
+
+use std::sync::Arc;
+
+use tenure_core::{Order, ProcessId, Protocol, Verdict};
+use tenure_trace::Choice;
+
+use crate::explore::Explored;
+use crate::explore::successors::{TIME, Worker, WorldRef};
+use crate::explore::visited::StateId;
+use crate::model::cache::Part;
+use crate::model::processes::Processes;
+use crate::reduce::canonical::smallest;
+use crate::users::user::{Checkable, User};
+use crate::world::action::{Action, ActionKind, Cause};
+use crate::world::local::{Lifecycle, LocalState};
+use crate::world::rules::Rules;
+
+/// Path to a world: its initial world and the actions.
+#[derive(Clone, Debug)]
+pub(crate) struct RunPath {
+    pub(crate) first: StateId,
+    pub(crate) actions: Vec<Action>,
+}
+
+/// Returns a shortest path to a world.
+pub(crate) fn path_to(explored: &Explored, id: StateId) -> RunPath {
+    let mut actions = Vec::new();
+    let mut first = id;
+    loop {
+        let origin = explored.shards[first.shard()].origin(first.index());
+        if origin.parent == StateId::OUT_OF_BOUNDS {
+            break;
+        }
+        actions.push(origin.action);
+        first = origin.parent;
+    }
+    actions.reverse();
+    RunPath { first, actions }
+}
+
+/// One replayed step with its content.
+pub(crate) struct ReplayedStep<P: Protocol> {
+    pub(crate) kind: ActionKind,
+    /// Process that received the input; the sender, for a loss or a duplication.
+    pub(crate) at: ProcessId,
+    pub(crate) content: StepContent<P>,
+    /// Messages that the process sent.
+    pub(crate) messages: Vec<(ProcessId, P::Message)>,
+    /// Events that its user received.
+    pub(crate) events: Vec<P::Event>,
+    /// Values that the handler chose.
+    pub(crate) choices: Vec<Choice>,
+}
+
+/// Input of a step.
+pub(crate) enum StepContent<P: Protocol> {
+    Command(P::Command),
+    Timer(P::Timer),
+    /// A message (`None` for one of the application) with its sender and receiver.
+    MessageRecord(ProcessId, ProcessId, Option<P::Message>),
+    Suspicion(ProcessId, Verdict),
+    /// A partition. The bits are the processes on one side.
+    Split(u32),
+    /// A crash before the last step was saved.
+    Unsaved,
+    Nothing,
+}
+
+/// A run under replay, as the search represents it and without reductions.
+pub(crate) struct Replay<'p, P: Checkable> {
+    processes: &'p Processes<P>,
+    pub(crate) reduced_worker: Worker,
+    plain_worker: Worker,
+    /// The current world as the search represents it.
+    pub(crate) world: Vec<u32>,
+    pub(crate) fingerprint: u64,
+    /// The current world without reductions.
+    unreduced: Vec<u32>,
+    /// Difference between the timestamps of the two worlds.
+    shift: u64,
+}
+
+impl<'p, P: Checkable> Replay<'p, P> {
+    pub(crate) fn new(
+        processes: &'p Processes<P>,
+        rules: &Arc<Rules>,
+        explored: &Explored,
+        first: StateId,
+    ) -> Self {
+        let begin = explored.first.iter().find(|(id, ..)| *id == first);
+        let (_, world, fingerprint) = begin.expect("a path begins in an initial world");
+        Replay::starting_at(processes, rules, world, *fingerprint)
+    }
+
+    /// Starts a replay in an initial world.
+    pub(crate) fn starting_at(
+        processes: &'p Processes<P>,
+        rules: &Arc<Rules>,
+        world: &[u32],
+        fingerprint: u64,
+    ) -> Self {
+        let plain_worker = Rules { can_shift_timestamps: false, ..Rules::clone(rules) };
+        Replay {
+            processes,
+            reduced_worker: Worker::new(Arc::clone(rules)),
+            plain_worker: Worker::new(Arc::new(plain_worker)),
+            world: world.to_vec(),
+            fingerprint,
+            unreduced: world.to_vec(),
+            shift: 0,
+        }
+    }
+
+    /// Takes a step and returns its content.
+    pub(crate) fn apply(&mut self, action: Action) -> ReplayedStep<P> {
+        let unreduced_action = self.translate(action);
+        let taken = self.describe(unreduced_action);
+        let result = self.reduced_worker.advance(&mut self.world, self.fingerprint, action);
+        self.fingerprint = result.expect("the search took this step").fingerprint;
+        let result = self.plain_worker.advance(&mut self.unreduced, 0, unreduced_action);
+        assert!(result.is_some(), "a step is possible without reductions too");
+        if self.reduced_worker.rules.can_shift_timestamps {
+            let layout = self.plain_worker.rules.layout;
+            self.shift =
+                smallest(&mut self.plain_worker.cache, layout, &self.unreduced).unwrap_or(0);
+        }
+        taken
+    }
+
+    /// Returns the action that leads from here to a world.
+    pub(crate) fn step_to(
+        &mut self,
+        explored: &Explored,
+        to: StateId,
+        label: u32,
+    ) -> Option<Action> {
+        let world = self.world.clone();
+        let seed = WorldRef { world: &world, fingerprint: self.fingerprint };
+        let found = self.reduced_worker.step_to(seed, explored, to, label);
+        if found.is_some() || label != TIME {
+            return found;
+        }
+        Some(Action::new(ActionKind::Tick, 0, 0, 0))
+    }
+
+    /// Returns the state of a monitor before the next step.
+    pub(crate) fn monitor(&self, slot: usize) -> u32 {
+        self.unreduced[slot]
+    }
+
+    /// Returns the monitors' observation of the next step.
+    pub(crate) fn observation(&mut self, action: Action) -> u32 {
+        let action = self.translate(action);
+        let Some(cause) = self.plain_worker.cause(&self.unreduced, action) else { return 0 };
+        let process = self.process(action);
+        let memory = &mut self.plain_worker.cache;
+        memory.outcome_at(self.unreduced[process], cause, action.outcome()).observation
+    }
+
+    /// Translates an action to the world without reductions. A reordering link sorts its queue by
+    /// content, so positions differ if the timestamps do.
+    fn translate(&mut self, action: Action) -> Action {
+        let about_a_link =
+            matches!(action.kind(), ActionKind::Deliver | ActionKind::Lose | ActionKind::Duplicate);
+        let rules = Arc::clone(&self.reduced_worker.rules);
+        if !rules.can_shift_timestamps || rules.order == Order::Fifo || !about_a_link {
+            return action;
+        }
+        let slot = action.slot();
+        let wanted = {
+            let queue = self.reduced_worker.cache.queue(self.world[slot]);
+            self.reduced_worker.cache.item_of(queue, action.item()).packet
+        };
+        let queue = self.plain_worker.cache.queue(self.unreduced[slot]);
+        let indices = 0..self.plain_worker.cache.items(queue).len();
+        let item = indices
+            .into_iter()
+            .find(|item| {
+                let packet = self.plain_worker.cache.item_of(queue, *item).packet;
+                let alone = rules.network.push(0, packet).expect("a link holds one").id;
+                let shifted = self.plain_worker.cache.shift(Part::Queue, alone, self.shift).id;
+                rules.network.content(shifted) == [wanted]
+            })
+            .expect("a message in flight is in flight without reductions, too");
+        Action::new(action.kind(), slot, item, action.outcome())
+    }
+
+    fn process(&self, action: Action) -> usize {
+        let layout = self.plain_worker.rules.layout;
+        if action.kind() == ActionKind::Deliver {
+            layout.receiver(action.slot())
+        } else {
+            action.slot()
+        }
+    }
+
+    /// Returns the content of a step without taking it.
+    pub(crate) fn describe(&mut self, action: Action) -> ReplayedStep<P> {
+        let quiet = |at, content| ReplayedStep {
+            kind: action.kind(),
+            at,
+            content,
+            messages: Vec::new(),
+            events: Vec::new(),
+            choices: Vec::new(),
+        };
+        let Some(cause) = self.plain_worker.cause(&self.unreduced, action) else {
+            let content = self.describe_environment(action);
+            let at = match &content {
+                StepContent::MessageRecord(from, ..) => *from,
+                _ => ProcessId(0),
+            };
+            return quiet(at, content);
+        };
+        let process = self.process(action);
+        let local = self.processes.locals.get(self.unreduced[process]);
+        let content = match (cause, &local.lifecycle) {
+            (Cause::Crash, Lifecycle::SaveBehind { .. }) if action.outcome() == 0 => {
+                StepContent::Unsaved
+            }
+            _ => self.content(&local, cause),
+        };
+        let ran = self.processes.runs(&local, cause).swap_remove(action.outcome());
+        let taken = quiet(local.at, content);
+        ReplayedStep { messages: ran.messages, events: ran.events, choices: ran.choices, ..taken }
+    }
+
+    fn describe_environment(&mut self, action: Action) -> StepContent<P> {
+        if action.kind() == ActionKind::Tick {
+            return StepContent::Nothing;
+        }
+        if action.kind() == ActionKind::Partition {
+            return StepContent::Split(self.plain_worker.rules.partition_side);
+        }
+        let queue = self.plain_worker.cache.queue(self.unreduced[action.slot()]);
+        self.message_record(self.plain_worker.cache.item_of(queue, action.item()).packet)
+    }
+
+    fn message_record(&self, packet: u32) -> StepContent<P> {
+        let packet = self.processes.network.packet_by_id(packet);
+        let message = (packet.message != 0)
+            .then(|| P::Message::clone(&self.processes.messages.get(packet.message)));
+        StepContent::MessageRecord(ProcessId(packet.from), ProcessId(packet.to), message)
+    }
+
+    fn content(&self, local: &LocalState<P>, cause: Cause) -> StepContent<P> {
+        match cause {
+            Cause::Command(index) => StepContent::Command(
+                local.user.enabled_commands().swap_remove(index as usize).command,
+            ),
+            Cause::Timer(index) => StepContent::Timer(local.timers[index as usize].timer.clone()),
+            Cause::Deliver(packet) => self.message_record(packet),
+            Cause::Suspect(peer) | Cause::SessionSuspect(peer) => {
+                StepContent::Suspicion(ProcessId(peer), Verdict::Suspect)
+            }
+            Cause::Trust(peer) | Cause::SessionTrust(peer) => {
+                StepContent::Suspicion(ProcessId(peer), Verdict::Trust)
+            }
+            Cause::Send(to) => StepContent::MessageRecord(local.at, ProcessId(to), None),
+            Cause::Crash | Cause::Recover | Cause::Mute => StepContent::Nothing,
+        }
+    }
+
+    /// Returns the id of the local state of a process.
+    pub(crate) fn local(&self, at: ProcessId) -> u32 {
+        self.unreduced[at.index()]
+    }
+
+    /// Returns the state of a process, if it is up.
+    pub(crate) fn state(&self, at: ProcessId) -> Option<P> {
+        self.processes.locals.get(self.unreduced[at.index()]).lifecycle.process().cloned()
+    }
+
+    /// Returns the armed timers of a process.
+    pub(crate) fn armed(&self, at: ProcessId) -> Vec<P::Timer> {
+        let local = self.processes.locals.get(self.unreduced[at.index()]);
+        local.timers.iter().map(|armed| armed.timer.clone()).collect()
+    }
+
+    /// Returns all steps that are possible now.
+    pub(crate) fn steps(&mut self) -> Vec<Action> {
+        let world = self.world.clone();
+        self.reduced_worker.steps(WorldRef { world: &world, fingerprint: self.fingerprint })
+    }
+
+    /// Returns a step that panicked, without its effects.
+    pub(crate) fn describe_unfinished(&self, local: u32, cause: Cause) -> ReplayedStep<P> {
+        let local = self.processes.locals.get(local);
+        let content = self.content(&local, cause);
+        let kind = match cause {
+            Cause::Command(_) | Cause::Timer(_) => ActionKind::Internal,
+            Cause::Deliver(_) => ActionKind::Deliver,
+            Cause::Suspect(_) => ActionKind::Suspect,
+            Cause::Trust(_) => ActionKind::Trust,
+            Cause::Crash => ActionKind::Crash,
+            Cause::Recover => ActionKind::Recover,
+            Cause::Send(_) => ActionKind::Send,
+            Cause::SessionSuspect(_) => ActionKind::SessionSuspect,
+            Cause::SessionTrust(_) => ActionKind::SessionTrust,
+            Cause::Mute => ActionKind::Mute,
+        };
+        let (messages, events, choices) = (Vec::new(), Vec::new(), Vec::new());
+        ReplayedStep { kind, at: local.at, content, messages, events, choices }
+    }
+
+    /// Returns true if the process is down.
+    pub(crate) fn is_down(&self, at: ProcessId) -> bool {
+        let local = self.processes.locals.get(self.unreduced[at.index()]);
+        matches!(local.lifecycle, Lifecycle::Down(_))
+    }
+}
+
+/// Text for the passing of a unit of time, in descriptions and traces.
+pub(crate) const TIME_PASSES: &str = "a unit of time passes";

@@ -1,0 +1,241 @@
+//! Runs a given schedule instead of searching.
+
+use std::sync::Arc;
+
+use tenure_core::ProcessId;
+use tenure_core::service::agreement;
+use tenure_trace::{
+    Action, ActionError, FollowError, MessageSelector, Schedule, ScriptRunner, ServiceCommand,
+    Trace, find_timer,
+};
+
+use crate::check::Check;
+use crate::error::CheckError;
+use crate::explain::findings::header;
+use crate::explain::recorder::Recorder;
+use crate::explain::replay::{Replay, ReplayedStep, StepContent};
+use crate::model::processes::Processes;
+use crate::users::crashes::Saving;
+use crate::users::entries::{Entries, EntryLimits};
+use crate::users::user::Checkable;
+use crate::world::action::{Action as Step, ActionKind};
+use crate::world::initial::initial_worlds;
+use crate::world::rules::Rules;
+use crate::world::{Fault, Faults, MAX_FAULTS};
+
+/// Limit of messages in flight per link, above the need of any schedule.
+const IN_FLIGHT: usize = 200;
+
+impl<P: Checkable> Check<P> {
+    /// Runs a schedule and returns its trace. Budgets, entries and the order of links are set to
+    /// the needs of the schedule. Time is asynchronous.
+    ///
+    /// # Errors
+    ///
+    /// Returns a [`FollowError`] at the first action that is not possible.
+    pub fn follow(mut self, schedule: &Schedule) -> Result<Trace, FollowError<CheckError>> {
+        schedule.fits(self.size)?;
+        self.size_for_schedule(schedule);
+        let (processes, rules) = self.assemble()?;
+        let first = initial_worlds(&processes, &rules, &schedule.down);
+        let (world, fingerprint) = first.first().expect("there is an initial world");
+        let mut follower = ScheduleRunner::starting_at(&processes, &rules, (world, *fingerprint));
+        ScriptRunner::follow(&mut follower, schedule)?;
+        let header = header(&self.name, self.service, self.size);
+        Ok(Trace { header, records: follower.recorder.finish(true), torn: None })
+    }
+
+    /// Sets the budgets and options that the schedule needs.
+    fn size_for_schedule(&mut self, schedule: &Schedule) {
+        let requests = |at: ProcessId| {
+            let mine = |action: &&Action| matches!(action, Action::Ask(asking) if asking.at == at);
+            let times = schedule.actions.iter().filter(mine).count();
+            Entries::AtMost(u32::try_from(times).unwrap_or(u32::MAX))
+        };
+        let all_processes: Vec<ProcessId> = (0..self.size).map(ProcessId).collect();
+        self.entries =
+            EntryLimits::PerProcess(all_processes.iter().map(|at| requests(*at)).collect());
+        self.initiators = Some(all_processes);
+        self.schedule = Some(schedule.actions.iter().filter_map(agreement_command::<P>).collect());
+        self.down.clone_from(&schedule.down);
+        self.order = tenure_core::Order::Reordered;
+        self.synchronous = None;
+        self.shifts = None;
+        self.symmetry = None;
+        self.has_detectors = true;
+        self.detects_restarts = true;
+        self.in_flight = IN_FLIGHT;
+        let any = |is: fn(&Action) -> bool| schedule.actions.iter().any(is);
+        self.saving = match () {
+            () if any(|action| matches!(action, Action::Mute(_))) => Saving::BeforeRelease,
+            () if any(|action| matches!(action, Action::Unsaved(_))) => Saving::AfterRelease,
+            () => Saving::Atomic,
+        };
+        self.monitors.clear();
+        self.selected.clear();
+        self.partition_side.clear();
+        self.budget = [
+            Fault::Loss,
+            Fault::Duplication,
+            Fault::Crash,
+            Fault::Recovery,
+            Fault::FalseSuspicion,
+            Fault::ApplicationMessage,
+        ]
+        .into_iter()
+        .fold(Faults::default(), |budget, fault| budget.with(fault, MAX_FAULTS));
+    }
+}
+
+/// Returns the process and the command of an agreement service, if the action gives one.
+fn agreement_command<P: Checkable>(action: &Action) -> Option<(ProcessId, agreement::Command)> {
+    let Action::Ask(asking) = action else { return None };
+    Some((asking.at, P::Command::from_script(asking)?.to_agreement()?))
+}
+
+/// Executes a schedule action by action.
+pub(crate) struct ScheduleRunner<'p, P: Checkable> {
+    replay: Replay<'p, P>,
+    recorder: Recorder<P>,
+    /// Steps taken, each with the fingerprint of the world before it.
+    pub(crate) steps: Vec<(u64, Step)>,
+    /// Values that the handler must choose in the next step, as far as the schedule gives them.
+    choices: Vec<u32>,
+    /// Processes whose next crash loses their last step.
+    unsaved: Vec<ProcessId>,
+}
+
+impl<P: Checkable> ScriptRunner for ScheduleRunner<'_, P> {
+    /// Takes the step that the action selects.
+    fn perform(&mut self, action: &Action) -> Result<(), ActionError> {
+        if let Some(kind) = action.of_all() {
+            self.recorder.for_all(kind);
+            return Ok(());
+        }
+        match action {
+            Action::Choose { value, .. } => {
+                self.choices.push(*value);
+                return Ok(());
+            }
+            Action::Unsaved(at) => {
+                self.unsaved.push(*at);
+                return Ok(());
+            }
+            _ => {}
+        }
+        let found = self.replay.steps().into_iter().find(|step| self.matches(action, *step));
+        self.choices.clear();
+        let step = found.ok_or_else(|| ActionError::Now(action.clone()))?;
+        match action {
+            Action::Crash(at) => self.unsaved.retain(|unsaved| unsaved != at),
+            Action::Deliver(pick) | Action::Lose(pick) | Action::Duplicate(pick) => {
+                self.recorder.target(pick, false);
+            }
+            Action::Hear(pick) => self.recorder.target(pick, true),
+            _ => {}
+        }
+        self.steps.push((self.replay.fingerprint, step));
+        let taken = self.replay.apply(step);
+        let receiver_was_down = self.replay.is_down(taken.at);
+        self.recorder.step(&taken, receiver_was_down);
+        self.recorder.state(taken.at, self.replay.state(taken.at).as_ref());
+        Ok(())
+    }
+}
+
+impl<'p, P: Checkable> ScheduleRunner<'p, P> {
+    /// Starts in an initial world and records the boots.
+    pub(crate) fn starting_at(
+        processes: &'p Processes<P>,
+        rules: &Arc<Rules>,
+        (world, fingerprint): (&[u32], u64),
+    ) -> Self {
+        let replay = Replay::starting_at(processes, rules, world, fingerprint);
+        let recorder = Recorder::new(processes.setting.size);
+        let mut follower = ScheduleRunner {
+            replay,
+            recorder,
+            steps: Vec::new(),
+            choices: Vec::new(),
+            unsaved: Vec::new(),
+        };
+        follower.boot(processes);
+        follower
+    }
+
+    fn boot(&mut self, processes: &Processes<P>) {
+        for at in (0..processes.setting.size).map(ProcessId) {
+            if self.replay.is_down(at) {
+                self.recorder.boot(at, true, &[], &[]);
+                continue;
+            }
+            let ran = processes.boot_into(at, self.replay.local(at));
+            self.recorder.boot(at, false, &ran.messages, &ran.events);
+            self.recorder.state(at, self.replay.state(at).as_ref());
+        }
+    }
+
+    fn matches(&mut self, action: &Action, step: Step) -> bool {
+        let ReplayedStep { kind, at, content, choices, .. } = self.replay.describe(step);
+        if self.choices.iter().zip(&choices).any(|(expected, choice)| *expected != choice.value) {
+            return false;
+        }
+        match (action, content, kind) {
+            (Action::Ask(asking), StepContent::Command(command), _) => {
+                asking.at == at && P::Command::from_script(asking).as_ref() == Some(&command)
+            }
+            (Action::Fire { at: whose, timer: name }, StepContent::Timer(timer), _) => {
+                let armed = self.replay.armed(at);
+                *whose == at && find_timer(armed.iter(), name) == Some(&timer)
+            }
+            (
+                Action::Deliver(pick),
+                StepContent::MessageRecord(from, to, message),
+                ActionKind::Deliver,
+            )
+            | (
+                Action::Lose(pick),
+                StepContent::MessageRecord(from, to, message),
+                ActionKind::Lose,
+            )
+            | (
+                Action::Duplicate(pick),
+                StepContent::MessageRecord(from, to, message),
+                ActionKind::Duplicate,
+            ) => self.picks(pick, (from, to), &message, false),
+            (
+                Action::Hear(pick),
+                StepContent::MessageRecord(from, to, None),
+                ActionKind::Deliver,
+            ) => self.picks(pick, (from, to), &None, true),
+            (
+                Action::Tell { from, to },
+                StepContent::MessageRecord(sender, receiver, None),
+                ActionKind::Send,
+            ) => (*from, *to) == (sender, receiver),
+            (Action::Crash(whose), content, ActionKind::Crash) => {
+                let is_unsaved = matches!(content, StepContent::Unsaved);
+                *whose == at && is_unsaved == self.unsaved.contains(whose)
+            }
+            (Action::Mute(whose), _, ActionKind::Mute)
+            | (Action::Recover(whose), _, ActionKind::Recover) => *whose == at,
+            (
+                Action::Suspicion { at: whose, peer, verdict },
+                StepContent::Suspicion(of, says),
+                _,
+            ) => (*whose, *peer, *verdict) == (at, of, says),
+            _ => false,
+        }
+    }
+
+    fn picks(
+        &self,
+        pick: &MessageSelector,
+        link: (ProcessId, ProcessId),
+        message: &Option<P::Message>,
+        applications: bool,
+    ) -> bool {
+        let picked = self.recorder.picked(pick, applications);
+        (pick.from, pick.to) == link && picked.as_ref() == Some(message)
+    }
+}

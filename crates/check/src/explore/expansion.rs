@@ -1,0 +1,161 @@
+//! Expansion of one chunk of a level by one thread.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::frontier::Batch;
+use crate::explore::successors::{ExceededBound, TIME, Worker, WorldRef};
+use crate::explore::visited::{SHARDS, StateId, shard_of};
+use crate::world::action::{Action, ActionKind, Cause};
+
+/// A successor, which may be new.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Candidate {
+    pub(super) key: u64,
+    /// Index of the parent in the block.
+    pub(super) parent: u32,
+    pub(super) action: Action,
+    pub(super) label: u32,
+}
+
+/// A step that violated a monitor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ViolatingStep {
+    pub(crate) from: StateId,
+    pub(crate) action: Action,
+    /// Number of steps of the run, this one included.
+    pub(crate) length: u32,
+}
+
+/// A panic of a handler.
+#[derive(Clone, Debug)]
+pub(crate) struct HandlerPanic {
+    /// World in which the handler ran.
+    pub(crate) from: StateId,
+    /// Local state and cause, if a handler panicked.
+    pub(crate) handler: Option<(u32, Cause)>,
+    /// Message of the panic.
+    pub(crate) message: String,
+}
+
+/// Successors found by one thread in one chunk.
+pub(super) struct Expansion {
+    /// Worlds of the chunk.
+    pub(super) parents: Batch,
+    pub(super) candidates: Vec<Vec<Candidate>>,
+    /// Worlds of the candidates, in exact mode.
+    pub(super) worlds: Vec<Vec<u32>>,
+    /// Steps beyond a declared bound: parent and label.
+    pub(super) out_of_bounds: Vec<(u32, u32)>,
+    pub(super) transitions: u64,
+    pub(super) violations: Vec<(u32, ViolatingStep)>,
+    pub(super) exceeded: [bool; 2],
+    /// Panic that ended the expansion of this chunk.
+    pub(super) panicked: Option<HandlerPanic>,
+}
+
+impl Expansion {
+    pub(super) fn new() -> Self {
+        Expansion {
+            parents: Batch::default(),
+            candidates: vec![Vec::new(); SHARDS],
+            worlds: vec![Vec::new(); SHARDS],
+            out_of_bounds: Vec::new(),
+            transitions: 0,
+            violations: Vec::new(),
+            exceeded: [false; 2],
+            panicked: None,
+        }
+    }
+
+    /// Empties the expansion and keeps its memory.
+    pub(super) fn cleared(mut self) -> Self {
+        self.parents.clear();
+        self.candidates.iter_mut().for_each(Vec::clear);
+        self.worlds.iter_mut().for_each(Vec::clear);
+        self.out_of_bounds.clear();
+        self.violations.clear();
+        Expansion { transitions: 0, exceeded: [false; 2], panicked: None, ..self }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        let candidates: usize = self.candidates.iter().map(Vec::capacity).sum();
+        let worlds: usize = self.worlds.iter().map(Vec::capacity).sum();
+        self.parents.bytes() + candidates * size_of::<Candidate>() + worlds * 4
+    }
+
+    /// Adds all successors of one world. If a handler panics, records the panic and stops.
+    pub(super) fn expand_catching_panics(
+        &mut self,
+        worker: &mut Worker,
+        seed: WorldRef<'_>,
+        from: StateId,
+        parent: u32,
+        (exact, time): (bool, bool),
+    ) {
+        worker.cache.last_handler = None;
+        // State left inconsistent by a panic is never read again, because the search ends.
+        let expanded = catch_unwind(AssertUnwindSafe(|| {
+            self.expand(worker, seed, from, parent, (exact, time));
+        }));
+        if let Err(payload) = expanded {
+            let message = panic_message(payload.as_ref());
+            self.panicked =
+                Some(HandlerPanic { from, handler: worker.cache.last_handler, message });
+        }
+    }
+
+    /// Adds all successors of one world.
+    fn expand(
+        &mut self,
+        worker: &mut Worker,
+        seed: WorldRef<'_>,
+        from: StateId,
+        parent: u32,
+        (exact, time): (bool, bool),
+    ) {
+        if time {
+            let mut world = seed.world.to_vec();
+            if let Some(result) = worker.tick(&mut world, seed.fingerprint) {
+                let action = Action::new(ActionKind::Tick, 0, 0, 0);
+                self.transitions += 1;
+                self.add(Candidate { key: result.key, parent, action, label: TIME });
+                if exact {
+                    self.worlds[shard_of(result.key)].extend(world);
+                }
+            }
+            return;
+        }
+        worker.successors(seed, &mut |successor| {
+            self.transitions += 1;
+            let (result, action, label) = (successor.result, successor.action, successor.label);
+            if result.violated != 0 {
+                let indices = (0..u32::BITS).filter(|index| result.violated & 1 << index != 0);
+                let violated = ViolatingStep { from, action, length: 0 };
+                self.violations.extend(indices.map(|index| (index, violated)));
+            }
+            if let Some(cut) = result.exceeded {
+                self.exceeded[usize::from(cut == ExceededBound::Term)] = true;
+                self.out_of_bounds.push((parent, label));
+                return;
+            }
+            self.exceeded[0] |= result.dropped;
+            self.add(Candidate { key: result.key, parent, action, label });
+            if exact {
+                self.worlds[shard_of(result.key)].extend_from_slice(successor.world);
+            }
+        });
+        self.exceeded[0] |= std::mem::take(&mut worker.has_blocked_duplicate);
+    }
+
+    fn add(&mut self, candidate: Candidate) {
+        self.candidates[shard_of(candidate.key)].push(candidate);
+    }
+}
+
+/// Returns the message of a panic.
+fn panic_message(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
+    text.unwrap_or_else(|| "panic without a message".to_owned())
+}

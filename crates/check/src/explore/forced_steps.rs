@@ -1,0 +1,22 @@
+//! Steps taken before the search begins.
+
+use crate::explore::successors::{Successor, Worker};
+
+impl Worker {
+    /// Visits the only step of a world before the search. Returns false if the search has begun.
+    pub(super) fn visit_forced_step(
+        &mut self,
+        world: &mut [u32],
+        fingerprint: u64,
+        visit: &mut impl FnMut(Successor<'_>),
+    ) -> bool {
+        let Some(action) = self.rules.forced_steps.get(&fingerprint).copied() else { return false };
+        if let Some(result) = self.perform(world, fingerprint, action) {
+            // The step is certainly taken, so it must not count against the fairness of a run.
+            let label = self.rules.network.label(6 << 40, 0);
+            visit(Successor { action, label, world, result });
+        }
+        self.undo(world);
+        true
+    }
+}

@@ -1,0 +1,508 @@
+//! Breadth-first search, level by level.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use super::annotations::{Annotations, annotate};
+use super::expansion::{Candidate, Expansion, HandlerPanic, ViolatingStep};
+use super::frontier::{BLOCK, CHUNK, Frontier};
+use super::parallel::run_jobs;
+use crate::explore::successors::Worker;
+use crate::explore::visited::{Edge, Insertion, Origin, SHARDS, Shard, StateId, shard_of};
+use crate::limits::{Limit, Limits, Progress, StopSignal, StopStage};
+use crate::liveness::graph::Graph;
+use crate::world::action::Action;
+use crate::world::rules::Rules;
+
+/// Number of candidates whose slots are prefetched together.
+const PREFETCH: usize = 64;
+
+/// A new world and its origin.
+#[derive(Clone, Copy, Debug)]
+struct NewWorld {
+    id: StateId,
+    key: u64,
+    /// Index of the parent in the block.
+    parent: u32,
+    action: Action,
+}
+
+/// Why a search ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SearchEnd {
+    /// All states were explored.
+    Complete,
+    /// Every property was decided early.
+    Decided,
+    /// A limit was reached.
+    Limited(Limit),
+}
+
+/// A search and its options.
+pub(crate) struct Search<'a> {
+    pub(crate) rules: Arc<Rules>,
+    pub(crate) limits: Limits,
+    pub(crate) stop: StopSignal,
+    pub(crate) exact: bool,
+    /// True if edges and marks are stored for the analysis of liveness.
+    pub(crate) keeps_edges: bool,
+    /// Bits of the monitors to check. Once all are violated the search ends, unless liveness is
+    /// checked too.
+    pub(crate) wanted: u32,
+    /// Index of the monitor that measures, if any.
+    pub(crate) measuring: Option<usize>,
+    pub(crate) threads: usize,
+    pub(crate) on_progress: Option<&'a mut dyn FnMut(&Progress)>,
+}
+
+/// Result of a search.
+pub(crate) struct Explored {
+    pub(crate) shards: Vec<Shard>,
+    pub(crate) workers: Vec<Worker>,
+    /// Initial worlds.
+    pub(crate) first: Vec<(StateId, Vec<u32>, u64)>,
+    pub(crate) transitions: u64,
+    /// Level of the last world found.
+    pub(crate) depth: u32,
+    pub(crate) violations: Vec<Option<ViolatingStep>>,
+    pub(crate) ended: SearchEnd,
+    /// True if a link was full; true if a term was too high.
+    pub(crate) exceeded: [bool; 2],
+    /// For each shard, its number of worlds when each level began.
+    pub(crate) levels: Vec<Vec<u32>>,
+    /// Worlds found but not expanded, if edges are stored.
+    pub(crate) open: Vec<StateId>,
+    /// Greatest measured value, and the first world that has it.
+    pub(crate) measured: Option<(u64, StateId)>,
+    pub(crate) bytes_peak: usize,
+    /// Panic of a handler that ended the search.
+    pub(crate) panicked: Option<HandlerPanic>,
+}
+
+impl Explored {
+    pub(crate) fn states(&self) -> u64 {
+        self.shards.iter().map(|shard| shard.len() as u64).sum()
+    }
+
+    /// Returns the id of a visited world, if edges are stored.
+    pub(crate) fn find(&self, key: u64, world: &[u32]) -> Option<StateId> {
+        self.shards[shard_of(key)].find(key, world)
+    }
+}
+
+/// State of a search between two blocks.
+struct SearchRun<'s, 'a> {
+    search: &'s mut Search<'a>,
+    shards: Vec<Mutex<Shard>>,
+    workers: Vec<Worker>,
+    frontier: Frontier,
+    next: Frontier,
+    found: Explored,
+    /// Empty expansions for reuse, because fresh allocations cost page faults.
+    spare_expansions: Mutex<Vec<Expansion>>,
+    /// Memory growth by the last block, in bytes.
+    growth: usize,
+    started: Instant,
+}
+
+impl Search<'_> {
+    /// Explores all worlds reachable from the initial worlds.
+    pub(crate) fn run(mut self, first: Vec<(Vec<u32>, u64)>) -> Explored {
+        let threads = self.threads.max(1);
+        let workers: Vec<Worker> =
+            (0..threads).map(|_| Worker::new(Arc::clone(&self.rules))).collect();
+        let shard = |number| Mutex::new(Shard::new(number, self.exact, self.keeps_edges));
+        let shards = (0..SHARDS).map(shard).collect();
+        let (monitors, stride) = (self.rules.layout.monitors, self.rules.layout.stride());
+        let found = Explored {
+            shards: Vec::new(),
+            workers: Vec::new(),
+            first: Vec::new(),
+            transitions: 0,
+            depth: 0,
+            violations: vec![None; monitors],
+            ended: SearchEnd::Complete,
+            exceeded: [false; 2],
+            levels: vec![vec![0]; SHARDS],
+            open: Vec::new(),
+            measured: None,
+            bytes_peak: 0,
+            panicked: None,
+        };
+        let mut run = SearchRun {
+            search: &mut self,
+            shards,
+            workers,
+            frontier: Frontier::new(stride),
+            next: Frontier::new(stride),
+            found,
+            spare_expansions: Mutex::new(Vec::new()),
+            growth: 0,
+            started: Instant::now(),
+        };
+        run.begin(first);
+        run.explore();
+        run.finish()
+    }
+}
+
+impl SearchRun<'_, '_> {
+    fn begin(&mut self, first: Vec<(Vec<u32>, u64)>) {
+        for (world, fingerprint) in first {
+            let key = self.workers[0].key(&world, fingerprint);
+            let mut shard = lock(&self.shards[shard_of(key)]);
+            let origin = Origin { parent: StateId::OUT_OF_BOUNDS, action: Action(0) };
+            let Insertion::New(id) = shard.insert(key, origin, &world) else { continue };
+            drop(shard);
+            self.found.transitions += 1;
+            self.found.first.push((id, world.clone(), fingerprint));
+            self.next.add(std::iter::once(id), &[fingerprint], &world);
+            let annotations = annotate(&mut self.workers[0], &world, self.search.measuring);
+            self.keep_annotations(id, annotations);
+        }
+    }
+
+    fn explore(&mut self) {
+        for level in 0.. {
+            let next = Frontier::new(self.stride());
+            self.frontier = std::mem::replace(&mut self.next, next);
+            if self.search.rules.timed && !self.expand_time_steps() {
+                return;
+            }
+            if self.frontier.len() == 0 {
+                return;
+            }
+            self.found.depth = level;
+            self.mark_level();
+            let mut begin = 0;
+            while begin < self.frontier.len() {
+                if let Some(ended) = self.reason_to_end(level) {
+                    self.end(ended, begin);
+                    return;
+                }
+                let end = (begin + BLOCK).min(self.frontier.len());
+                self.expand(begin..end, level + 1, false);
+                if self.found.panicked.is_some() {
+                    return;
+                }
+                if let Some(limit) = self.limit_within_block() {
+                    self.end(SearchEnd::Limited(limit), begin);
+                    return;
+                }
+                begin = end;
+                self.frontier.drop_expanded(begin);
+            }
+            if self.all_decided() {
+                self.end(SearchEnd::Decided, self.frontier.len());
+                return;
+            }
+        }
+    }
+
+    /// Adds all worlds reachable by time alone to the frontier. The passing of time is not a step.
+    fn expand_time_steps(&mut self) -> bool {
+        let mut begin = 0;
+        while begin < self.frontier.len() {
+            if let Some(ended) = self.reason_to_end(self.found.depth) {
+                self.end(ended, 0);
+                return false;
+            }
+            let end = (begin + BLOCK).min(self.frontier.len());
+            self.expand(begin..end, self.found.depth, true);
+            if self.found.panicked.is_some() {
+                return false;
+            }
+            if let Some(limit) = self.limit_within_block() {
+                self.end(SearchEnd::Limited(limit), 0);
+                return false;
+            }
+            begin = end;
+        }
+        true
+    }
+
+    fn expand(&mut self, block: Range<usize>, length: u32, time: bool) {
+        let expansions = self.expand_chunks(block, time);
+        // Chunks are in order, so the same panic is reported for any number of threads.
+        self.found.panicked = expansions.iter().find_map(|expansion| expansion.panicked.clone());
+        // A partially expanded block is not counted.
+        if self.found.panicked.is_some() || self.search.stop.ends_search() {
+            return;
+        }
+        let before = self.bytes();
+        for expansion in &expansions {
+            self.found.transitions += expansion.transitions;
+            for (cut, seen) in self.found.exceeded.iter_mut().zip(expansion.exceeded) {
+                *cut |= seen;
+            }
+            for (monitor, violated) in &expansion.violations {
+                let violated = ViolatingStep { length, ..*violated };
+                self.found.violations[*monitor as usize].get_or_insert(violated);
+            }
+        }
+        let new_by_shard = self.insert_new(&expansions);
+        self.extend_frontier(&expansions, &new_by_shard, time);
+        lock(&self.spare_expansions).extend(expansions.into_iter().map(Expansion::cleared));
+        let bytes = self.bytes();
+        self.found.bytes_peak = self.found.bytes_peak.max(bytes);
+        // New worlds are stored twice until they are in the frontier.
+        let new_by_shard: usize = new_by_shard.iter().map(Vec::len).sum();
+        let passing = new_by_shard * (self.stride() * size_of::<u32>() + size_of::<NewWorld>());
+        self.growth = bytes.saturating_sub(before) + passing;
+    }
+
+    /// Expands the chunks of a block in parallel.
+    fn expand_chunks(&mut self, block: Range<usize>, time: bool) -> Vec<Expansion> {
+        let (stride, exact) = (self.stride(), self.search.exact);
+        let (frontier, spare_expansions, stop) =
+            (&self.frontier, &self.spare_expansions, &self.search.stop);
+        let chunks = block.len().div_ceil(CHUNK);
+        run_jobs(&mut self.workers, chunks, |worker, chunk| {
+            let spare = lock(spare_expansions).pop();
+            let mut expansion = spare.unwrap_or_else(Expansion::new);
+            let mut parents = std::mem::take(&mut expansion.parents);
+            let begin = block.start + chunk * CHUNK;
+            frontier.read(begin..(begin + CHUNK).min(block.end), &mut parents);
+            for (index, id) in parents.ids.iter().enumerate() {
+                let (seed, parent) = (parents.seed(index, stride), chunk * CHUNK + index);
+                expansion.expand_catching_panics(worker, seed, *id, parent as u32, (exact, time));
+                if expansion.panicked.is_some() || stop.ends_search() {
+                    break;
+                }
+            }
+            Expansion { parents, ..expansion }
+        })
+    }
+
+    /// Inserts the candidates into the visited set in parallel, shard by shard, and returns the new
+    /// worlds.
+    fn insert_new(&mut self, expansions: &[Expansion]) -> Vec<Vec<NewWorld>> {
+        let (stride, exact) = (self.stride(), self.search.exact);
+        let keeps_edges = self.search.keeps_edges;
+        let shards = &self.shards;
+        let new_by_shard = run_jobs(&mut self.workers, SHARDS, |_, number| {
+            let mut shard = lock(&shards[number]);
+            let mut new_by_shard = Vec::new();
+            for expansion in expansions {
+                let candidates = &expansion.candidates[number];
+                for (index, candidate) in candidates.iter().enumerate() {
+                    if index % PREFETCH == 0 {
+                        let next = candidates[index..].iter().take(PREFETCH);
+                        shard.prefetch(next.map(|candidate| candidate.key));
+                    }
+                    let from = expansion.parents.ids[candidate.parent as usize % CHUNK];
+                    let origin = Origin { parent: from, action: candidate.action };
+                    let world: &[u32] = if exact {
+                        &expansion.worlds[number][index * stride..][..stride]
+                    } else {
+                        &[]
+                    };
+                    let insertion = shard.insert(candidate.key, origin, world);
+                    if let Insertion::New(id) = insertion {
+                        new_by_shard.push(NewWorld::of(id, candidate));
+                    }
+                    if keeps_edges {
+                        let to = match insertion {
+                            Insertion::New(id) => id,
+                            Insertion::Known(slot) => shard.id_at(slot),
+                        };
+                        shard.edges.push(Edge { from, to, label: candidate.label });
+                    }
+                }
+            }
+            new_by_shard
+        });
+        if keeps_edges {
+            let mut shard = lock(&shards[0]);
+            for expansion in expansions {
+                for (parent, label) in &expansion.out_of_bounds {
+                    let from = expansion.parents.ids[*parent as usize % CHUNK];
+                    shard.edges.push(Edge { from, to: StateId::OUT_OF_BOUNDS, label: *label });
+                }
+            }
+        }
+        new_by_shard
+    }
+
+    /// Builds the new worlds in parallel, in the order of their parents, so that neighbours share
+    /// content. Worlds reached by time alone join the level of their parents.
+    fn extend_frontier(
+        &mut self,
+        expansions: &[Expansion],
+        new_by_shard: &[Vec<NewWorld>],
+        time: bool,
+    ) {
+        let stride = self.stride();
+        let (measuring, stop) = (self.search.measuring, &self.search.stop);
+        let annotates = self.search.keeps_edges || measuring.is_some();
+        let new_worlds = run_jobs(&mut self.workers, expansions.len(), |worker, chunk| {
+            let begin = chunk * CHUNK;
+            let mut new_worlds = NewWorlds::of_parents(new_by_shard, begin..begin + CHUNK);
+            new_worlds.worlds.reserve(new_worlds.new_by_shard.len() * stride);
+            for new in &new_worlds.new_by_shard {
+                if stop.is_raised() {
+                    break;
+                }
+                let first = new_worlds.worlds.len();
+                let parent = expansions[chunk].parents.seed(new.parent as usize - begin, stride);
+                new_worlds.worlds.extend_from_slice(parent.world);
+                let world = &mut new_worlds.worlds[first..];
+                let result = worker.advance(world, parent.fingerprint, new.action);
+                let result = result.expect("a possible step stays possible");
+                assert_eq!(result.key, new.key, "a repeated step has the same result");
+                new_worlds.fingerprints.push(result.fingerprint);
+                if annotates {
+                    new_worlds.annotations.push(annotate(worker, world, measuring));
+                }
+            }
+            new_worlds
+        });
+        // A stopped search does not continue from these worlds.
+        if stop.is_raised() {
+            return;
+        }
+        for new_worlds in new_worlds {
+            let ids = new_worlds.new_by_shard.iter().map(|new| new.id);
+            let level = if time { &mut self.frontier } else { &mut self.next };
+            level.add(ids, &new_worlds.fingerprints, &new_worlds.worlds);
+            for (new, annotations) in new_worlds.new_by_shard.iter().zip(new_worlds.annotations) {
+                self.keep_annotations(new.id, annotations);
+            }
+        }
+        let level = if time { &mut self.frontier } else { &mut self.next };
+        let packed =
+            run_jobs(&mut self.workers, level.chunks_to_pack(), |_, chunk| level.pack(chunk));
+        level.replace_by_packed(packed);
+    }
+
+    fn keep_annotations(&mut self, id: StateId, annotations: Annotations) {
+        if self.search.keeps_edges {
+            let mut shard = lock(&self.shards[id.shard()]);
+            let worlds = shard.len();
+            shard.marks.resize(worlds, 0);
+            shard.marks[id.index()] = annotations.marks;
+        }
+        let most = &mut self.found.measured;
+        if most.is_none_or(|(most, _)| annotations.measure > most) {
+            *most = Some((annotations.measure, id));
+        }
+    }
+
+    fn mark_level(&mut self) {
+        for (levels, shard) in self.found.levels.iter_mut().zip(&self.shards) {
+            levels.push(lock(shard).len() as u32);
+        }
+    }
+
+    fn all_decided(&self) -> bool {
+        let wanted = self.search.wanted;
+        let mut violations = self.found.violations.iter().enumerate();
+        let decided = violations.all(|(index, found)| wanted & 1 << index == 0 || found.is_some());
+        wanted != 0 && decided && !self.search.keeps_edges && self.search.measuring.is_none()
+    }
+
+    fn reason_to_end(&mut self, level: u32) -> Option<SearchEnd> {
+        if self.all_decided() {
+            return Some(SearchEnd::Decided);
+        }
+        let (worlds, edges) = self.sizes();
+        let bytes = self.bytes();
+        let elapsed = self.started.elapsed();
+        if let Some(report) = &mut self.search.on_progress {
+            let (states, waiting) = (worlds as u64, self.frontier.len() as u64);
+            report(&Progress { states, depth: level, waiting, bytes, elapsed });
+        }
+        let limits = self.search.limits;
+        if limits.search_time(self.search.keeps_edges).is_some_and(|most| elapsed >= most) {
+            self.search.stop.raise(StopStage::SearchTime);
+        }
+        if self.search.stop.ends_search() {
+            return self.search.stop.limit().map(SearchEnd::Limited);
+        }
+        // The next block needs memory, and so does the analysis of the graph.
+        let kept = self.search.keeps_edges;
+        let later = if kept { Graph::bytes_needed(worlds, edges) } else { 0 };
+        limits.reached(worlds as u64, bytes, self.growth + later).map(SearchEnd::Limited)
+    }
+
+    /// Returns the limit reached during the expansion of a block.
+    fn limit_within_block(&self) -> Option<Limit> {
+        self.search.stop.ends_search().then(|| self.search.stop.limit()).flatten()
+    }
+
+    /// Returns the number of visited worlds and the number of stored edges.
+    fn sizes(&self) -> (usize, usize) {
+        let sizes = self.shards.iter().map(|shard| {
+            let shard = lock(shard);
+            (shard.len(), shard.edges.len())
+        });
+        sizes.fold((0, 0), |(worlds, edges), (more, of_them)| (worlds + more, edges + of_them))
+    }
+
+    /// Ends the search. The frontier from `begin` on and the next frontier stay unexpanded.
+    fn end(&mut self, ended: SearchEnd, begin: usize) {
+        self.found.ended = ended;
+        // Unexpanded worlds are needed only with edges.
+        if self.search.keeps_edges {
+            self.found.open = self.frontier.ids_from(begin).chain(self.next.ids_from(0)).collect();
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        let shards: usize = self.shards.iter().map(|shard| lock(shard).bytes()).sum();
+        let workers: usize = self.workers.iter().map(|worker| worker.cache.bytes()).sum();
+        let rules = &self.search.rules;
+        let interned = rules.model.bytes() + rules.network.bytes();
+        let expansions: usize = lock(&self.spare_expansions).iter().map(Expansion::bytes).sum();
+        shards + workers + interned + expansions + self.frontier.bytes() + self.next.bytes()
+    }
+
+    fn stride(&self) -> usize {
+        self.search.rules.layout.stride()
+    }
+
+    fn finish(mut self) -> Explored {
+        self.mark_level();
+        let unlock =
+            |shard: Mutex<Shard>| shard.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.found.shards = self.shards.into_iter().map(unlock).collect();
+        self.found.workers = self.workers;
+        self.found
+    }
+}
+
+/// New worlds whose parents lie in one chunk, in the order of the parents.
+struct NewWorlds {
+    new_by_shard: Vec<NewWorld>,
+    fingerprints: Vec<u64>,
+    worlds: Vec<u32>,
+    annotations: Vec<Annotations>,
+}
+
+impl NewWorlds {
+    fn of_parents(new_by_shard: &[Vec<NewWorld>], parents: Range<usize>) -> Self {
+        let before = |index: usize| move |new: &NewWorld| (new.parent as usize) < index;
+        // Shards are filled chunk by chunk, so the worlds of a chunk are contiguous in each shard.
+        let mut mine: Vec<NewWorld> = Vec::new();
+        for list in new_by_shard {
+            let begin = list.partition_point(before(parents.start));
+            let end = begin + list[begin..].partition_point(before(parents.end));
+            mine.extend_from_slice(&list[begin..end]);
+        }
+        mine.sort_unstable_by_key(|new| (new.parent, new.action.0));
+        let (fingerprints, worlds, annotations) = (Vec::new(), Vec::new(), Vec::new());
+        NewWorlds { new_by_shard: mine, fingerprints, worlds, annotations }
+    }
+}
+
+impl NewWorld {
+    fn of(id: StateId, candidate: &Candidate) -> Self {
+        let Candidate { key, parent, action, .. } = *candidate;
+        NewWorld { id, key, parent, action }
+    }
+}
+
+fn lock<T>(guarded: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    guarded.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,419 @@
+//! Per-thread cache of the model. In steady state, a step of a world takes a few lookups and
+//! additions.
+
+use std::sync::Arc;
+
+#[cfg(doc)]
+use crate::model::intern::NONE;
+use crate::model::intern::{Change, Interned};
+use crate::model::memo::Memo;
+use crate::model::{MonitorFacts, UserStatus};
+use crate::world::VIOLATED;
+use crate::world::action::{Cause, MAX_OUTCOMES};
+use crate::world::network::Item;
+use crate::world::rules::Rules;
+
+/// Cached facts about a local state.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LocalRow {
+    pub(crate) fingerprint: u64,
+    pub(crate) down: bool,
+    pub(crate) mute: bool,
+    pub(crate) can_crash: bool,
+    pub(crate) user_status: UserStatus,
+    pub(crate) is_urgent: bool,
+    pub(crate) exceeds_term_bound: bool,
+    pub(crate) suspected: u32,
+    pub(crate) smallest: Option<u64>,
+    menu: (u32, u32),
+}
+
+/// Cached facts about a queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct QueueRow {
+    pub(crate) fingerprint: u64,
+    pub(crate) is_urgent: bool,
+    pub(crate) smallest: Option<u64>,
+    items: (u32, u32),
+}
+
+/// A cached outcome.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct OutcomeRow {
+    pub(crate) local: u32,
+    /// Change of the world's fingerprint.
+    pub(crate) change: u64,
+    pub(crate) observation: u32,
+    sent: (u32, u32),
+    /// Index of the next outcome of the same cause, from 1; 0 for the last one.
+    next: u32,
+}
+
+/// A message that an outcome sends, with the slot of its link.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SentMessage {
+    pub(crate) packet: u32,
+    pub(crate) slot: u32,
+    pub(crate) to: u32,
+}
+
+/// Cache of one thread.
+pub(crate) struct ModelCache {
+    rules: Arc<Rules>,
+    locals: Vec<Option<LocalRow>>,
+    menus: Vec<(Cause, u32)>,
+    queues: Vec<Option<QueueRow>>,
+    items: Vec<Item>,
+    /// First outcome of each cause.
+    outcomes: Memo<OutcomeRow>,
+    /// Further outcomes.
+    more_outcomes: Vec<OutcomeRow>,
+    sent: Vec<SentMessage>,
+    pushes: Memo<Change>,
+    duplications: Memo<Change>,
+    judged: Vec<Memo<Change>>,
+    aged: Memo<Change>,
+    shifted: Memo<Change>,
+    renamed: Memo<u64>,
+    monitors: Vec<Vec<Option<MonitorFacts>>>,
+    /// True if a process sent to a process other than its successor.
+    pub(crate) has_left_ring: bool,
+    /// Handler that ran last, for the report of a panic.
+    pub(crate) last_handler: Option<(u32, Cause)>,
+}
+
+impl ModelCache {
+    pub(crate) fn new(rules: Arc<Rules>) -> Self {
+        let monitors = rules.layout.monitors;
+        ModelCache {
+            rules,
+            locals: Vec::new(),
+            menus: Vec::new(),
+            queues: Vec::new(),
+            items: Vec::new(),
+            outcomes: Memo::new(),
+            more_outcomes: Vec::new(),
+            sent: Vec::new(),
+            pushes: Memo::new(),
+            duplications: Memo::new(),
+            judged: vec![Memo::new(); monitors],
+            aged: Memo::new(),
+            shifted: Memo::new(),
+            renamed: Memo::new(),
+            monitors: vec![Vec::new(); monitors],
+            has_left_ring: false,
+            last_handler: None,
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        let memos = [&self.pushes, &self.duplications, &self.aged, &self.shifted];
+        let memos = memos.into_iter().chain(&self.judged).map(Memo::bytes).sum::<usize>();
+        memos
+            + self.outcomes.bytes()
+            + self.locals.capacity() * size_of::<Option<LocalRow>>()
+            + self.queues.capacity() * size_of::<Option<QueueRow>>()
+            + self.items.capacity() * size_of::<Item>()
+            + self.more_outcomes.capacity() * size_of::<OutcomeRow>()
+            + self.sent.capacity() * size_of::<SentMessage>()
+            + self.menus.capacity() * size_of::<(Cause, u32)>()
+    }
+
+    #[inline]
+    pub(crate) fn local(&mut self, id: u32) -> LocalRow {
+        if let Some(Some(row)) = self.locals.get(id as usize) {
+            return *row;
+        }
+        let facts = self.rules.model.local(id);
+        let row = LocalRow {
+            fingerprint: facts.fingerprint,
+            down: facts.down,
+            mute: facts.mute,
+            can_crash: facts.can_crash,
+            user_status: facts.user_status,
+            is_urgent: facts.is_urgent,
+            exceeds_term_bound: facts.exceeds_term_bound,
+            suspected: facts.suspected,
+            smallest: facts.smallest,
+            menu: append_span(&self.menus, facts.menu.len()),
+        };
+        self.menus.extend(facts.menu);
+        set_row(&mut self.locals, id, row);
+        row
+    }
+
+    #[inline]
+    pub(crate) fn menu(&self, row: LocalRow) -> impl Iterator<Item = usize> + use<> {
+        range(row.menu)
+    }
+
+    pub(crate) fn menu_item(&self, index: usize) -> (Cause, u32) {
+        self.menus[index]
+    }
+
+    /// Returns the cause of a menu item.
+    pub(crate) fn cause(&self, row: LocalRow, index: usize) -> Cause {
+        self.menus[row.menu.0 as usize + index].0
+    }
+
+    #[inline]
+    pub(crate) fn queue(&mut self, id: u32) -> QueueRow {
+        if let Some(Some(row)) = self.queues.get(id as usize) {
+            return *row;
+        }
+        let facts = self.rules.network.facts(id);
+        let smallest = if self.rules.stamped { self.smallest_in(id) } else { None };
+        let row = QueueRow {
+            fingerprint: facts.fingerprint,
+            is_urgent: facts.is_urgent,
+            smallest,
+            items: append_span(&self.items, facts.items.len()),
+        };
+        self.items.extend(facts.items);
+        set_row(&mut self.queues, id, row);
+        row
+    }
+
+    fn smallest_in(&self, queue: u32) -> Option<u64> {
+        let network = &self.rules.network;
+        let messages =
+            network.content(queue).into_iter().map(|id| network.packet_by_id(id).message);
+        messages
+            .filter(|message| *message != 0)
+            .filter_map(|message| self.rules.model.smallest_in_message(message))
+            .min()
+    }
+
+    #[inline]
+    pub(crate) fn items(&self, row: QueueRow) -> impl ExactSizeIterator<Item = usize> + use<> {
+        range(row.items)
+    }
+
+    #[inline]
+    pub(crate) fn item(&self, index: usize) -> Item {
+        self.items[index]
+    }
+
+    /// Returns an item of a queue.
+    pub(crate) fn item_of(&self, row: QueueRow, index: usize) -> Item {
+        self.items[row.items.0 as usize + index]
+    }
+
+    /// Returns the first outcome of a cause.
+    #[inline]
+    pub(crate) fn outcome(&mut self, local: u32, cause: Cause) -> OutcomeRow {
+        let key = u64::from(local) << 32 | u64::from(cause.code());
+        match self.outcomes.get(key) {
+            Some(first) => first,
+            None => self.compute_outcomes(key, local, cause),
+        }
+    }
+
+    /// Returns the next outcome of the same cause.
+    #[inline]
+    pub(crate) fn next_outcome(&self, row: OutcomeRow) -> Option<OutcomeRow> {
+        let index = row.next.checked_sub(1)?;
+        Some(self.more_outcomes[index as usize])
+    }
+
+    /// Returns the outcome at an index.
+    pub(crate) fn outcome_at(&mut self, local: u32, cause: Cause, index: usize) -> OutcomeRow {
+        let mut row = self.outcome(local, cause);
+        for _ in 0..index {
+            row = self.next_outcome(row).expect("a cause keeps its outcomes");
+        }
+        row
+    }
+
+    fn compute_outcomes(&mut self, key: u64, local: u32, cause: Cause) -> OutcomeRow {
+        let before = self.local(local).fingerprint;
+        self.last_handler = Some((local, cause));
+        let outcomes = self.rules.model.outcomes(local, cause);
+        assert!(!outcomes.is_empty() && outcomes.len() <= MAX_OUTCOMES);
+        let mut row = OutcomeRow::default();
+        for (index, outcome) in outcomes.into_iter().enumerate().rev() {
+            let sent = append_span(&self.sent, outcome.packets.len());
+            for id in outcome.packets {
+                let packet = self.rules.network.packet_by_id(id);
+                let layout = self.rules.layout;
+                let slot = layout.link(packet.from, packet.to, packet.message == 0) as u32;
+                self.has_left_ring |= !layout.is_ring_link(slot as usize);
+                self.sent.push(SentMessage { packet: id, slot, to: packet.to });
+            }
+            row = OutcomeRow {
+                local: outcome.local.id,
+                change: outcome.local.fingerprint.wrapping_sub(before),
+                observation: outcome.observation,
+                sent,
+                next: row.next,
+            };
+            if index > 0 {
+                self.more_outcomes.push(row);
+                row.next =
+                    u32::try_from(self.more_outcomes.len()).expect("fewer than 2^32 outcomes");
+            }
+        }
+        self.outcomes.insert(key, row);
+        row
+    }
+
+    #[inline]
+    pub(crate) fn sent(&self, row: OutcomeRow) -> impl Iterator<Item = usize> + use<> {
+        range(row.sent)
+    }
+
+    #[inline]
+    pub(crate) fn sent_item(&self, index: usize) -> SentMessage {
+        self.sent[index]
+    }
+
+    /// Appends a message to a queue. Returns [`NONE`] if the link is full.
+    #[inline]
+    pub(crate) fn push(&mut self, queue: u32, packet: u32) -> Change {
+        let key = u64::from(queue) << 32 | u64::from(packet);
+        if let Some(change) = self.pushes.get(key) {
+            return change;
+        }
+        let pushed = self.rules.network.push(queue, packet);
+        let change = Change::of(pushed, self.queue(queue).fingerprint);
+        self.pushes.insert(key, change);
+        change
+    }
+
+    /// Duplicates a message in a queue. Returns [`NONE`] if the link is full.
+    pub(crate) fn duplicate(&mut self, queue: u32, packet: u32) -> Change {
+        let key = u64::from(queue) << 32 | u64::from(packet);
+        if let Some(change) = self.duplications.get(key) {
+            return change;
+        }
+        let duplicated = self.rules.network.with_duplicate(queue, packet);
+        let change = Change::of(duplicated, self.queue(queue).fingerprint);
+        self.duplications.insert(key, change);
+        change
+    }
+
+    /// Applies an observation to a monitor. Returns [`VIOLATED`] on a violation.
+    #[inline]
+    pub(crate) fn judge(&mut self, index: usize, monitor: u32, observation: u32) -> Change {
+        let key = u64::from(monitor) << 32 | u64::from(observation);
+        if let Some(change) = self.judged[index].get(key) {
+            return change;
+        }
+        let judged = self.rules.model.judge(index, monitor, observation);
+        let violated = Interned { id: VIOLATED, fingerprint: 0 };
+        let before = self.monitor(index, monitor).fingerprint;
+        let change = Change::of(Some(judged.unwrap_or(violated)), before);
+        self.judged[index].insert(key, change);
+        change
+    }
+
+    /// Returns the facts about a monitor's state.
+    pub(crate) fn monitor(&mut self, index: usize, monitor: u32) -> MonitorFacts {
+        if let Some(Some(facts)) = self.monitors[index].get(monitor as usize) {
+            return *facts;
+        }
+        let facts = self.rules.model.monitor(index, monitor);
+        set_row(&mut self.monitors[index], monitor, facts);
+        facts
+    }
+
+    /// Advances a process or a queue by one unit of time.
+    pub(crate) fn advance_time(&mut self, id: u32, is_queue: bool) -> Change {
+        let key = u64::from(is_queue) << 32 | u64::from(id);
+        if let Some(change) = self.aged.get(key) {
+            return change;
+        }
+        let (aged, before) = if is_queue {
+            (self.rules.network.after_one_unit(id), self.queue(id).fingerprint)
+        } else {
+            (self.rules.model.aged(id), self.local(id).fingerprint)
+        };
+        let change = Change::of(Some(aged), before);
+        self.aged.insert(key, change);
+        change
+    }
+
+    /// Decreases all timestamps in a part of a world.
+    pub(crate) fn shift(&mut self, part: Part, id: u32, by: u64) -> Change {
+        assert!(by < 1 << 24, "stamps grow by less than 2^24");
+        let key = u64::from(id) << 32 | by << 8 | part.code();
+        if let Some(change) = self.shifted.get(key) {
+            return change;
+        }
+        let (shifted, before) = match part {
+            Part::Local => (self.rules.model.shifted(id, by), self.local(id).fingerprint),
+            Part::Queue => (self.shifted_queue(id, by), self.queue(id).fingerprint),
+            Part::Monitor(index) => {
+                let before = self.monitor(index, id).fingerprint;
+                (self.rules.model.shifted_monitor(index, id, by), before)
+            }
+        };
+        let change = Change::of(Some(shifted), before);
+        self.shifted.insert(key, change);
+        change
+    }
+
+    /// Returns the fingerprint of a part of a world under a renaming.
+    pub(crate) fn rename(&mut self, part: Part, id: u32, renaming: usize) -> u64 {
+        let key = u64::from(id) << 32 | (renaming as u64) << 8 | part.code();
+        if let Some(print) = self.renamed.get(key) {
+            return print;
+        }
+        let model = &self.rules.model;
+        let print = match part {
+            Part::Local => model.renamed(id, renaming),
+            Part::Queue => self.rules.network.renamed(id, model.renaming(renaming), |message| {
+                model.renamed_message(message, renaming)
+            }),
+            Part::Monitor(_) => 0,
+        };
+        self.renamed.insert(key, print);
+        print
+    }
+
+    fn shifted_queue(&self, queue: u32, by: u64) -> Interned {
+        self.rules.network.mapped(queue, |(mut packet, print)| {
+            if packet.message == 0 {
+                return (packet, print);
+            }
+            let shifted = self.rules.model.shifted_message(packet.message, by);
+            packet.message = shifted.id;
+            (packet, shifted.fingerprint)
+        })
+    }
+}
+
+/// Kind of a part of a world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Local,
+    Queue,
+    Monitor(usize),
+}
+
+impl Part {
+    fn code(self) -> u64 {
+        match self {
+            Part::Local => 1,
+            Part::Queue => 2,
+            Part::Monitor(index) => 3 + index as u64,
+        }
+    }
+}
+
+fn append_span<T>(rows: &[T], count: usize) -> (u32, u32) {
+    let first = u32::try_from(rows.len()).expect("fewer than 2^32 rows");
+    (first, count as u32)
+}
+
+fn range((first, count): (u32, u32)) -> std::ops::Range<usize> {
+    first as usize..(first + count) as usize
+}
+
+fn set_row<T: Clone>(rows: &mut Vec<Option<T>>, id: u32, row: T) {
+    let index = id as usize;
+    if rows.len() <= index {
+        rows.resize(index + 1, None);
+    }
+    rows[index] = Some(row);
+}

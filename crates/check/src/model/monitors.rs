@@ -1,0 +1,111 @@
+//! Monitors with interned states.
+
+use std::hash::Hash;
+
+use tenure_core::{Monitor, Observation, ProcessId, VectorClock, Violation};
+
+use crate::model::MonitorFacts;
+use crate::model::fingerprint::{Role, fingerprint};
+use crate::model::intern::{Interned, Interner};
+
+/// Observation of one step at one process.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct StepObservation<C, E> {
+    pub(crate) at: ProcessId,
+    pub(crate) seen: Vec<OwnedObservation<C, E>>,
+}
+
+/// An owned [`Observation`].
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum OwnedObservation<C, E> {
+    Command(C, Option<VectorClock>),
+    Event(E),
+    Crashed,
+    Recovered,
+    Sent { to: ProcessId },
+}
+
+impl<C, E> OwnedObservation<C, E> {
+    fn observed(&self) -> Observation<'_, C, E> {
+        match self {
+            OwnedObservation::Command(command, clock) => {
+                Observation::Command { command, clock: clock.as_ref() }
+            }
+            OwnedObservation::Event(event) => Observation::Event(event),
+            OwnedObservation::Crashed => Observation::Crashed,
+            OwnedObservation::Recovered => Observation::Recovered,
+            OwnedObservation::Sent { to } => Observation::Sent { to: *to },
+        }
+    }
+}
+
+/// A monitor whose states are ids.
+pub(crate) trait ErasedMonitor<C, E>: Send + Sync {
+    /// Returns the initial state.
+    fn first(&self) -> Interned;
+
+    /// Returns the state after an observation.
+    fn judge(&self, state: u32, of: &StepObservation<C, E>) -> Result<Interned, Violation>;
+
+    /// Returns the facts about a state.
+    fn facts(&self, state: u32) -> MonitorFacts;
+
+    /// Checks the end of a run in this state.
+    fn at_end(&self, state: u32) -> Result<(), Violation>;
+
+    /// Returns the state with all timestamps decreased by `by`.
+    fn shifted(&self, state: u32, by: u64) -> Interned;
+}
+
+/// A monitor and its interned states.
+pub(crate) struct InternedMonitor<M> {
+    states: Interner<M>,
+    first: M,
+    index: usize,
+    /// True if the monitor also checks the end of a run.
+    ends: bool,
+}
+
+impl<M: Eq + Hash> InternedMonitor<M> {
+    pub(crate) fn new(first: M, index: usize, ends: bool) -> Self {
+        InternedMonitor { states: Interner::new(), first, index, ends }
+    }
+
+    fn intern(&self, state: M) -> Interned {
+        self.states.intern(state, |state| fingerprint(Role::Monitor(self.index), state))
+    }
+}
+
+impl<C, E, M: Monitor<C, E> + Send + Sync + 'static> ErasedMonitor<C, E> for InternedMonitor<M> {
+    fn first(&self) -> Interned {
+        self.intern(self.first.clone())
+    }
+
+    fn judge(&self, state: u32, of: &StepObservation<C, E>) -> Result<Interned, Violation> {
+        let mut monitor = M::clone(&self.states.get(state));
+        for seen in &of.seen {
+            monitor.observe(of.at, seen.observed())?;
+        }
+        Ok(self.intern(monitor))
+    }
+
+    fn facts(&self, state: u32) -> MonitorFacts {
+        let monitor = self.states.get(state);
+        MonitorFacts {
+            fingerprint: self.states.fingerprint(state),
+            fails_at_end: self.ends && monitor.at_end().is_err(),
+            measure: monitor.measure(),
+            smallest: monitor.smallest_timestamp(),
+        }
+    }
+
+    fn at_end(&self, state: u32) -> Result<(), Violation> {
+        self.states.get(state).at_end()
+    }
+
+    fn shifted(&self, state: u32, by: u64) -> Interned {
+        let mut monitor = M::clone(&self.states.get(state));
+        monitor.shift_timestamps(by);
+        self.intern(monitor)
+    }
+}

@@ -1,0 +1,78 @@
+//! Users of two services of one protocol: an election combined with a lock or an application.
+
+use tenure_core::ProcessId;
+use tenure_core::service::{election, led, mutex, office};
+
+use super::ElectionUser;
+use crate::users::user::{EnabledCommand, Service, User, UserState, Workload};
+
+/// User of an election and of another service.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CombinedUser<U> {
+    other: U,
+    election: ElectionUser,
+}
+
+macro_rules! both {
+    ($service:ident::$Other:ident of $other:ty $(, for any $c:ident)?
+        => $command:ty, $event:ty, |$user:ident| $state:expr) => {
+        impl$(<$c: Service>)? Service for $command {
+            type Event = $event;
+            type User = CombinedUser<<$other as Service>::User>;
+
+            fn user(at: ProcessId, workload: &Workload) -> Self::User {
+                let other = <$other>::user(at, workload);
+                CombinedUser { other, election: election::Command::user(at, workload) }
+            }
+        }
+
+        impl$(<$c: Service>)? User<$command> for CombinedUser<<$other as Service>::User> {
+            fn enabled_commands(&self) -> Vec<EnabledCommand<$command>> {
+                let other = self.other.enabled_commands().into_iter();
+                let other = other.map(|enabled| enabled.of($service::Command::$Other));
+                let election = self.election.enabled_commands().into_iter();
+                let election = election.map(|enabled| enabled.of($service::Command::Election));
+                other.chain(election).collect()
+            }
+
+            fn on_command(&mut self, command: &$command) {
+                match command {
+                    $service::Command::$Other(command) => self.other.on_command(command),
+                    $service::Command::Election(command) => self.election.on_command(command),
+                }
+            }
+
+            fn on_event(&mut self, event: &$event) {
+                match event {
+                    $service::Event::$Other(event) => self.other.on_event(event),
+                    $service::Event::Election(event) => self.election.on_event(event),
+                }
+            }
+
+            fn on_crash(&mut self) {
+                self.other.on_crash();
+                self.election.on_crash();
+            }
+
+            fn on_recovery(&mut self) {
+                self.other.on_recovery();
+                self.election.on_recovery();
+            }
+
+            fn state(&self) -> UserState {
+                let $user = self;
+                $state
+            }
+        }
+    };
+}
+
+both!(office::Mutex of mutex::Command => office::Command, office::Event,
+|user| match user.other.state() {
+    UserState::Waiting => UserState::Waiting,
+    _ => user.election.state(),
+});
+
+// The election is checked separately.
+both!(led::Application of C, for any C => led::Command<C>, led::Event<C::Event>,
+    |user| user.other.state());

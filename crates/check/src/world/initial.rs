@@ -1,0 +1,94 @@
+//! Initial worlds of a search, one for each combination of boots.
+
+use tenure_core::ProcessId;
+
+use crate::model::Outcome;
+use crate::model::intern::Interned;
+use crate::model::processes::Processes;
+use crate::users::user::Checkable;
+use crate::world::Fault;
+use crate::world::network::EMPTY;
+use crate::world::rules::Rules;
+
+/// Returns the initial worlds and their fingerprints.
+pub(crate) fn initial_worlds<P: Checkable>(
+    processes: &Processes<P>,
+    rules: &Rules,
+    down: &[ProcessId],
+) -> Vec<(Vec<u32>, u64)> {
+    let all_processes = (0..processes.setting.size).map(ProcessId);
+    let boots: Vec<Vec<Outcome>> = all_processes
+        .map(|at| {
+            if down.contains(&at) {
+                let local = processes.down(at);
+                return vec![Outcome { local, packets: Vec::new(), observation: 0 }];
+            }
+            processes.boots(at)
+        })
+        .collect();
+    let monitors: Vec<Interned> = processes.monitors.iter().map(|judge| judge.first()).collect();
+    every_combination(&boots, &monitors, rules, down)
+}
+
+/// Combines the boots of all processes. Not generic, so it is compiled once.
+fn every_combination(
+    boots: &[Vec<Outcome>],
+    monitors: &[Interned],
+    rules: &Rules,
+    down: &[ProcessId],
+) -> Vec<(Vec<u32>, u64)> {
+    let mut indices = vec![0; boots.len()];
+    let mut worlds = Vec::new();
+    loop {
+        let chosen: Vec<&Outcome> =
+            boots.iter().zip(&indices).map(|(outcomes, index)| &outcomes[*index]).collect();
+        worlds.push(assemble(monitors, rules, &chosen, down));
+        let Some(advanced) =
+            (0..indices.len()).rev().find(|index| indices[*index] + 1 < boots[*index].len())
+        else {
+            return worlds;
+        };
+        indices[advanced] += 1;
+        indices[advanced + 1..].fill(0);
+    }
+}
+
+fn assemble(
+    monitors: &[Interned],
+    rules: &Rules,
+    chosen: &[&Outcome],
+    down: &[ProcessId],
+) -> (Vec<u32>, u64) {
+    let layout = rules.layout;
+    let mut world = vec![0; layout.stride()];
+    let mut prints = vec![0u64; layout.stride()];
+    for (index, first) in monitors.iter().enumerate() {
+        world[layout.monitor(index)] = first.id;
+        prints[layout.monitor(index)] = first.fingerprint;
+    }
+    for (process, outcome) in chosen.iter().enumerate() {
+        world[process] = outcome.local.id;
+        prints[process] = outcome.local.fingerprint;
+        for id in &outcome.packets {
+            let packet = rules.network.packet_by_id(*id);
+            let never_comes = rules.budget.of(Fault::Recovery) == 0;
+            if down.contains(&ProcessId(packet.to)) && never_comes {
+                continue;
+            }
+            let slot = layout.link(packet.from, packet.to, false);
+            let pushed = rules.network.push(world[slot], *id).unwrap_or(EMPTY);
+            assert_ne!(pushed, EMPTY, "messages sent at boot fit the links");
+            (world[slot], prints[slot]) = (pushed.id, pushed.fingerprint);
+        }
+        if outcome.observation == 0 {
+            continue;
+        }
+        for index in 0..layout.monitors {
+            let slot = layout.monitor(index);
+            let judged = rules.model.judge(index, world[slot], outcome.observation);
+            let judged = judged.expect("a boot violates no property");
+            (world[slot], prints[slot]) = (judged.id, judged.fingerprint);
+        }
+    }
+    (world, prints.into_iter().fold(0, u64::wrapping_add))
+}

@@ -1,0 +1,322 @@
+//! Messages in flight, and the queues of the links. Messages are ids, so this does not depend on
+//! the protocol.
+
+use std::sync::Arc;
+
+use tenure_core::{Order, ProcessId};
+
+use crate::model::fingerprint::{Role, fingerprint};
+use crate::model::intern::{Change, Interned, Interner};
+use crate::reduce::symmetry::Renaming;
+
+/// A message in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct InFlightMessage {
+    pub(crate) from: u32,
+    pub(crate) to: u32,
+    /// Id of the message; 0 for one of the application.
+    pub(crate) message: u32,
+    /// Id of the sender's causal history; 0 if it is not tracked.
+    pub(crate) past: u32,
+    /// Units of synchronous time until the message may arrive.
+    pub(crate) min_delay: u32,
+    /// Units of synchronous time until the message must arrive.
+    pub(crate) max_delay: u32,
+}
+
+/// Messages in flight of a search, and their queues.
+#[derive(Debug)]
+pub(crate) struct Network {
+    order: Order,
+    timed: bool,
+    in_flight: usize,
+    packets: Interner<(InFlightMessage, u64)>,
+    queues: Interner<Vec<u32>>,
+    pasts: Interner<Vec<u32>>,
+    labels: Interner<(u64, u64)>,
+}
+
+/// The empty queue, which is never interned.
+pub(crate) const EMPTY: Interned = Interned { id: 0, fingerprint: 0 };
+
+/// A message of a queue, and the queue without it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Item {
+    pub(crate) packet: u32,
+    pub(crate) application: bool,
+    /// True if the message may be delivered now.
+    pub(crate) is_ready: bool,
+    /// Fairness label of its delivery.
+    pub(crate) label: u32,
+    /// The queue without the message.
+    pub(crate) rest: Change,
+}
+
+/// Facts about a queue.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct QueueFacts {
+    pub(crate) fingerprint: u64,
+    /// One item for each different message that may be delivered, lost or duplicated.
+    pub(crate) items: Vec<Item>,
+    /// True if a delivery must occur before time passes.
+    pub(crate) is_urgent: bool,
+}
+
+impl Network {
+    pub(crate) fn new(order: Order, timed: bool, in_flight: usize) -> Self {
+        Network {
+            order,
+            timed,
+            in_flight,
+            packets: Interner::new(),
+            queues: Interner::new(),
+            pasts: Interner::new(),
+            labels: Interner::new(),
+        }
+    }
+
+    /// Returns the id of a message in flight whose content has the fingerprint `message`.
+    pub(crate) fn packet(&self, packet: InFlightMessage, message: u64) -> u32 {
+        let past = if packet.past == 0 { 0 } else { self.pasts.fingerprint(packet.past) };
+        let content = (packet.from, packet.to, message, past, packet.min_delay, packet.max_delay);
+        self.packets.intern((packet, message), |_| fingerprint(Role::Parcel, &content)).id
+    }
+
+    pub(crate) fn packet_by_id(&self, id: u32) -> InFlightMessage {
+        self.packets.get(id).0
+    }
+
+    /// Returns the id of a causal history, or 0 if it is empty.
+    pub(crate) fn past(&self, known: &[u32]) -> u32 {
+        if known.is_empty() {
+            return 0;
+        }
+        self.pasts.intern(known.to_vec(), |known| fingerprint(Role::Past, known)).id
+    }
+
+    pub(crate) fn past_of(&self, id: u32) -> Arc<Vec<u32>> {
+        self.pasts.get(id)
+    }
+
+    /// Returns the fairness label, from 1, of a kind and a number.
+    pub(crate) fn label(&self, kind: u64, of: u64) -> u32 {
+        self.labels.intern((kind, of), |label| fingerprint(Role::Label, label)).id
+    }
+
+    /// Returns the memory of the interned contents, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.packets.len() * 96 + self.queues.len() * 96 + self.pasts.len() * 80
+    }
+
+    /// Appends a message to a queue. Returns `None` if the link is full.
+    pub(crate) fn push(&self, queue: u32, packet: u32) -> Option<Interned> {
+        let mut content = self.content(queue);
+        if content.len() >= self.in_flight {
+            return None;
+        }
+        let packet = match content.last() {
+            Some(last) if self.timed && self.order == Order::Fifo => self.not_before(packet, *last),
+            _ => packet,
+        };
+        content.push(packet);
+        Some(self.queue(content))
+    }
+
+    /// Delays a message to arrive after the one ahead of it, because FIFO links keep the order in
+    /// time, too.
+    fn not_before(&self, packet: u32, ahead: u32) -> u32 {
+        let (ahead, _) = *self.packets.get(ahead);
+        let (mut packet, message) = *self.packets.get(packet);
+        packet.min_delay = packet.min_delay.max(ahead.min_delay);
+        packet.max_delay = packet.max_delay.max(ahead.max_delay);
+        self.packet(packet, message)
+    }
+
+    /// Duplicates a message of a queue. Returns `None` if the link is full.
+    pub(crate) fn with_duplicate(&self, queue: u32, packet: u32) -> Option<Interned> {
+        let mut content = self.content(queue);
+        if content.len() >= self.in_flight {
+            return None;
+        }
+        let index = content.iter().position(|other| *other == packet)?;
+        content.insert(index, packet);
+        Some(self.queue(content))
+    }
+
+    /// Returns the queue one unit of time later.
+    pub(crate) fn after_one_unit(&self, queue: u32) -> Interned {
+        self.mapped(queue, |(mut packet, message)| {
+            packet.min_delay = packet.min_delay.saturating_sub(1);
+            packet.max_delay =
+                packet.max_delay.checked_sub(1).expect("time does not pass while a message is due");
+            (packet, message)
+        })
+    }
+
+    /// Returns the queue with every message changed.
+    pub(crate) fn mapped(
+        &self,
+        queue: u32,
+        change: impl Fn((InFlightMessage, u64)) -> (InFlightMessage, u64),
+    ) -> Interned {
+        let mut content = self.content(queue);
+        for packet in &mut content {
+            let (changed, message) = change(*self.packets.get(*packet));
+            *packet = self.packet(changed, message);
+        }
+        self.queue(content)
+    }
+
+    /// Returns the fingerprint of a queue under a renaming, given those of its messages.
+    pub(crate) fn renamed(
+        &self,
+        queue: u32,
+        names: &Renaming,
+        message: impl Fn(u32) -> u64,
+    ) -> u64 {
+        let content = self.content(queue);
+        let mut prints: Vec<u64> = content
+            .into_iter()
+            .map(|id| {
+                let packet = self.packet_by_id(id);
+                let name = |process| names.of(ProcessId(process)).0;
+                let past = if packet.past == 0 {
+                    0
+                } else {
+                    fingerprint(Role::Past, &names.of_list(&self.past_of(packet.past)))
+                };
+                let message = if packet.message == 0 { 0 } else { message(packet.message) };
+                let (from, to) = (name(packet.from), name(packet.to));
+                let content = (from, to, message, past, packet.min_delay, packet.max_delay);
+                fingerprint(Role::Parcel, &content)
+            })
+            .collect();
+        if self.order == Order::Reordered {
+            prints.sort_unstable();
+        }
+        fingerprint(Role::Queue, &prints)
+    }
+
+    /// Returns the messages of a queue in order.
+    pub(crate) fn content(&self, queue: u32) -> Vec<u32> {
+        if queue == 0 { Vec::new() } else { self.queues.get(queue).to_vec() }
+    }
+
+    /// Returns the queue with this content, sorted if the order does not matter.
+    fn queue(&self, mut content: Vec<u32>) -> Interned {
+        if content.is_empty() {
+            return EMPTY;
+        }
+        if self.order == Order::Reordered {
+            content.sort_by_key(|packet| (self.packets.fingerprint(*packet), *packet));
+        }
+        self.queues.intern(content, |content| {
+            let prints: Vec<u64> =
+                content.iter().map(|packet| self.packets.fingerprint(*packet)).collect();
+            fingerprint(Role::Queue, &prints)
+        })
+    }
+
+    /// Returns the facts about a queue.
+    pub(crate) fn facts(&self, queue: u32) -> QueueFacts {
+        let content = self.content(queue);
+        if content.is_empty() {
+            return QueueFacts::default();
+        }
+        let mut facts =
+            QueueFacts { fingerprint: self.queues.fingerprint(queue), ..QueueFacts::default() };
+        for (index, id) in content.iter().enumerate() {
+            let (packet, _) = *self.packets.get(*id);
+            facts.is_urgent |= self.timed && packet.max_delay == 0;
+            if index > 0 && content[index - 1] == *id {
+                continue; // equal messages are one item
+            }
+            let mut rest = content.clone();
+            rest.remove(index);
+            let rest = self.queue(rest);
+            facts.items.push(Item {
+                packet: *id,
+                application: packet.message == 0,
+                is_ready: packet.min_delay == 0 && (index == 0 || self.order == Order::Reordered),
+                label: self.label_of(packet),
+                rest: Change::of(Some(rest), facts.fingerprint),
+            });
+        }
+        assert!(facts.items.len() <= 256, "a link holds at most 256 different messages");
+        facts
+    }
+
+    /// Returns the fairness label of a delivery: one per link if it is FIFO, else one per message.
+    fn label_of(&self, packet: InFlightMessage) -> u32 {
+        let link = u64::from(packet.from) << 32 | u64::from(packet.to);
+        let application = u64::from(packet.message == 0);
+        match self.order {
+            Order::Fifo => self.label(application, link),
+            Order::Reordered => self.label(2 + u64::from(packet.message), link),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(network: &Network, message: u32) -> u32 {
+        let packet =
+            InFlightMessage { from: 0, to: 1, message, past: 0, min_delay: 0, max_delay: 0 };
+        network.packet(packet, u64::from(message) * 77)
+    }
+
+    fn ready(facts: &QueueFacts) -> usize {
+        facts.items.iter().filter(|item| item.is_ready).count()
+    }
+
+    #[test]
+    fn fifo_link_delivers_head_and_loses_any() {
+        let network = Network::new(Order::Fifo, false, 4);
+        let (one, two) = (packet(&network, 1), packet(&network, 2));
+        let queue = network.push(network.push(0, one).unwrap().id, two).unwrap();
+        let other = network.push(network.push(0, two).unwrap().id, one).unwrap();
+        assert_ne!(queue, other);
+        let facts = network.facts(queue.id);
+        assert_eq!((facts.items.len(), ready(&facts)), (2, 1));
+        assert_eq!(network.content(facts.items[0].rest.id), [two]);
+    }
+
+    #[test]
+    fn reordering_link_is_a_multiset() {
+        let network = Network::new(Order::Reordered, false, 4);
+        let (one, two) = (packet(&network, 1), packet(&network, 2));
+        let queue = network.push(network.push(0, one).unwrap().id, two).unwrap();
+        let other = network.push(network.push(0, two).unwrap().id, one).unwrap();
+        assert_eq!(queue, other);
+        assert_eq!(ready(&network.facts(queue.id)), 2);
+        let duplicated = network.with_duplicate(queue.id, one).unwrap();
+        assert_eq!(network.facts(duplicated.id).items.len(), 2, "equal messages are one item");
+    }
+
+    #[test]
+    fn full_link_accepts_nothing() {
+        let network = Network::new(Order::Fifo, false, 1);
+        let one = packet(&network, 1);
+        let queue = network.push(0, one).unwrap();
+        assert_eq!(network.push(queue.id, one), None);
+        assert_eq!(network.with_duplicate(queue.id, one), None);
+    }
+
+    #[test]
+    fn fifo_link_keeps_order_in_synchronous_time() {
+        let network = Network::new(Order::Fifo, true, 4);
+        let slow =
+            InFlightMessage { from: 0, to: 1, message: 1, past: 0, min_delay: 2, max_delay: 3 };
+        let fast = InFlightMessage { message: 2, min_delay: 0, max_delay: 1, ..slow };
+        let first = network.push(0, network.packet(slow, 1)).unwrap();
+        let both = network.push(first.id, network.packet(fast, 2)).unwrap();
+        let last = network.packet_by_id(network.content(both.id)[1]);
+        assert_eq!((last.min_delay, last.max_delay), (2, 3));
+        assert!(!network.facts(both.id).is_urgent);
+        let later =
+            network.after_one_unit(network.after_one_unit(network.after_one_unit(both.id).id).id);
+        assert!(network.facts(later.id).is_urgent);
+    }
+}

@@ -1,0 +1,161 @@
+//! Parsers of names on the command line: spelling variants, suggestions and completion.
+
+use std::ffi::OsStr;
+
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::{Arg, Command, Error};
+use tenure_algorithms::catalogue::{CatalogueError, Parameters};
+use tenure_lessons::{Question, Scenario, nearest};
+
+/// Parser of one of several names. Shells complete the names; the help does not list them.
+#[derive(Clone)]
+pub(crate) struct NameParser<T> {
+    names: fn() -> Vec<&'static str>,
+    read: fn(&str) -> Result<T, String>,
+}
+
+impl<T> NameParser<T> {
+    /// Creates a parser of these names.
+    pub(crate) const fn new(
+        names: fn() -> Vec<&'static str>,
+        read: fn(&str) -> Result<T, String>,
+    ) -> Self {
+        NameParser { names, read }
+    }
+}
+
+impl<T: Clone + Send + Sync + 'static> TypedValueParser for NameParser<T> {
+    type Value = T;
+
+    fn parse_ref(&self, command: &Command, at: Option<&Arg>, value: &OsStr) -> Result<T, Error> {
+        let read = self.read;
+        StringValueParser::new().try_map(move |text| read(&text)).parse_ref(command, at, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new((self.names)().into_iter().map(PossibleValue::new)))
+    }
+}
+
+/// Returns a parser of the name of an algorithm.
+pub(crate) fn algorithm() -> NameParser<String> {
+    NameParser::new(|| tenure_instances::names().collect(), parse_algorithm)
+}
+
+/// Returns a parser of the name of a scenario. `Scenario::find` reports unknown names.
+pub(crate) fn scenario() -> NameParser<String> {
+    NameParser::new(
+        || Scenario::all().iter().map(|it| &*it.name).collect(),
+        |text| Ok(normalize(text)),
+    )
+}
+
+/// Returns a parser of the number of a question.
+pub(crate) fn question() -> NameParser<String> {
+    NameParser::new(|| Question::all().map(|(_, it)| &*it.id).collect(), |text| Ok(text.to_owned()))
+}
+
+/// Normalizes the spelling of a name: lower case, and hyphens between words.
+fn normalize(text: &str) -> String {
+    text.to_lowercase().replace('_', "-")
+}
+
+fn parse_algorithm(text: &str) -> Result<String, String> {
+    let parameters = Parameters::plain(5);
+    let is_known = |name: &str| {
+        let card = tenure_instances::card(name, &parameters);
+        !matches!(card, Err(CatalogueError::Algorithm { .. }))
+    };
+    let spelling = [text.to_owned(), normalize(text)].into_iter().find(|name| is_known(name));
+    spelling.ok_or_else(|| {
+        let text = normalize(text);
+        let (prefix, _) = text.rsplit_once(':').unwrap_or_default();
+        let plain = tenure_instances::names().map(str::to_owned);
+        let composed = tenure_instances::names().map(|name| format!("{prefix}:{name}"));
+        let known: Vec<String> = plain.chain(composed.filter(|name| is_known(name))).collect();
+        let nearest = nearest(&text, known.iter().map(String::as_str)).join(", ");
+        format!("unknown algorithm '{text}': nearest are {nearest}; `tenure list` shows all")
+    })
+}
+
+/// Describes why a lock and an election do not match. `write` formats a setting.
+pub(crate) fn describe_mismatch(
+    mutex: &str,
+    election: &str,
+    write: impl Fn(&str, &str) -> String,
+) -> String {
+    let (lock, elects) = (write("mutex", mutex), write("election", election));
+    if tenure_instances::elections().any(|name| name == mutex) {
+        let election = write("election", mutex);
+        let follows = write("mutex", &format!("coordinated:{mutex}"));
+        return format!(
+            "{mutex} is an election, not a lock: use {election}, or the lock {follows}"
+        );
+    }
+    if tenure_instances::locks().any(|name| name == election) {
+        let mutex = write("mutex", election);
+        return format!("{election} is a lock, not an election: use {mutex}");
+    }
+    format!(
+        "{lock} and {elects} do not match: coordinated:NAME is the lock of the election NAME; \
+         `tenure list` shows all"
+    )
+}
+
+/// Describes the errors of a lock and an election whose names were not parsed before.
+pub(crate) fn describe_unknown_names(
+    mutex: &str,
+    election: &str,
+    write: impl Fn(&str, &str) -> String,
+) -> String {
+    let unknown = [mutex, election].into_iter().find_map(|name| match parse_algorithm(name) {
+        Ok(spelling) if spelling == name => None,
+        Ok(spelling) => Some(format!("unknown algorithm '{name}': did you mean {spelling}?")),
+        Err(message) => Some(message),
+    });
+    unknown.unwrap_or_else(|| describe_mismatch(mutex, election, write))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ignores_case_and_accepts_underscores() {
+        for text in ["ricart-agrawala", "Ricart_Agrawala", "RICART-AGRAWALA"] {
+            assert_eq!(parse_algorithm(text).as_deref(), Ok("ricart-agrawala"));
+        }
+        assert_eq!(parse_algorithm("fifo:Lamport").as_deref(), Ok("fifo:lamport"));
+    }
+
+    #[test]
+    fn suggests_nearest_names_only() {
+        let message = parse_algorithm("lamprot").unwrap_err();
+        assert!(message.contains("nearest are lamport,") && message.len() < 200, "{message}");
+        let message = parse_algorithm("fifo:lamprot").unwrap_err();
+        assert!(message.contains("nearest are fifo:lamport,"), "{message}");
+    }
+
+    #[test]
+    fn describes_mismatch_in_terms_of_the_settings() {
+        let write = |key: &str, name: &str| format!("{key} = \"{name}\"");
+        for (mutex, election, part) in [
+            (
+                "coordinated:raft",
+                "bully",
+                "mutex = \"coordinated:raft\" and election = \"bully\" do not match",
+            ),
+            ("raft", "raft", "use election = \"raft\", or the lock mutex = \"coordinated:raft\""),
+            ("lamport", "central", "use mutex = \"central\""),
+            ("lamprot", "raft", "nearest are lamport,"),
+            ("lamport", "bulli", "nearest are bully,"),
+            ("Lamport", "raft", "did you mean lamport?"),
+        ] {
+            let message = describe_unknown_names(mutex, election, write);
+            assert!(
+                message.contains(part) && message.len() < 200,
+                "{mutex}, {election}: {message}"
+            );
+        }
+    }
+}

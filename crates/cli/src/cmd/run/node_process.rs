@@ -1,0 +1,264 @@
+//! A node as a child process.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use tenure_core::ProcessId;
+use tenure_daemon::{Report, ReportLine};
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::time::timeout;
+
+use super::schedule::Target;
+
+/// Files of a node: its configuration and its log.
+#[derive(Clone, Debug)]
+pub(super) struct NodeFiles {
+    pub(super) config: PathBuf,
+    pub(super) log: PathBuf,
+}
+
+/// State of a node process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NodeState {
+    /// Started, but not ready.
+    Booting,
+    /// Ready.
+    Running,
+    /// Suspended by SIGSTOP.
+    Stopped,
+    /// Asked to shut down.
+    Leaving,
+    /// Killed, or not started.
+    Down,
+}
+
+/// A node as a child process that can be started, killed, suspended and restarted.
+#[derive(Debug)]
+pub(super) struct NodeProcess {
+    pub(super) process: ProcessId,
+    pub(super) state: NodeState,
+    /// Number of the boot, from 1.
+    pub(super) boot: u32,
+    /// Session number of this boot.
+    pub(super) session: u64,
+    /// True if its workload is complete.
+    pub(super) done: bool,
+    /// Term and leader that it reported last.
+    pub(super) leader_view: Option<(u64, u32)>,
+    /// Entries of this boot that it reported.
+    pub(super) entries: u64,
+    /// Entries of earlier boots.
+    pub(super) entries_before: u64,
+    /// State of its log, as it reported.
+    pub(super) log_state: LogState,
+    /// Target as which it was killed, if any.
+    pub(super) killed_as: Option<Target>,
+    /// True if it was killed before it reported its session in this boot. It may or may not have
+    /// started a session of its own. If it has, the next session shows the crash; if not, it was
+    /// down all the time, and the next session has the same number.
+    pub(super) died_unobserved: bool,
+    files: NodeFiles,
+    child: Option<Child>,
+    /// The node runs while this is open.
+    lifeline: Option<ChildStdin>,
+}
+
+/// Reported state of a log.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct LogState {
+    /// Number of entries.
+    pub(super) stored: u64,
+    /// Number of entries known to be committed.
+    pub(super) committed: u64,
+    /// Terms of the last entries.
+    pub(super) last_terms: Vec<u64>,
+}
+
+/// A message from a node.
+#[derive(Debug)]
+pub(super) struct NodeMessage {
+    pub(super) process: ProcessId,
+    pub(super) boot: u32,
+    pub(super) output: NodeOutput,
+}
+
+/// Output of a node.
+#[derive(Debug)]
+pub(super) enum NodeOutput {
+    /// A report.
+    Report(Report),
+    /// A line that is not a report.
+    Invalid(String),
+    /// End of output: the node has ended or is about to.
+    Ended,
+}
+
+impl NodeProcess {
+    pub(super) fn new(process: ProcessId, files: NodeFiles) -> Self {
+        NodeProcess {
+            process,
+            state: NodeState::Down,
+            boot: 0,
+            session: 0,
+            done: false,
+            leader_view: None,
+            entries: 0,
+            entries_before: 0,
+            log_state: LogState::default(),
+            killed_as: None,
+            died_unobserved: false,
+            files,
+            child: None,
+            lifeline: None,
+        }
+    }
+
+    /// Starts the process. Its output is sent to `messages`.
+    pub(super) fn start(
+        &mut self,
+        program: &Path,
+        messages: &UnboundedSender<NodeMessage>,
+    ) -> io::Result<()> {
+        let log = File::options().create(true).append(true).open(&self.files.log)?;
+        let mut child = Command::new(program)
+            .arg("node")
+            .arg("--config")
+            .arg(&self.files.config)
+            .arg("--parent")
+            .arg(std::process::id().to_string())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(log)
+            // Ctrl-C at the terminal is for the parent only.
+            .process_group(0)
+            .kill_on_drop(true)
+            .spawn()?;
+        self.boot += 1;
+        // Expected session number; the node reports it when it is ready.
+        self.session += 1;
+        self.state = NodeState::Booting;
+        (self.done, self.leader_view, self.killed_as) = (false, None, None);
+        self.died_unobserved = false;
+        self.entries_before += std::mem::take(&mut self.entries);
+        self.log_state = LogState::default();
+        self.lifeline = child.stdin.take();
+        if let Some(out) = child.stdout.take() {
+            tokio::spawn(forward_output(out, self.process, self.boot, messages.clone()));
+        }
+        self.child = Some(child);
+        Ok(())
+    }
+
+    /// True if the process exists, suspended or not.
+    pub(super) fn is_up(&self) -> bool {
+        self.state != NodeState::Down
+    }
+
+    /// Sends SIGKILL without waiting, to kill several processes at once.
+    pub(super) fn send_kill(&mut self) -> io::Result<()> {
+        self.signal(Signal::KILL)
+    }
+
+    /// Kills the process and waits until it is gone.
+    pub(super) async fn kill(&mut self) -> io::Result<()> {
+        self.state = NodeState::Down;
+        let killed = match &mut self.child {
+            Some(child) => child.kill().await,
+            None => Ok(()),
+        };
+        // Closed only now, as the node would otherwise shut down in order.
+        self.lifeline = None;
+        killed
+    }
+
+    /// Sends SIGTERM, as a service manager would.
+    pub(super) fn leave(&mut self) -> io::Result<()> {
+        self.signal(Signal::TERM)?;
+        self.state = NodeState::Leaving;
+        Ok(())
+    }
+
+    /// Suspends the process.
+    pub(super) fn stop(&mut self) -> io::Result<()> {
+        self.signal(Signal::STOP)?;
+        self.state = NodeState::Stopped;
+        Ok(())
+    }
+
+    /// Resumes the process.
+    pub(super) fn resume(&mut self) -> io::Result<()> {
+        self.signal(Signal::CONT)?;
+        self.state = NodeState::Running;
+        Ok(())
+    }
+
+    /// Asks the process to shut down, after resuming it if it is suspended.
+    pub(super) fn request_shutdown(&mut self) {
+        if self.state == NodeState::Stopped {
+            let _ = self.resume();
+        }
+        self.lifeline = None;
+    }
+
+    /// Waits until the process has ended, and kills it after the time limit. Returns `None` if
+    /// there is no process or it was killed.
+    pub(super) async fn wait_ended(&mut self, limit: Duration) -> io::Result<Option<ExitStatus>> {
+        let Some(child) = self.child.as_mut().filter(|_| self.state != NodeState::Down) else {
+            return Ok(None);
+        };
+        let status = match timeout(limit, child.wait()).await {
+            Ok(status) => Some(status?),
+            Err(_) => {
+                child.kill().await?;
+                None
+            }
+        };
+        self.state = NodeState::Down;
+        Ok(status)
+    }
+
+    /// Returns the message of a panic, or the last line of its log.
+    pub(super) fn last_log_line(&self) -> Option<String> {
+        let log = fs::read_to_string(&self.files.log).ok()?;
+        let mut lines = log.lines().map(str::trim).filter(|line| !line.is_empty());
+        match lines.clone().position(|line| line.contains("panicked at")) {
+            Some(place) => lines.nth(place + 1).map(|message| format!("it panicked: {message}")),
+            None => lines.next_back().map(str::to_string),
+        }
+    }
+
+    /// Sends a signal to the child. The process ID is valid until the child is reaped.
+    fn signal(&self, signal: Signal) -> io::Result<()> {
+        let id = self.child.as_ref().and_then(Child::id).and_then(|id| i32::try_from(id).ok());
+        match id.and_then(Pid::from_raw) {
+            Some(pid) => Ok(kill_process(pid, signal)?),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Forwards the output of a node.
+async fn forward_output(
+    out: ChildStdout,
+    process: ProcessId,
+    boot: u32,
+    messages: UnboundedSender<NodeMessage>,
+) {
+    let mut lines = BufReader::new(out).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        let output = match serde_json::from_str(&line) {
+            Ok(ReportLine { report, .. }) => NodeOutput::Report(report),
+            Err(_) => NodeOutput::Invalid(line),
+        };
+        if messages.send(NodeMessage { process, boot, output }).is_err() {
+            return;
+        }
+    }
+    let _ = messages.send(NodeMessage { process, boot, output: NodeOutput::Ended });
+}

@@ -1,0 +1,173 @@
+//! TCP proxies between the nodes of a run with partitions.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+
+use tenure_core::ProcessId;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+/// Buffer size of a proxy connection, in bytes.
+const BUFFER_SIZE: usize = 16 << 10;
+
+/// The processes of one side of each current partition.
+type Cuts = Vec<Vec<ProcessId>>;
+
+/// A proxy from each node to each other node. In a partition nothing passes, and connections stay
+/// open, as if a cable were unplugged.
+///
+/// Data in transit waits, as TCP retransmits it after a partition. Dropping this closes every
+/// connection.
+#[derive(Debug)]
+pub(super) struct Proxies {
+    cuts: watch::Sender<Cuts>,
+    /// Addresses at which each node reaches each process.
+    ends: Vec<Vec<SocketAddr>>,
+    _passing: JoinSet<()>,
+}
+
+impl Proxies {
+    /// Starts the proxies to the addresses of the nodes.
+    pub(super) async fn start(nodes: &[SocketAddr]) -> io::Result<Proxies> {
+        let cuts = watch::Sender::new(Cuts::new());
+        let (mut ends, mut passing) = (Vec::new(), JoinSet::new());
+        for from in 0..nodes.len() {
+            // A node has its real address as its own.
+            let mut own = nodes.to_vec();
+            for to in (0..nodes.len()).filter(|to| *to != from) {
+                let end = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+                let between = [from, to].map(ProcessId::at);
+                own[to] = end.local_addr()?;
+                passing.spawn(serve(end, nodes[to], Path { between, cuts: cuts.subscribe() }));
+            }
+            ends.push(own);
+        }
+        Ok(Proxies { cuts, ends, _passing: passing })
+    }
+
+    /// Returns the addresses at which a node reaches each process.
+    pub(super) fn of(&self, process: ProcessId) -> &[SocketAddr] {
+        &self.ends[process.index()]
+    }
+
+    /// Sets the current partitions: data passes only within the sides of each.
+    pub(super) fn cut(&self, cuts: Cuts) {
+        self.cuts.send_replace(cuts);
+    }
+}
+
+/// A path between two nodes.
+#[derive(Clone, Debug)]
+struct Path {
+    between: [ProcessId; 2],
+    cuts: watch::Receiver<Cuts>,
+}
+
+impl Path {
+    /// Waits until no partition separates the two nodes; returns false if the proxies are being
+    /// dropped.
+    async fn wait_open(&mut self) -> bool {
+        let between = self.between;
+        let [one, other] = between;
+        let together = |side: &Vec<ProcessId>| side.contains(&one) == side.contains(&other);
+        self.cuts.wait_for(|cuts| cuts.iter().all(together)).await.is_ok()
+    }
+}
+
+/// Accepts and forwards connections.
+async fn serve(end: TcpListener, to: SocketAddr, mut path: Path) {
+    let mut passing = JoinSet::new();
+    while path.wait_open().await {
+        let Ok((near, _)) = end.accept().await else { continue };
+        passing.spawn(join(near, to, path.clone()));
+        while passing.try_join_next().is_some() {}
+    }
+}
+
+/// Forwards data between two nodes in both directions, until both ends are closed.
+async fn join(near: TcpStream, to: SocketAddr, mut path: Path) {
+    if !path.wait_open().await {
+        return;
+    }
+    // If the node is down, the closed connection shows it.
+    let Ok(far) = TcpStream::connect(to).await else { return };
+    if near.set_nodelay(true).and(far.set_nodelay(true)).is_err() {
+        return;
+    }
+    let (from_near, to_near) = near.into_split();
+    let (from_far, to_far) = far.into_split();
+    tokio::join!(pass(from_near, to_far, path.clone()), pass(from_far, to_near, path));
+}
+
+/// Forwards data in one direction, and finally the end of the stream.
+async fn pass(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut path: Path) {
+    let mut bytes = vec![0; BUFFER_SIZE];
+    while let Ok(read @ 1..) = from.read(&mut bytes).await {
+        if !path.wait_open().await || to.write_all(&bytes[..read]).await.is_err() {
+            return;
+        }
+    }
+    if path.wait_open().await {
+        let _ = to.shutdown().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+    use tokio::time::timeout;
+
+    const TIMEOUT: Duration = Duration::from_secs(10);
+    const QUIET_TIME: Duration = Duration::from_millis(100);
+
+    /// Connects the first node to the second through their proxy.
+    async fn connected(proxies: &Proxies, second: &TcpListener) -> (TcpStream, TcpStream) {
+        let near = TcpStream::connect(proxies.of(ProcessId(0))[1]).await.unwrap();
+        let (far, _) = timeout(TIMEOUT, second.accept()).await.unwrap().unwrap();
+        (near, far)
+    }
+
+    #[tokio::test]
+    async fn data_and_close_arrive_after_the_partition() {
+        let nodes = [0; 3].map(|_| std::net::TcpListener::bind("127.0.0.1:0").unwrap());
+        let addresses = nodes.each_ref().map(|node| node.local_addr().unwrap());
+        let proxies = Proxies::start(&addresses).await.unwrap();
+        let [_, second, _] = nodes;
+        second.set_nonblocking(true).unwrap();
+        let second = TcpListener::from_std(second).unwrap();
+        let (mut near, mut far) = connected(&proxies, &second).await;
+        let mut received = [0; 5];
+        near.write_all(b"hello").await.unwrap();
+        timeout(TIMEOUT, far.read_exact(&mut received)).await.unwrap().unwrap();
+        // Separates the third node only, and then all three.
+        proxies.cut(vec![vec![ProcessId(2)]]);
+        far.write_all(b"there").await.unwrap();
+        timeout(TIMEOUT, near.read_exact(&mut received)).await.unwrap().unwrap();
+        proxies.cut(vec![vec![ProcessId(2)], vec![ProcessId(0), ProcessId(2)]]);
+        near.write_all(b"again").await.unwrap();
+        drop(near);
+        assert!(timeout(QUIET_TIME, far.read_exact(&mut received)).await.is_err(), "partitioned");
+        proxies.cut(Vec::new());
+        timeout(TIMEOUT, far.read_exact(&mut received)).await.unwrap().unwrap();
+        assert_eq!(&received, b"again");
+        assert_eq!(timeout(TIMEOUT, far.read(&mut received)).await.unwrap().unwrap(), 0, "closed");
+    }
+
+    #[tokio::test]
+    async fn connection_to_stopped_node_closes_at_once() {
+        let second = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let at = second.local_addr().unwrap();
+        let proxies = Proxies::start(&[at, at]).await.unwrap();
+        let (mut near, far) = connected(&proxies, &second).await;
+        drop((far, second));
+        let mut received = [0];
+        assert_eq!(timeout(TIMEOUT, near.read(&mut received)).await.unwrap().unwrap(), 0);
+        let mut next = TcpStream::connect(proxies.of(ProcessId(0))[1]).await.unwrap();
+        let ended = timeout(TIMEOUT, next.read(&mut received)).await.unwrap();
+        assert!(matches!(ended, Ok(0) | Err(_)), "{ended:?}");
+    }
+}

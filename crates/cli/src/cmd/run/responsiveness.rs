@@ -1,0 +1,125 @@
+//! Measures whether the machine is responsive enough for the nodes. Progress is promised only if it
+//! is.
+
+use std::fs::File;
+use std::io::{Seek, SeekFrom, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Delay from which the machine counts as late, for waking a task and flushing a few bytes: a
+/// quarter of the shortest election timeout, which covers several such operations.
+const MAX_DELAY: Duration = Duration::from_millis(40);
+
+/// Interval between probes.
+const PROBE_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Delays measured so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct Delays {
+    /// Time of the last delay.
+    last: Option<Instant>,
+    /// Longest delay.
+    most: Duration,
+}
+
+impl Delays {
+    /// Records the duration of a probe that has ended.
+    fn record(&mut self, now: Instant, took: Duration) {
+        if took > MAX_DELAY {
+            self.last = Some(now);
+            self.most = self.most.max(took);
+        }
+    }
+
+    /// Returns the longest delay, if there was a delay within `span` before now.
+    fn late_within(&self, now: Instant, span: Duration) -> Option<Duration> {
+        let last = self.last?;
+        (now.duration_since(last) < span).then_some(self.most)
+    }
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    is_enabled: AtomicBool,
+    is_stopped: AtomicBool,
+    delays: Mutex<Delays>,
+}
+
+/// Probes the machine in a background thread, while enabled.
+#[derive(Debug)]
+pub(super) struct ResponsivenessProbe(Arc<Shared>);
+
+impl ResponsivenessProbe {
+    /// Creates a probe that writes to this directory, where the nodes have their files.
+    pub(super) fn of(directory: &Path) -> ResponsivenessProbe {
+        let shared: Arc<Shared> = Arc::default();
+        let (mine, file) = (Arc::clone(&shared), tempfile::tempfile_in(directory).ok());
+        thread::spawn(move || mine.run(file));
+        ResponsivenessProbe(shared)
+    }
+
+    /// Enables or disables the probe. It is disabled while no delay matters, to spare the disk.
+    pub(super) fn set_enabled(&self, is_enabled: bool) {
+        self.0.is_enabled.store(is_enabled, Ordering::Relaxed);
+    }
+
+    /// Returns the longest delay, if there was a delay within `span` before now.
+    pub(super) fn late_within(&self, span: Duration) -> Option<Duration> {
+        self.0.delays().late_within(Instant::now(), span)
+    }
+}
+
+impl Drop for ResponsivenessProbe {
+    fn drop(&mut self) {
+        self.0.is_stopped.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Shared {
+    /// Ignores a poisoned mutex: the value is always consistent.
+    fn delays(&self) -> std::sync::MutexGuard<'_, Delays> {
+        self.delays.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run(&self, mut file: Option<File>) {
+        while !self.is_stopped.load(Ordering::Relaxed) {
+            let begun = Instant::now();
+            thread::sleep(PROBE_INTERVAL);
+            if !self.is_enabled.load(Ordering::Relaxed) {
+                continue;
+            }
+            // Write errors are not delays, and are ignored.
+            let _ = file.as_mut().map(flush);
+            let now = Instant::now();
+            self.delays().record(now, now.duration_since(begun).saturating_sub(PROBE_INTERVAL));
+        }
+    }
+}
+
+fn flush(file: &mut File) -> std::io::Result<()> {
+    file.seek(SeekFrom::Start(0))?;
+    file.write_all(b"pulse")?;
+    file.sync_data()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reports_longest_recent_delay() {
+        let (begun, second) = (Instant::now(), Duration::from_secs(1));
+        let mut delays = Delays::default();
+        delays.record(begun, MAX_DELAY);
+        assert_eq!(delays.late_within(begun, second), None, "within the limit");
+        delays.record(begun, 3 * MAX_DELAY);
+        delays.record(begun + second, 2 * MAX_DELAY);
+        delays.record(begun + 2 * second, MAX_DELAY / 2);
+        let now = begun + 3 * second;
+        assert_eq!(delays.late_within(now, 3 * second), Some(3 * MAX_DELAY));
+        assert_eq!(delays.late_within(now, 2 * second), None, "no delay since then");
+    }
+}

@@ -1,0 +1,48 @@
+//! The record of a critical-section entry, as its client observed it.
+
+use std::time::{Instant, SystemTime};
+
+use serde::{Deserialize, Serialize};
+
+/// A critical-section entry. All times are in nanoseconds since 1970.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct EntryRecord {
+    /// Number of the client, from 1.
+    pub(super) client: u32,
+    /// Time of the request for the lock.
+    #[serde(rename = "asked")]
+    pub(super) requested: u64,
+    /// Time of the acquisition.
+    pub(super) granted: u64,
+    /// Fencing token; 0 without a lock.
+    pub(super) fence: u64,
+    /// Key of the claim in the store.
+    pub(super) key: String,
+    /// Time before the first access to the resource.
+    pub(super) accessed: u64,
+    /// Time at which the resource confirmed the write, if it did.
+    pub(super) written: Option<u64>,
+    /// True if the resource rejected an access.
+    pub(super) refused: bool,
+    /// Time until which the client claimed to hold the lock.
+    pub(super) until: u64,
+    /// True if the service confirmed the release.
+    pub(super) left: bool,
+}
+
+/// Returns the current time in nanoseconds since 1970.
+pub(super) fn now() -> u64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Returns the current time, or the deadline if it has passed.
+pub(super) fn now_or(deadline: Option<Instant>) -> u64 {
+    match deadline {
+        Some(deadline) if deadline <= Instant::now() => {
+            let over = u64::try_from(deadline.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            now().saturating_sub(over)
+        }
+        _ => now(),
+    }
+}

@@ -1,0 +1,342 @@
+//! Checks the promises of a lock service by the observations of its clients and the changes in its
+//! log.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use tenure_client::QueueChange;
+
+use super::drive::ServiceRecord;
+use super::entry_record::EntryRecord;
+use super::value_check;
+use super::value_record::ReadRecord;
+
+/// A promise of the service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Promise {
+    /// At most one client holds the lock at any time.
+    OneHolder,
+    /// Each entry has a higher fencing token than all before it.
+    FencesGrow,
+    /// Clients acquire the lock in the order of the queue in the log.
+    OrderOfTheQueue,
+    /// A client with an expired claim does not acquire the lock while an earlier claim is live.
+    GrantedAlive,
+    /// The resource accepts no access with a lower fencing token than an accepted one.
+    FencedAccess,
+    /// Acknowledged changes are in the log despite kills, and acknowledged values are present and
+    /// unchanged.
+    NothingAcknowledgedLost,
+    /// With a majority all clients are served in the end, and each member catches up.
+    Progress,
+}
+
+impl Promise {
+    pub(super) const ALL: [Promise; 7] = [
+        Promise::OneHolder,
+        Promise::FencesGrow,
+        Promise::OrderOfTheQueue,
+        Promise::GrantedAlive,
+        Promise::FencedAccess,
+        Promise::NothingAcknowledgedLost,
+        Promise::Progress,
+    ];
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Promise::OneHolder => "one-holder",
+            Promise::FencesGrow => "fences-grow",
+            Promise::OrderOfTheQueue => "order-of-the-queue",
+            Promise::GrantedAlive => "granted-alive",
+            Promise::FencedAccess => "fenced-access",
+            Promise::NothingAcknowledgedLost => "nothing-acknowledged-lost",
+            Promise::Progress => "progress",
+        }
+    }
+}
+
+/// A violation of a promise.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Fault {
+    pub(super) promise: Promise,
+    pub(super) says: String,
+}
+
+/// The history of a position in the queue, by the log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct QueuePosition {
+    /// Revision from which it was first, if ever.
+    first: Option<u64>,
+    /// Revision in which it left the queue.
+    gone: Option<u64>,
+}
+
+/// Returns the first violation of each promise.
+pub(super) fn verify(record: &ServiceRecord) -> Vec<Fault> {
+    let mut claims: Vec<&EntryRecord> = record.claims.iter().collect();
+    claims.sort_by_key(|claim| claim.granted);
+    let queue_positions = queue_positions(&record.changes);
+    let checks = [
+        check_one_holder(&claims),
+        check_fences_grow(&claims),
+        check_fenced_access(&claims),
+        check_progress(record),
+    ];
+    let mut faults: Vec<Fault> = checks.into_iter().flatten().collect();
+    let found = record.found.iter().flat_map(|found| &found.reads);
+    let values: Vec<&ReadRecord> = record.reads.iter().chain(found).collect();
+    let lost = value_check::find_violation(&record.puts, &values);
+    faults.extend(lost.map(|says| Fault { promise: Promise::NothingAcknowledgedLost, says }));
+    if let Some(last) =
+        record.last.filter(|_| !record.changes.contains(&QueueChange::HistoryCompacted))
+    {
+        let of_log = [
+            check_queue_order(&claims, &queue_positions),
+            check_granted_alive(&claims, &queue_positions),
+            check_nothing_lost(&claims, &queue_positions, &record.changes, last),
+        ];
+        faults.extend(of_log.into_iter().flatten());
+    }
+    faults
+}
+
+/// Replays the queue. Returns the positions by fencing token.
+fn queue_positions(changes: &[QueueChange]) -> BTreeMap<u64, QueuePosition> {
+    let mut queue_positions: BTreeMap<u64, QueuePosition> = BTreeMap::new();
+    let mut queue: BTreeMap<u64, &[u8]> = BTreeMap::new();
+    for same in changes.chunk_by(|one, next| revision(one) == revision(next)) {
+        for change in same {
+            match change {
+                QueueChange::Queued { key, fence, .. } => {
+                    queue.insert(*fence, key);
+                    queue_positions.entry(*fence).or_default();
+                }
+                QueueChange::Left { key, revision } => {
+                    let gone = queue.iter().find(|(_, queued)| **queued == &key[..]);
+                    if let Some(fence) = gone.map(|(fence, _)| *fence) {
+                        queue.remove(&fence);
+                        queue_positions.entry(fence).or_default().gone = Some(*revision);
+                    }
+                }
+                QueueChange::HistoryCompacted => {}
+            }
+        }
+        if let Some(fence) = queue.keys().next() {
+            let position = queue_positions.entry(*fence).or_default();
+            position.first = position.first.or(same.first().and_then(revision));
+        }
+    }
+    queue_positions
+}
+
+/// Returns the revision of a change.
+pub(super) fn revision(change: &QueueChange) -> Option<u64> {
+    match change {
+        QueueChange::Queued { revision, .. } | QueueChange::Left { revision, .. } => {
+            Some(*revision)
+        }
+        QueueChange::HistoryCompacted => None,
+    }
+}
+
+fn check_one_holder(claims: &[&EntryRecord]) -> Option<Fault> {
+    let mut last: Option<&EntryRecord> = None;
+    for claim in claims {
+        if let Some(last) = last.filter(|last| claim.granted < last.until) {
+            let says = format!(
+                "client {} acquired the lock {} µs before client {} released it (fencing tokens \
+                 {} and {})",
+                claim.client,
+                (last.until - claim.granted) / 1000,
+                last.client,
+                claim.fence,
+                last.fence
+            );
+            return Some(Fault { promise: Promise::OneHolder, says });
+        }
+        if last.is_none_or(|last| last.until < claim.until) {
+            last = Some(claim);
+        }
+    }
+    None
+}
+
+fn check_fences_grow(claims: &[&EntryRecord]) -> Option<Fault> {
+    let pair = claims.windows(2).find(|pair| pair[1].fence <= pair[0].fence)?;
+    let says = format!("fencing token {} was issued after {}", pair[1].fence, pair[0].fence);
+    Some(Fault { promise: Promise::FencesGrow, says })
+}
+
+fn check_queue_order(
+    claims: &[&EntryRecord],
+    queue_positions: &BTreeMap<u64, QueuePosition>,
+) -> Option<Fault> {
+    let first =
+        |claim: &&EntryRecord| Some((claim.fence, queue_positions.get(&claim.fence)?.first?));
+    let firsts: Vec<(u64, u64)> = claims.iter().filter_map(first).collect();
+    let pair = firsts.windows(2).find(|pair| pair[1].1 <= pair[0].1)?;
+    let says = format!(
+        "fencing token {} acquired the lock after {}, but precedes it in the log",
+        pair[1].0, pair[0].0
+    );
+    Some(Fault { promise: Promise::OrderOfTheQueue, says })
+}
+
+fn check_granted_alive(
+    claims: &[&EntryRecord],
+    queue_positions: &BTreeMap<u64, QueuePosition>,
+) -> Option<Fault> {
+    let never_first = |claim: &&&EntryRecord| {
+        queue_positions.get(&claim.fence).is_some_and(|position| position.first.is_none())
+    };
+    let (claim, ahead) = claims.iter().filter(never_first).find_map(|claim| {
+        let gone = |position: &QueuePosition| position.gone.unwrap_or(u64::MAX);
+        let own = gone(queue_positions.get(&claim.fence)?);
+        let ahead = queue_positions.range(..claim.fence).filter(|(_, it)| gone(it) >= own);
+        // A client that had released the lock before was not ahead of it, whenever the release was
+        // written.
+        let had_left = |fence: u64| {
+            claims.iter().any(|other| other.fence == fence && other.until <= claim.granted)
+        };
+        let mut ahead = ahead.map(|(fence, _)| *fence);
+        ahead.find(|fence| !had_left(*fence)).map(|ahead| (claim, ahead))
+    })?;
+    let says = format!(
+        "fencing token {} acquired the lock, but was never first in the log: {ahead} was ahead",
+        claim.fence
+    );
+    Some(Fault { promise: Promise::GrantedAlive, says })
+}
+
+fn check_fenced_access(claims: &[&EntryRecord]) -> Option<Fault> {
+    let mut written: Vec<(u64, u64)> =
+        claims.iter().filter_map(|claim| Some((claim.written?, claim.fence))).collect();
+    written.sort_unstable();
+    let mut taken: Vec<(u64, u64)> = claims
+        .iter()
+        .filter(|claim| claim.written.is_some())
+        .map(|claim| (claim.accessed, claim.fence))
+        .collect();
+    taken.sort_unstable();
+    let (mut before, mut highest) = (written.iter().peekable(), 0);
+    for (accessed, fence) in taken {
+        while let Some((_, earlier)) = before.next_if(|(done, _)| *done < accessed) {
+            highest = highest.max(*earlier);
+        }
+        if fence < highest {
+            let says = format!("the resource accepted fencing token {fence} after {highest}");
+            return Some(Fault { promise: Promise::FencedAccess, says });
+        }
+    }
+    None
+}
+
+fn check_nothing_lost(
+    claims: &[&EntryRecord],
+    queue_positions: &BTreeMap<u64, QueuePosition>,
+    changes: &[QueueChange],
+    last: u64,
+) -> Option<Fault> {
+    let fault = |says| Some(Fault { promise: Promise::NothingAcknowledgedLost, says });
+    let revisions: Vec<u64> = changes.iter().filter_map(revision).collect();
+    if let Some(pair) = revisions.windows(2).find(|pair| pair[1] < pair[0]) {
+        return fault(format!("revision {} was reported after {}", pair[1], pair[0]));
+    }
+    if let Some(claim) = claims.iter().find(|claim| claim.fence >= last) {
+        return fault(format!("fencing token {} is not below {last}, the last one", claim.fence));
+    }
+    for claim in claims {
+        let EntryRecord { client, fence, left, .. } = claim;
+        match queue_positions.get(fence) {
+            None => {
+                return fault(format!(
+                    "client {client} acquired the lock with fencing token {fence}, which is not \
+                     in the log"
+                ));
+            }
+            Some(QueuePosition { gone: None, .. }) if *left => {
+                return fault(format!(
+                    "the release of fencing token {fence} was confirmed to client {client}, but \
+                     it is still in the queue"
+                ));
+            }
+            Some(_) => {}
+        }
+    }
+    None
+}
+
+fn check_progress(record: &ServiceRecord) -> Option<Fault> {
+    let lagging = record.found.iter().flat_map(|found| &found.lagging).next();
+    let says = match record.left_waiting {
+        0 => {
+            let member = lagging? + 1;
+            format!("m{member} did not catch up after its restart")
+        }
+        1 => "a client did not finish".to_owned(),
+        many => format!("{many} clients did not finish"),
+    };
+    Some(Fault { promise: Promise::Progress, says })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn queued(fence: u64) -> QueueChange {
+        QueueChange::Queued { key: fence.to_string().into(), fence, revision: fence }
+    }
+
+    fn left(fence: u64, revision: u64) -> QueueChange {
+        QueueChange::Left { key: fence.to_string().into(), revision }
+    }
+
+    fn claim(client: u32, fence: u64, granted: u64, until: u64) -> EntryRecord {
+        let (accessed, written) = (granted, Some(until));
+        EntryRecord {
+            client,
+            fence,
+            granted,
+            accessed,
+            written,
+            until,
+            left: true,
+            ..EntryRecord::default()
+        }
+    }
+
+    fn found(claims: Vec<EntryRecord>, changes: Vec<QueueChange>) -> Vec<Promise> {
+        let record = ServiceRecord { claims, changes, last: Some(99), ..ServiceRecord::default() };
+        verify(&record).into_iter().map(|fault| fault.promise).collect()
+    }
+
+    #[test]
+    fn accepts_valid_history() {
+        let changes = vec![queued(2), queued(3), left(2, 4), left(3, 5)];
+        let claims = vec![claim(1, 2, 10, 20), claim(2, 3, 21, 30)];
+        assert_eq!(found(claims, changes), []);
+    }
+
+    #[test]
+    fn finds_violation_of_each_promise() {
+        let changes = || vec![queued(2), queued(3), left(2, 4), left(3, 5)];
+        let overlap = vec![claim(1, 2, 10, 20), claim(2, 3, 19, 30)];
+        assert_eq!(found(overlap, changes()), [Promise::OneHolder]);
+        let back = vec![claim(2, 3, 10, 20), claim(1, 2, 21, 30)];
+        let broken = [Promise::FencesGrow, Promise::FencedAccess, Promise::OrderOfTheQueue];
+        assert_eq!(found(back, changes()), broken);
+        // It left the queue while it waited: its session had expired.
+        let dead = vec![queued(2), queued(3), left(3, 4), left(2, 5)];
+        assert_eq!(found(vec![claim(2, 3, 10, 20)], dead), [Promise::GrantedAlive]);
+        // The same while the one ahead still held the lock, and after it had released it.
+        let dead = || vec![queued(2), queued(3), left(3, 4), left(2, 5)];
+        let both = vec![claim(1, 2, 10, 20), claim(2, 3, 19, 30)];
+        assert_eq!(found(both, dead()), [Promise::OneHolder, Promise::GrantedAlive]);
+        assert_eq!(found(vec![claim(1, 2, 10, 20), claim(2, 3, 20, 30)], dead()), []);
+        let lost = vec![claim(1, 7, 10, 20)];
+        assert_eq!(found(lost, changes()), [Promise::NothingAcknowledgedLost]);
+        let check_nothing_lost = vec![claim(1, 2, 10, 20)];
+        assert_eq!(found(check_nothing_lost, vec![queued(2)]), [Promise::NothingAcknowledgedLost]);
+    }
+}

@@ -1,0 +1,84 @@
+//! Given options that have no effect on a run.
+
+use tenure_algorithms::catalogue::Parameters;
+use tenure_core::quorum::Kind;
+use tenure_core::tree::Shape;
+
+use super::options::Options;
+use crate::cmd::group::ignores;
+
+/// Returns the given options that this lock ignores; without a lock, those of locks.
+pub(super) fn of_nodes(options: &Options, lock: Option<&str>) -> Vec<&'static str> {
+    let variants = options.variant.clone();
+    let plain = Parameters { variants, ..Parameters::plain(7) };
+    let ignored = |other: Parameters| lock.is_none_or(|lock| ignores(lock, &plain, &other));
+    let (quorums, tree) = (Kind::Plane, Shape::Path);
+    selected([
+        (
+            "--quorums",
+            options.quorums.is_some() && ignored(Parameters { quorums, ..plain.clone() }),
+        ),
+        ("--tree", options.tree.is_some() && ignored(Parameters { tree, ..plain.clone() })),
+    ])
+}
+
+/// Returns the given options that a run of a service ignores.
+#[cfg(feature = "service")]
+pub(super) fn of_service(options: &Options) -> Vec<&'static str> {
+    selected([
+        ("--nodes", options.nodes.is_some()),
+        ("--quorums", options.quorums.is_some()),
+        ("--tree", options.tree.is_some()),
+        ("--variant", !options.variant.is_empty()),
+        ("--election-timeout", options.election_timeout.is_some()),
+        ("--lose", options.lose != 0.0),
+        ("--duplicate", options.duplicate != 0.0),
+        ("--trace-mib", options.trace_mib.is_some()),
+        ("--states", options.states),
+        ("--beyond-assumptions", options.beyond_assumptions),
+    ])
+}
+
+fn selected<const N: usize>(options: [(&'static str, bool); N]) -> Vec<&'static str> {
+    options.into_iter().filter(|(_, is_unused)| *is_unused).map(|(option, _)| option).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        options: Options,
+    }
+
+    fn options(line: &str) -> Options {
+        let words = std::iter::once("run").chain(line.split_whitespace());
+        Line::try_parse_from(words).unwrap_or_else(|error| panic!("{error}")).options
+    }
+
+    #[test]
+    fn lock_ignores_unused_quorums_and_tree() {
+        let unused = |line: &str, lock| of_nodes(&options(line), lock);
+        let both = "--quorums fpp --tree path";
+        assert_eq!(unused(both, Some("lamport")), ["--quorums", "--tree"]);
+        assert_eq!(unused(both, None), ["--quorums", "--tree"], "a log needs neither");
+        assert_eq!(unused(both, Some("maekawa")), ["--tree"]);
+        assert_eq!(unused(both, Some("raymond")), ["--quorums"]);
+        assert_eq!(unused("", Some("lamport")), [""; 0]);
+    }
+
+    #[cfg(feature = "service")]
+    #[test]
+    fn service_ignores_options_of_nodes() {
+        let unused = |line: &str| of_service(&options(&format!("--service 3 {line}")));
+        assert_eq!(unused(""), [""; 0]);
+        let nodes = "--nodes 4 --quorums fpp --tree path --variant foo";
+        assert_eq!(unused(nodes), ["--nodes", "--quorums", "--tree", "--variant"]);
+        let written = "--trace-mib 3 --states";
+        assert_eq!(unused(written), ["--trace-mib", "--states"]);
+    }
+}

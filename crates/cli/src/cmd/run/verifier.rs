@@ -1,0 +1,212 @@
+//! Verifies the traces while the run continues.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use tenure_core::service::{agreement, log};
+use tenure_core::{ProcessId, Service};
+use tenure_daemon::log::committed_log::CommittedLog;
+use tenure_trace::live::{Follow, Next};
+use tenure_trace::{
+    EventData, Judgement, Kind, MergeError, Record, TraceVerifier, Verification, segment,
+};
+use tokio::task::{JoinHandle, spawn_blocking};
+
+use super::analysis::{Analysis, Coordinator};
+use super::plan::Plan;
+use super::workspace::Workspace;
+use crate::cmd::failure::Failure;
+
+/// Pause when no new records are available.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Number of records between checks for cancellation.
+const RECORDS_PER_CHECK: u64 = 4096;
+
+/// The result of the verification.
+#[derive(Debug)]
+pub(super) struct VerifiedRun {
+    pub(super) verification: Verification,
+    pub(super) analysis: Analysis,
+    /// The log, if the run has one.
+    pub(super) committed_log: CommittedLog,
+}
+
+/// A verification in progress. Dropping it cancels the verification.
+#[derive(Debug)]
+pub(super) struct Verifier {
+    /// Set when no more records will be written.
+    run_ended: Arc<AtomicBool>,
+    /// Set when the result is no longer needed.
+    abandoned: Arc<AtomicBool>,
+    task: JoinHandle<Result<VerifiedRun, Failure>>,
+}
+
+impl Verifier {
+    /// Starts the verification. It begins when a trace has a second file or the run has ended, so
+    /// that short runs do not share the processors.
+    pub(super) fn begin(plan: &Plan, workspace: &Workspace) -> Verifier {
+        let (run_ended, abandoned) = (Arc::default(), Arc::default());
+        let task = Task {
+            traces: workspace.trace_paths(),
+            // Without a lock or a log only the election is verified.
+            only_election: !plan.lock && plan.log.is_none(),
+            coordinator: plan.coordinator,
+            run_ended: Arc::clone(&run_ended),
+            abandoned: Arc::clone(&abandoned),
+        };
+        let handle = spawn_blocking(move || task.verify());
+        Verifier { run_ended, abandoned, task: handle }
+    }
+
+    /// Waits for the result, after the run has ended.
+    pub(super) async fn end(mut self) -> Result<VerifiedRun, Failure> {
+        self.run_ended.store(true, Ordering::Release);
+        match (&mut self.task).await {
+            Ok(result) => result,
+            Err(ended) => match ended.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                Err(_) => Err(Failure::incomplete("the verification was cancelled")),
+            },
+        }
+    }
+}
+
+impl Drop for Verifier {
+    fn drop(&mut self) {
+        self.abandoned.store(true, Ordering::Release);
+    }
+}
+
+/// The state of the verification task.
+struct Task {
+    traces: Vec<PathBuf>,
+    only_election: bool,
+    coordinator: Coordinator,
+    run_ended: Arc<AtomicBool>,
+    abandoned: Arc<AtomicBool>,
+}
+
+impl Task {
+    fn verify(self) -> Result<VerifiedRun, Failure> {
+        while !self.has_ended() && !self.traces.iter().any(|trace| segment(trace, 2).exists()) {
+            self.wait()?;
+        }
+        let traces: Vec<_> = self.traces.iter().filter(|trace| trace.exists()).cloned().collect();
+        let mut follow = Follow::open(&traces, &self.run_ended).map_err(Failure::environment)?;
+        let mut header = follow.header().clone();
+        if self.only_election {
+            header.service = Service::Election;
+        }
+        let mut judge = TraceVerifier::new(&header);
+        let mut analysis = Analysis::default();
+        let (mut committed_log, mut sessions) = (CommittedLog::default(), HashMap::new());
+        let mut segments = SegmentStore::default();
+        for read in 1_u64.. {
+            if read.is_multiple_of(RECORDS_PER_CHECK) {
+                self.check_cancelled()?;
+                segments.delete_finished(&mut follow, &judge);
+            }
+            match follow
+                .read_next()
+                .map_err(|error| Failure::environment(MergeError::from(error)))?
+            {
+                Next::Record(record) => {
+                    judge.read(&record);
+                    analysis.read(&record, self.coordinator);
+                    record_log_event(&mut committed_log, &mut sessions, &record);
+                }
+                Next::Later => {
+                    self.wait()?;
+                    segments.delete_finished(&mut follow, &judge);
+                }
+                Next::End => break,
+            }
+        }
+        Ok(VerifiedRun {
+            verification: judge.finish_with(follow.merge_report()),
+            analysis,
+            committed_log,
+        })
+    }
+
+    fn has_ended(&self) -> bool {
+        self.run_ended.load(Ordering::Acquire)
+    }
+
+    fn wait(&self) -> Result<(), Failure> {
+        thread::sleep(POLL_INTERVAL);
+        self.check_cancelled()
+    }
+
+    /// Fails if the verification was cancelled.
+    fn check_cancelled(&self) -> Result<(), Failure> {
+        if self.abandoned.load(Ordering::Acquire) {
+            return Err(Failure::incomplete("the verification was cancelled"));
+        }
+        Ok(())
+    }
+}
+
+/// Records the log events of a trace. A new session of a process implies a crash.
+fn record_log_event(
+    committed_log: &mut CommittedLog,
+    sessions: &mut HashMap<ProcessId, u64>,
+    record: &Record,
+) {
+    let Some(at) = record.process.process() else { return };
+    let session = sessions.entry(at).or_insert(record.session);
+    if record.session > *session {
+        *session = record.session;
+        committed_log.record_crash(at);
+    }
+    match &record.kind {
+        Kind::Crash => committed_log.record_crash(at),
+        Kind::Event(EventData::Agreement(agreement::Event::Log(told))) => match told {
+            log::Event::Leading { term } => committed_log.record_leader(at, *term),
+            log::Event::Committed { index, entry } => {
+                committed_log.record_commit(at, *index, entry)
+            }
+            log::Event::Compacted { index, .. } => committed_log.record_compaction(at, *index),
+            log::Event::Restored { index, state, .. } => {
+                committed_log.record_restore(at, *index, state)
+            }
+            _ => {}
+        },
+        _ => {}
+    }
+}
+
+/// Verified trace files that still exist: the last one of each trace, and all that existed when a
+/// violation was found.
+#[derive(Debug, Default)]
+struct SegmentStore {
+    last: HashMap<usize, PathBuf>,
+    violated: bool,
+}
+
+impl SegmentStore {
+    fn delete_finished(&mut self, follow: &mut Follow, judge: &TraceVerifier) {
+        for (trace, file) in follow.finished() {
+            self.finish_segment(trace, file, judge);
+        }
+    }
+
+    /// Handles a file that was verified and is complete.
+    fn finish_segment(&mut self, trace: usize, file: PathBuf, judge: &TraceVerifier) {
+        if !self.violated && judge.clone().finish().verdict == Judgement::Violated {
+            self.violated = true;
+            // The existing files show the context of the violation, and are kept.
+            self.last.clear();
+        }
+        if let Some(before) = self.last.insert(trace, file) {
+            // Errors are ignored: the file only takes space.
+            let _ = fs::remove_file(before);
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Theoretical figures from the literature, to compare with the measured ones.
+
+use tenure_algorithms::catalogue::Parameters;
+use tenure_core::theory::{Precision, Theory};
+use tenure_core::{Card, Cost, Layer, ProcessId, Service, TICKS_PER_UNIT};
+use tenure_sim::{Distribution, ElectionCost, Initiators, Moments, Report, Settings, theory};
+
+use super::plan::Plan;
+
+/// Returns the theory of a lock from the literature, if there is any.
+pub(crate) fn of_lock(card: &Card) -> Option<Theory> {
+    card.theory.filter(|_| card.service == Service::Mutex)
+}
+
+/// An expected number of messages.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Expected {
+    /// Messages per entry or per election.
+    pub(crate) messages: f64,
+    /// Precision of the number.
+    pub(crate) precision: Precision,
+}
+
+/// Returns the expected messages per entry or election; `None` if there is no formula for these
+/// runs, or if faults or variants are outside its scope.
+pub(crate) fn expected(plan: &Plan) -> Option<Expected> {
+    expected_in(plan, plan.common(), plan.draws_ids())
+}
+
+/// Returns the exact number of messages of one run for the ring that was drawn, if theory predicts
+/// it.
+pub(crate) fn predicted(plan: &Plan, settings: &Settings) -> Option<u64> {
+    let expected = |settings, drawn| {
+        expected_in(plan, settings, drawn).filter(|_| plan.card.service == Service::Election)
+    };
+    let is_exact = |it: &Expected| it.precision == Precision::Exact;
+    // If the number is the same for all rings, it is not repeated here.
+    if !plan.draws_ids() || expected(plan.common(), true).as_ref().is_some_and(is_exact) {
+        return None;
+    }
+    expected(settings, false).filter(is_exact).map(|it| it.messages as u64)
+}
+
+fn expected_in(plan: &Plan, settings: &Settings, drawn: bool) -> Option<Expected> {
+    let scene = settings.workload_kind(plan.card.service, drawn).filter(|_| is_plain(plan))?;
+    let ranks = (0..plan.size()).map(|place| settings.rank(ProcessId(place))).collect();
+    let parameters = Parameters { ranks, ..plan.parameters.clone() };
+    let expected = tenure_instances::expected(&plan.card.name, &parameters, scene).ok()??;
+    Some(Expected { messages: theory::value(expected.messages), precision: expected.precision })
+}
+
+/// Returns the expected delays in virtual units: from an exit to the next entry, or from the start
+/// of an election until all processes know the result. One number, or the minimum and maximum;
+/// empty if the latency varies or theory does not cover the run.
+pub(crate) fn delays(plan: &Plan) -> Vec<f64> {
+    let settings = plan.common();
+    let latency = settings.network.latency.usual();
+    if !is_plain(plan) || !latency.is_constant() || settings.time.step != Distribution::ZERO {
+        return Vec::new();
+    }
+    let theory = plan.card.theory.filter(|theory| theory.delay.whole);
+    let Some(Theory { delay, .. }) = theory else { return Vec::new() };
+    let by_all = matches!(settings.workload.initiators, Some(Initiators::All));
+    let agrees = plan.card.service.is_agreement();
+    if agrees || plan.card.service == Service::Election && !by_all {
+        return Vec::new();
+    }
+    let unit = latency.most().map_or(0.0, |ticks| ticks as f64 / TICKS_PER_UNIT as f64);
+    let mut ends = vec![delay.least, delay.most];
+    ends.dedup();
+    ends.into_iter().map(|hops| f64::from(hops) * unit).collect()
+}
+
+/// True if the run has no faults and the algorithm is the published one.
+fn is_plain(plan: &Plan) -> bool {
+    let settings = plan.common();
+    settings.faults.is_empty()
+        && (settings.down.is_empty() || plan.card.faults.absence)
+        && !settings.network.loss.possible()
+        && !settings.network.duplication.possible()
+        && settings.limits.until.is_none()
+        && plan.parameters.variants.is_empty()
+        && plan.parameters.timeouts.is_empty()
+}
+
+/// True if a mean per entry or agreement is outside the bounds of the card.
+fn is_outside(cost: &Cost, measured: f64) -> bool {
+    let below = measured < cost.least as f64 - 1e-9;
+    let above = cost.most.is_some_and(|most| measured > most as f64 + 1e-9);
+    cost.whole && (below || above)
+}
+
+/// Returns how the messages of many runs compare with the bounds of the card.
+pub(crate) fn outside(plan: &Plan, elections: Outside, messages: &Moments) -> Outside {
+    let is_election = plan.card.service == Service::Election;
+    let is_outside = |messages: &Moments| is_outside(&plan.card.messages, messages.mean());
+    match messages.count() > 0 {
+        true if is_election => elections,
+        true if is_outside(messages) => Outside::Plainly,
+        _ => Outside::Never,
+    }
+}
+
+/// Messages per entry, election or agreement of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Measured {
+    /// Messages of the lock, election or agreement itself, without lower layers.
+    pub(crate) own: f64,
+    /// Messages of all layers.
+    pub(crate) all: f64,
+}
+
+/// Returns the messages of each election of a run, or the mean per entry or agreement; empty if
+/// there was none.
+pub(crate) fn measured(plan: &Plan, report: &Report) -> Vec<Measured> {
+    let metrics = &report.metrics;
+    let (layer, times) = match plan.card.service {
+        Service::Election => (Layer::Election, metrics.elections.len() as u64),
+        service if service.is_agreement() => (Layer::Agreement, metrics.agreements),
+        _ => (Layer::Mutex, metrics.entered),
+    };
+    if times == 0 {
+        return Vec::new();
+    }
+    let per = |sent: u64| sent as f64 / times as f64;
+    let own = metrics.sent_in(layer);
+    if plan.card.service != Service::Election {
+        return vec![Measured { own: per(own), all: per(metrics.sent) }];
+    }
+    // Messages of other layers are not counted by election.
+    let other_layers = per(metrics.sent - own);
+    let each = metrics.elections.iter().map(|election| election.messages as f64);
+    each.map(|own| Measured { own, all: own + other_layers }).collect()
+}
+
+/// Comparison of the messages of runs with the bounds of a card.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Outside {
+    /// All are within the bounds.
+    #[default]
+    Never,
+    /// Only elections with a crash or recovery are outside.
+    WhenDisturbed,
+    /// Undisturbed elections are outside.
+    Plainly,
+}
+
+impl Outside {
+    /// Compares each election of a run with the bounds.
+    pub(crate) fn of_elections(cost: &Cost, elections: &[ElectionCost]) -> Self {
+        let outside = elections.iter().filter(|election| {
+            let above = cost.most.is_some_and(|most| election.messages > most);
+            let below = election.is_complete && election.messages < cost.least;
+            cost.whole && (above || below)
+        });
+        let each = outside.map(|election| match election.is_disturbed {
+            true => Outside::WhenDisturbed,
+            false => Outside::Plainly,
+        });
+        each.max().unwrap_or_default()
+    }
+}

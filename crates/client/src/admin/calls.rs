@@ -1,0 +1,247 @@
+//! Administrative calls: requests and responses in terms of this crate.
+
+use tenure_etcd::etcdserverpb as rpc;
+use tenure_etcd::mvccpb::KeyValue;
+
+use crate::admin::{Admin, Repeat};
+use crate::error::ClientError;
+use crate::requests::unsigned;
+
+/// A member of a service, as the members know it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Identifier of the member.
+    pub id: u64,
+    /// Name of the member; empty for a member of etcd that was never started.
+    pub name: String,
+    /// URLs for other members.
+    pub peer_urls: Vec<String>,
+    /// URLs for clients; none while they are not known.
+    pub client_urls: Vec<String>,
+    /// True if the member has no vote.
+    pub is_learner: bool,
+}
+
+/// State of one member, as it reports it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemberStatus {
+    /// Identifier of the member that responded.
+    pub id: u64,
+    /// Version of the protocol.
+    pub version: String,
+    /// Identifier of the leader; 0 if the member knows none.
+    pub leader: u64,
+    /// Current term of the member.
+    pub term: u64,
+    /// Index of the last log entry that was applied.
+    pub applied_index: u64,
+    /// True if the member has no vote.
+    pub is_learner: bool,
+    /// Problems that the member reports.
+    pub errors: Vec<String>,
+}
+
+/// Keys to read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Query {
+    /// First key of the range.
+    pub key: Vec<u8>,
+    /// Key behind the last one; empty for one key, `\0` for all from the first one on.
+    pub range_end: Vec<u8>,
+    /// Upper bound on the number of keys; 0 for none.
+    pub limit: i64,
+    /// Revision to read at; 0 for the current one.
+    pub revision: u64,
+    /// True if values are left out.
+    pub keys_only: bool,
+    /// True if the member may respond with its own applied state, without a quorum.
+    pub serializable: bool,
+}
+
+/// A key and its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// Name of the key.
+    pub key: Vec<u8>,
+    /// Value of the key; empty if it was left out.
+    pub value: Vec<u8>,
+    /// Revision in which the key was created.
+    pub create_revision: u64,
+    /// Revision of the last change.
+    pub mod_revision: u64,
+    /// Lease with which the key ends; 0 if there is none.
+    pub lease: i64,
+}
+
+/// Keys that were read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// Revision of the store.
+    pub revision: u64,
+    /// The keys, in their order.
+    pub keys: Vec<Key>,
+    /// True if there are more keys than the limit allowed.
+    pub has_more: bool,
+}
+
+impl Admin {
+    /// Returns the members. If `linearizable` is false, the member responds with its own state,
+    /// without a quorum.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError`]
+    pub async fn members(&self, linearizable: bool) -> Result<Vec<Member>, ClientError> {
+        let request = rpc::MemberListRequest { linearizable };
+        let path = "/etcdserverpb.Cluster/MemberList";
+        let response: rpc::MemberListResponse = self.ask(path, request, Repeat::Read).await?;
+        Ok(members(response.members))
+    }
+
+    /// Adds a member with this peer URL and returns all members.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError`]
+    pub async fn add_member(
+        &self,
+        peer_url: &str,
+        is_learner: bool,
+    ) -> Result<Vec<Member>, ClientError> {
+        let request = rpc::MemberAddRequest { peer_ur_ls: vec![peer_url.to_owned()], is_learner };
+        let path = "/etcdserverpb.Cluster/MemberAdd";
+        let response: rpc::MemberAddResponse =
+            self.ask(path, request, Repeat::AfterFailure).await?;
+        Ok(members(response.members))
+    }
+
+    /// Removes a member and returns those that remain.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError`]
+    pub async fn remove_member(&self, id: u64) -> Result<Vec<Member>, ClientError> {
+        let path = "/etcdserverpb.Cluster/MemberRemove";
+        let request = rpc::MemberRemoveRequest { id };
+        let response: rpc::MemberRemoveResponse =
+            self.ask(path, request, Repeat::AfterFailure).await?;
+        Ok(members(response.members))
+    }
+
+    /// Gives a learner a vote and returns all members.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError`]
+    pub async fn promote_member(&self, id: u64) -> Result<Vec<Member>, ClientError> {
+        let path = "/etcdserverpb.Cluster/MemberPromote";
+        let request = rpc::MemberPromoteRequest { id };
+        let response: rpc::MemberPromoteResponse =
+            self.ask(path, request, Repeat::AfterFailure).await?;
+        Ok(members(response.members))
+    }
+
+    /// Returns the state of the first member that responds.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError`]
+    pub async fn status(&self) -> Result<MemberStatus, ClientError> {
+        let path = "/etcdserverpb.Maintenance/Status";
+        let response: rpc::StatusResponse =
+            self.ask(path, rpc::StatusRequest {}, Repeat::Read).await?;
+        Ok(MemberStatus {
+            id: response.header.map_or(0, |header| header.member_id),
+            version: response.version,
+            leader: response.leader,
+            term: response.raft_term,
+            // etcd 3.4 and later report it.
+            applied_index: response.raft_applied_index,
+            is_learner: response.is_learner,
+            errors: response.errors,
+        })
+    }
+
+    /// Returns the keys of a range.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError`]
+    pub async fn range(&self, query: Query) -> Result<Page, ClientError> {
+        let Query { key, range_end, limit, revision, keys_only, serializable } = query;
+        let revision = i64::try_from(revision).unwrap_or(i64::MAX);
+        let request = rpc::RangeRequest {
+            key,
+            range_end,
+            limit,
+            revision,
+            keys_only,
+            serializable,
+            ..Default::default()
+        };
+        let response: rpc::RangeResponse =
+            self.ask("/etcdserverpb.KV/Range", request, Repeat::Read).await?;
+        let revision = response.header.map_or(0, |header| unsigned(header.revision));
+        let keys = response.kvs.into_iter().map(key_of).collect();
+        Ok(Page { revision, keys, has_more: response.more })
+    }
+
+    /// Puts a value, once, and returns the revision.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError`]; after [`ClientError::Unavailable`] the value may have been put.
+    pub async fn put(&self, key: Vec<u8>, value: Vec<u8>) -> Result<u64, ClientError> {
+        let request = rpc::PutRequest { key, value, ..Default::default() };
+        let response: rpc::PutResponse =
+            self.ask("/etcdserverpb.KV/Put", request, Repeat::Never).await?;
+        Ok(response.header.map_or(0, |header| unsigned(header.revision)))
+    }
+
+    /// Discards the history before a revision.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError`]
+    pub async fn compact(&self, revision: u64) -> Result<(), ClientError> {
+        let revision = i64::try_from(revision).unwrap_or(i64::MAX);
+        let request = rpc::CompactionRequest { revision, ..Default::default() };
+        let path = "/etcdserverpb.KV/Compact";
+        let _: rpc::CompactionResponse = self.ask(path, request, Repeat::AfterFailure).await?;
+        Ok(())
+    }
+
+    /// Returns the remaining time and the TTL of a lease, in seconds; `None` if it does not exist.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError`]
+    pub async fn lease_time_left(&self, id: i64) -> Result<Option<(i64, i64)>, ClientError> {
+        let request = rpc::LeaseTimeToLiveRequest { id, keys: false };
+        let path = "/etcdserverpb.Lease/LeaseTimeToLive";
+        let response: rpc::LeaseTimeToLiveResponse = self.ask(path, request, Repeat::Read).await?;
+        let is_there = response.ttl >= 0 && response.granted_ttl > 0;
+        Ok(is_there.then_some((response.ttl, response.granted_ttl)))
+    }
+}
+
+fn members(members: Vec<rpc::Member>) -> Vec<Member> {
+    let member = |it: rpc::Member| Member {
+        id: it.id,
+        name: it.name,
+        peer_urls: it.peer_ur_ls,
+        client_urls: it.client_ur_ls,
+        is_learner: it.is_learner,
+    };
+    members.into_iter().map(member).collect()
+}
+
+fn key_of(kv: KeyValue) -> Key {
+    Key {
+        key: kv.key,
+        value: kv.value,
+        create_revision: unsigned(kv.create_revision),
+        mod_revision: unsigned(kv.mod_revision),
+        lease: kv.lease,
+    }
+}

@@ -1,0 +1,109 @@
+//! Byte streams to a member, plain or encrypted.
+
+use std::io::{IoSlice, Result};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::Notify;
+
+/// A boxed byte stream.
+pub(crate) type ByteStream = Box<dyn AsyncByteStream>;
+
+/// Readable and writable bytes.
+pub(crate) trait AsyncByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> AsyncByteStream for T {}
+
+/// Number of bytes that are kept from the start of the stream.
+const PREFIX: usize = 16;
+
+/// Statistics on received bytes.
+#[derive(Debug, Default)]
+pub(crate) struct ReceiveStats {
+    /// Number of reads that returned, the end of the stream included.
+    pub(crate) reads: AtomicUsize,
+    /// First bytes, once there are any.
+    first: OnceLock<Vec<u8>>,
+    arrived: Notify,
+}
+
+impl ReceiveStats {
+    /// Returns the first bytes that the peer sent; waits until there are any.
+    pub(crate) async fn first_bytes(&self) -> &[u8] {
+        loop {
+            let arrived = self.arrived.notified();
+            if let Some(first) = self.first.get() {
+                return first;
+            }
+            arrived.await;
+        }
+    }
+
+    fn record(&self, bytes: &[u8]) {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        if !bytes.is_empty() && self.first.get().is_none() {
+            let _ = self.first.set(bytes[..bytes.len().min(PREFIX)].to_vec());
+            self.arrived.notify_waiters();
+        }
+    }
+}
+
+/// A byte stream that records what it receives.
+pub(crate) struct CountedStream {
+    stream: ByteStream,
+    received: Arc<ReceiveStats>,
+}
+
+impl CountedStream {
+    /// Wraps a stream and returns it with its statistics.
+    pub(crate) fn new(stream: ByteStream) -> (Self, Arc<ReceiveStats>) {
+        let received: Arc<ReceiveStats> = Arc::default();
+        (CountedStream { stream, received: received.clone() }, received)
+    }
+}
+
+impl AsyncRead for CountedStream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<Result<()>> {
+        let before = into.filled().len();
+        let read = ready!(Pin::new(&mut self.stream).poll_read(context, into));
+        self.received.record(&into.filled()[before..]);
+        Poll::Ready(read)
+    }
+}
+
+impl AsyncWrite for CountedStream {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        pieces: &[IoSlice<'_>],
+    ) -> Poll<Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, pieces)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}

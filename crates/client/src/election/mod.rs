@@ -1,0 +1,27 @@
+//! Elections.
+
+use crate::election::leadership::Leadership;
+use crate::error::ClientError;
+use crate::lock::acquire::acquire;
+use crate::lock::queue_entry::HandOver;
+use crate::session::Session;
+
+pub(crate) mod leadership;
+pub(crate) mod observer;
+
+impl Session {
+    /// Campaigns in an election and waits until this session is the leader. Observers see `value`.
+    ///
+    /// Dropping the future withdraws the candidacy.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError`]
+    pub async fn campaign(
+        &self,
+        name: &str,
+        value: impl Into<Vec<u8>>,
+    ) -> Result<Leadership, ClientError> {
+        acquire(self, name, value.into(), HandOver::OnDeletion).await.map(Leadership::new)
+    }
+}

@@ -1,0 +1,133 @@
+//! A claim: a key in the queue of a lock or an election, valid while its session lives.
+
+use tenure_etcd::etcdserverpb as rpc;
+use tenure_session::QueueView;
+use tokio::time::{Instant, sleep};
+use tonic::Code;
+
+use crate::error::{ClientError, LossReason};
+use crate::requests;
+use crate::session::Session;
+use crate::session::release::PendingRelease;
+use crate::transport::REQUEST_TIMEOUT;
+use crate::transport::retry::Backoff;
+use crate::watch::watcher::{WatchEvent, Watcher};
+
+/// A claim that is first in its queue.
+#[derive(Debug)]
+pub(crate) struct Claim {
+    session: Session,
+    key: Vec<u8>,
+    fence: u64,
+    /// True if a repeated request may write the key again after it was deleted.
+    can_reappear: bool,
+    is_released: bool,
+}
+
+impl Claim {
+    pub(crate) const fn new(
+        session: Session,
+        key: Vec<u8>,
+        fence: u64,
+        can_reappear: bool,
+    ) -> Claim {
+        Claim { session, key, fence, can_reappear, is_released: false }
+    }
+
+    pub(crate) const fn session(&self) -> &Session {
+        &self.session
+    }
+
+    pub(crate) fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    pub(crate) const fn fence(&self) -> u64 {
+        self.fence
+    }
+
+    /// Changes the value of the key.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Lost`] if the session has ended or the key was deleted.
+    pub(crate) async fn put(&self, value: Vec<u8>) -> Result<(), ClientError> {
+        let request = requests::update(&self.key, self.fence, value, self.session.id());
+        if let Some(reason) = self.session.end_reason() {
+            return Err(reason.into());
+        }
+        let deadline = Instant::now() + REQUEST_TIMEOUT;
+        match self.session.channel().transact(request, deadline).await? {
+            rpc::TxnResponse { succeeded: true, .. } => Ok(()),
+            rpc::TxnResponse { .. } => Err(LossReason::KeyDeleted.into()),
+        }
+    }
+
+    /// Deletes the key. If the future is dropped, this continues in the background.
+    pub(crate) async fn release(mut self) -> Result<(), ClientError> {
+        let release = self.pending_release();
+        let deleted = release.delete().await;
+        self.is_released = true;
+        release.complete(deleted.is_ok(), self.session.runtime());
+        deleted
+    }
+
+    fn pending_release(&self) -> PendingRelease {
+        self.session.pending_release(self.key.clone(), self.fence, self.can_reappear)
+    }
+
+    /// Waits until the session ends or another client deletes the key.
+    pub(crate) async fn lost(&self) -> LossReason {
+        tokio::select! {
+            biased;
+            reason = self.session.lost() => reason,
+            reason = self.key_lost() => self.session.end_reason().unwrap_or(reason),
+        }
+    }
+
+    /// Waits until the key is deleted or may not be read any more.
+    async fn key_lost(&self) -> LossReason {
+        let channel = self.session.channel();
+        let mut backoff = Backoff::default();
+        let mut from = self.fence + 1;
+        loop {
+            let mut watcher = Watcher::of_key(channel.clone(), &self.key, from);
+            loop {
+                match watcher.next().await {
+                    WatchEvent::Deleted(deleted) if deleted.key == self.key => {
+                        return LossReason::KeyDeleted;
+                    }
+                    WatchEvent::Deleted(_) | WatchEvent::Put(_) | WatchEvent::Released => {}
+                    WatchEvent::HistoryCompacted
+                    | WatchEvent::Rejected
+                    | WatchEvent::Disconnected => break,
+                }
+            }
+            // The key may have been deleted in a revision that the watch did not show.
+            match self.read_own_key().await {
+                Ok(view) if view.own != Some(self.fence) => return LossReason::KeyDeleted,
+                Ok(view) => from = view.revision + 1,
+                Err(ClientError::Rejected { code: Code::PermissionDenied, .. }) => {
+                    return LossReason::AccessDenied;
+                }
+                Err(_) => {}
+            }
+            sleep(backoff.next()).await;
+        }
+    }
+
+    async fn read_own_key(&self) -> Result<QueueView<Vec<u8>>, ClientError> {
+        let deadline = Instant::now() + REQUEST_TIMEOUT;
+        let request = requests::read_queue(&self.key, None);
+        let response = self.session.channel().transact(request, deadline).await?;
+        Ok(requests::own_view(&response, &self.key))
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        if !self.is_released {
+            self.session.releases().add(self.pending_release(), self.session.runtime());
+        }
+    }
+}

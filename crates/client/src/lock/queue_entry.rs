@@ -1,0 +1,377 @@
+//! An entry in the queue of a lock or an election, from the request to enqueue to the acquisition.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use tenure_etcd::etcdserverpb as rpc;
+use tenure_session::{QueueView, Waiter, WaiterAction};
+use tokio::time::{Instant, sleep};
+use tonic::Code;
+
+use crate::error::{ClientError, LossReason};
+use crate::lock::claim::Claim;
+use crate::requests;
+use crate::session::Session;
+use crate::session::release::PendingRelease;
+use crate::transport::REQUEST_TIMEOUT;
+use crate::transport::retry::Backoff;
+use crate::watch::watcher::{WatchEvent, Watcher};
+
+/// Upper bound on the keys of one read, if they were created in different revisions.
+const MAX_KEYS_PER_READ: i64 = 1024;
+
+/// Event by which a waiter acquires the lock from its predecessor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HandOver {
+    /// The predecessor releases the lock, or its key is deleted.
+    OnRelease,
+    /// The predecessor's key is deleted, so that no reader of the queue sees the former holder.
+    OnDeletion,
+}
+
+/// Result of the request to enqueue.
+pub(crate) struct Enqueued {
+    pub(crate) view: QueueView<Vec<u8>>,
+    /// True if the request created the key and the view shows its predecessor.
+    is_new: bool,
+}
+
+/// Future of the request to enqueue. The flag is true if the request was sent more than once: a
+/// delayed copy may then write the key again, whatever the response was.
+type EnqueueFuture = Pin<Box<dyn Future<Output = (Result<Enqueued, ClientError>, bool)> + Send>>;
+
+/// An entry in a queue. Dropping it deletes its key.
+pub(crate) struct QueueEntry {
+    session: Session,
+    name: String,
+    key: Vec<u8>,
+    /// Pending request. After a drop it continues in the background, to learn whether there is a
+    /// key to delete.
+    request: Option<EnqueueFuture>,
+    waiter: Waiter<Vec<u8>>,
+    hand_over: HandOver,
+    backoff: Backoff,
+    /// True if the key exists or may exist.
+    has_possible_key: bool,
+    /// True if a repeated request may write the key again after it was deleted.
+    can_reappear: bool,
+}
+
+impl QueueEntry {
+    /// Prepares the request to enqueue, together with the releases of other keys.
+    pub(crate) fn enqueue(
+        session: &Session,
+        name: &str,
+        key: Vec<u8>,
+        request: rpc::TxnRequest,
+        releases: Vec<PendingRelease>,
+        hand_over: HandOver,
+    ) -> QueueEntry {
+        let request = enqueue(session.clone(), name.to_owned(), key.clone(), request, releases);
+        QueueEntry {
+            session: session.clone(),
+            name: name.to_owned(),
+            key,
+            request: Some(Box::pin(request)),
+            waiter: Waiter::new(),
+            hand_over,
+            backoff: Backoff::default(),
+            has_possible_key: true,
+            can_reappear: false,
+        }
+    }
+
+    pub(crate) fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    /// Records that the service does not have the key.
+    pub(crate) fn set_key_absent(&mut self) {
+        self.has_possible_key = self.can_reappear;
+    }
+
+    /// Waits for the result of the request. Must be called once.
+    pub(crate) async fn enqueued(&mut self) -> Result<Enqueued, ClientError> {
+        let request = self.request.as_mut().expect("the result is taken once");
+        let (enqueued, can_reappear) = request.await;
+        self.request = None;
+        self.has_possible_key = enqueued.is_ok() || can_reappear;
+        self.can_reappear = can_reappear;
+        enqueued
+    }
+
+    /// Enqueues and finds the predecessor. Returns the creation of the key and the next action.
+    pub(crate) async fn start(
+        &mut self,
+    ) -> Result<(u64, Option<WaiterAction<Vec<u8>>>), ClientError> {
+        let Enqueued { view, is_new } = self.enqueued().await?;
+        let own = view.own.unwrap_or(0);
+        // The response shows the predecessor only if it created the key.
+        let action = match is_new {
+            true => self.waiter.on_queue_view(view),
+            false => self.read_queue(own, 0).await?,
+        };
+        Ok((own, action))
+    }
+
+    /// Waits until the entry is first in the queue and returns its fencing token.
+    pub(crate) async fn wait(&mut self) -> Result<u64, ClientError> {
+        let (own, mut action) = self.start().await?;
+        loop {
+            action = match action {
+                Some(WaiterAction::Acquired { fence }) => return Ok(fence),
+                Some(WaiterAction::Removed) => {
+                    self.set_key_absent();
+                    return Err(self.session.end_reason().unwrap_or(LossReason::KeyDeleted).into());
+                }
+                Some(WaiterAction::ReadQueue { since }) => self.read_queue(own, since).await?,
+                Some(WaiterAction::Watch { key, from }) => self.watch(own, key, from).await,
+                None => self.waiter.on_reconnected(),
+            };
+        }
+    }
+
+    /// Reads the current queue; or, if `since` is not 0, the queue in that revision or later, for
+    /// which the member that reported the deletion needs no quorum.
+    async fn read_queue(
+        &mut self,
+        own: u64,
+        since: u64,
+    ) -> Result<Option<WaiterAction<Vec<u8>>>, ClientError> {
+        let max_revision = own.saturating_sub(1);
+        let search = find_predecessor(&self.session, &self.name, &self.key, max_revision, since);
+        let mut view = search.await?;
+        // The search was for the predecessor of this creation of the key, not of a later one.
+        view.own = view.own.filter(|found| *found == own);
+        Ok(self.waiter.on_queue_view(view))
+    }
+
+    /// Watches the predecessor until it releases the lock or its key is deleted.
+    async fn watch(&mut self, own: u64, key: Vec<u8>, from: u64) -> Option<WaiterAction<Vec<u8>>> {
+        let channel = self.session.channel().clone();
+        loop {
+            let mut watcher = Watcher::of_key(channel.clone(), &key, from);
+            if self.hand_over == HandOver::OnRelease {
+                watcher = watcher.on_behalf_of(&self.key, own);
+            }
+            loop {
+                match watcher.next().await {
+                    WatchEvent::Released => {
+                        if let Some(action) = self.waiter.on_released(&key) {
+                            return Some(action);
+                        }
+                    }
+                    WatchEvent::Deleted(deleted) => {
+                        let revision = requests::unsigned(deleted.mod_revision);
+                        if let Some(action) = self.waiter.on_deleted(&deleted.key, revision) {
+                            self.backoff = Backoff::default();
+                            return Some(action);
+                        }
+                    }
+                    WatchEvent::Put(_) => {}
+                    WatchEvent::HistoryCompacted => return self.waiter.on_compacted(),
+                    WatchEvent::Rejected => {
+                        sleep(self.backoff.next()).await;
+                        return self.waiter.on_compacted();
+                    }
+                    WatchEvent::Disconnected => break,
+                }
+            }
+            sleep(self.backoff.next()).await;
+        }
+    }
+
+    /// Turns the entry, which is first in its queue, into a claim.
+    pub(crate) fn into_claim(mut self, fence: u64) -> Claim {
+        self.has_possible_key = false;
+        let (session, key) = (self.session.clone(), std::mem::take(&mut self.key));
+        Claim::new(session, key, fence, self.can_reappear)
+    }
+}
+
+impl Drop for QueueEntry {
+    fn drop(&mut self) {
+        if !self.has_possible_key {
+            return;
+        }
+        let (session, key) = (self.session.clone(), std::mem::take(&mut self.key));
+        let (request, mut can_reappear) = (self.request.take(), self.can_reappear);
+        let runtime = session.runtime().clone();
+        runtime.spawn(async move {
+            if let Some(request) = request {
+                can_reappear = request.await.1;
+            }
+            session.pending_release(key, 0, can_reappear).complete(false, session.runtime());
+        });
+    }
+}
+
+/// Finds the newest key of a queue, created in the revision `max_revision` or before (0: any), and
+/// reads the caller's own key. If `since` is not 0, a state of that revision or later suffices.
+///
+/// The range of a name may contain keys of other locks, so several reads may be needed. They need
+/// not be of one revision: keys ahead of a given one only disappear. A range without a key of this
+/// queue in one read has none later.
+///
+/// # Errors
+///
+/// [`ClientError::Unavailable`] if the session ends while no member responds, and
+/// [`ClientError::Rejected`], also if one revision created more keys than fit into a response.
+pub(crate) async fn find_predecessor(
+    session: &Session,
+    name: &str,
+    key: &[u8],
+    mut max_revision: u64,
+    since: u64,
+) -> Result<QueueView<Vec<u8>>, ClientError> {
+    let channel = session.channel();
+    let mut limit = ReadLimit::new();
+    loop {
+        let range = requests::QueueRange { name, max_revision, limit: limit.keys };
+        let read = requests::read_queue(key, Some(range));
+        let request = if since > 0 { requests::serializable(read) } else { read };
+        let response = match channel.transact(request, Instant::now() + REQUEST_TIMEOUT).await {
+            Ok(response) => response,
+            Err(ClientError::Unavailable { .. }) if session.end_reason().is_none() => continue,
+            Err(error) if is_too_long(&error) && limit.shrink(&error) => continue,
+            Err(error) => return Err(error),
+        };
+        match requests::queue_view(&response, key, name, limit.keys) {
+            Ok(view) => return Ok(view),
+            Err(oldest) => {
+                // One revision may have created more keys than the limit.
+                limit.grow(oldest == max_revision)?;
+                max_revision = oldest;
+            }
+        }
+    }
+}
+
+/// True if a member rejected a read because its response would be too long.
+fn is_too_long(error: &ClientError) -> bool {
+    matches!(error, ClientError::Rejected { code: Code::OutOfRange | Code::ResourceExhausted, .. })
+}
+
+/// Number of keys per read, adapted to the responses. Without the bound, a revision with many keys
+/// could make it grow and shrink forever.
+#[derive(Debug)]
+struct ReadLimit {
+    keys: i64,
+    /// Upper bound that a rejection has shown, with the rejection.
+    bound: Option<(i64, ClientError)>,
+}
+
+impl ReadLimit {
+    const fn new() -> Self {
+        ReadLimit { keys: 1, bound: None }
+    }
+
+    /// Halves the limit after a response that was too long. Returns false if it is 1.
+    fn shrink(&mut self, rejection: &ClientError) -> bool {
+        if self.keys == 1 {
+            return false;
+        }
+        self.keys /= 2;
+        self.bound = Some((self.keys, rejection.clone()));
+        true
+    }
+
+    /// Raises the limit after a read that did not suffice. It made no progress if `is_stuck`.
+    ///
+    /// # Errors
+    ///
+    /// The rejection that prevents a larger limit, if there was no progress.
+    fn grow(&mut self, is_stuck: bool) -> Result<(), ClientError> {
+        let keys = if is_stuck { self.keys * 2 } else { (self.keys * 4).min(MAX_KEYS_PER_READ) };
+        self.keys = match &self.bound {
+            Some((bound, rejection)) if is_stuck && self.keys >= *bound => {
+                return Err(rejection.clone());
+            }
+            Some((bound, _)) => keys.min(*bound),
+            None => keys,
+        };
+        Ok(())
+    }
+}
+
+/// Writes a key into a queue and deletes the released keys of the session. Repeats the request
+/// while the session lives.
+async fn enqueue(
+    session: Session,
+    name: String,
+    key: Vec<u8>,
+    request: rpc::TxnRequest,
+    releases: Vec<PendingRelease>,
+) -> (Result<Enqueued, ClientError>, bool) {
+    let (mut attempts, mut more_attempts) = (0, 0);
+    let deletions: Vec<_> = releases.iter().map(PendingRelease::key_and_fence).collect();
+    let has_deletions = !deletions.is_empty();
+    let with_deletions = requests::with_deletions(&request, &deletions);
+    let mut result = send_while_alive(&session, with_deletions, &mut attempts).await;
+    releases.into_iter().for_each(|it| it.complete(result.is_ok(), session.runtime()));
+    // The rejection may be due to a deletion.
+    if has_deletions && matches!(result, Err(ClientError::Rejected { .. })) {
+        result = send_while_alive(&session, request, &mut more_attempts).await;
+    }
+    let mut enqueued =
+        result.map(|response| match requests::queue_view(&response, &key, &name, 1) {
+            Ok(view) => Enqueued { is_new: requests::is_new(&response, &key), view },
+            Err(_) => Enqueued { is_new: false, view: requests::own_view(&response, &key) },
+        });
+    let can_reappear = attempts.max(more_attempts) > 1;
+    // An earlier copy of the request created the key, and other keys came after it.
+    if can_reappear && matches!(&enqueued, Ok(Enqueued { view: QueueView { own: None, .. }, .. })) {
+        let read = requests::read_queue(&key, None);
+        let result = send_while_alive(&session, read, &mut more_attempts).await;
+        enqueued = result
+            .map(|response| Enqueued { view: requests::own_view(&response, &key), is_new: false });
+    }
+    (enqueued, can_reappear)
+}
+
+/// Sends a transaction until it succeeds, is rejected, or the session ends.
+async fn send_while_alive(
+    session: &Session,
+    request: rpc::TxnRequest,
+    attempts: &mut u32,
+) -> Result<rpc::TxnResponse, ClientError> {
+    loop {
+        let deadline = Instant::now() + REQUEST_TIMEOUT;
+        let response = session.channel().transact_counting(request.clone(), deadline, attempts);
+        match response.await {
+            Err(ClientError::Unavailable { .. }) if session.end_reason().is_none() => {}
+            response => return response,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads a range of 1,000 keys of one revision, none of them of the queue, at a member that
+    /// rejects responses with more than `max_response` keys. Returns true if a read suffices.
+    fn search(max_response: i64) -> bool {
+        let message = "the response is too long".to_owned();
+        let rejection = ClientError::Rejected { code: Code::OutOfRange, message };
+        let (mut limit, mut is_stuck) = (ReadLimit::new(), false);
+        for _ in 0..100 {
+            if limit.keys > max_response {
+                assert!(limit.shrink(&rejection));
+            } else if limit.keys > 1_000 {
+                return true;
+            } else if limit.grow(is_stuck).is_err() {
+                return false;
+            } else {
+                is_stuck = true;
+            }
+        }
+        panic!("the search does not end");
+    }
+
+    #[test]
+    fn search_ends_even_if_a_revision_exceeds_a_response() {
+        assert!(search(i64::MAX) && search(5_000));
+        assert!(!search(10) && !search(1_000));
+    }
+}

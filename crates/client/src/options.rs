@@ -1,0 +1,50 @@
+//! Options for a connection to a service.
+
+use crate::tls::Certificates;
+use crate::user::User;
+
+/// Options for a connection to a service: user, certificates, and choice of the member.
+#[derive(Clone, Debug, Default)]
+pub struct ConnectOptions {
+    pub(crate) user: Option<User>,
+    pub(crate) certificates: Option<Certificates>,
+    /// True if any member may serve requests, not just the leader.
+    pub(crate) can_use_any_member: bool,
+    /// Upper bound on the bytes of one response; `None` for the default.
+    pub(crate) max_response: Option<usize>,
+}
+
+impl ConnectOptions {
+    /// Authenticates as this user.
+    #[must_use]
+    pub fn user(self, user: User) -> ConnectOptions {
+        ConnectOptions { user: Some(user), ..self }
+    }
+
+    /// Uses these certificates, which `https` endpoints require.
+    #[must_use]
+    pub fn certificates(self, certificates: Certificates) -> ConnectOptions {
+        ConnectOptions { certificates: Some(certificates), ..self }
+    }
+
+    /// Stays with any member instead of moving to the leader. Requests take two more messages.
+    ///
+    /// For clients that send few requests, and for very many clients, which then spread over the
+    /// members.
+    #[must_use]
+    pub fn any_member(self) -> ConnectOptions {
+        ConnectOptions { can_use_any_member: true, ..self }
+    }
+}
+
+impl From<User> for ConnectOptions {
+    fn from(user: User) -> ConnectOptions {
+        ConnectOptions::default().user(user)
+    }
+}
+
+impl From<Certificates> for ConnectOptions {
+    fn from(certificates: Certificates) -> ConnectOptions {
+        ConnectOptions::default().certificates(certificates)
+    }
+}

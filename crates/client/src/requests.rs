@@ -1,0 +1,251 @@
+//! Transactions of the lock recipe of etcd clients, and the interpretation of their responses.
+
+use tenure_etcd::etcdserverpb as rpc;
+use tenure_etcd::etcdserverpb::compare::{CompareResult, CompareTarget, TargetUnion};
+use tenure_etcd::etcdserverpb::range_request::{SortOrder, SortTarget};
+use tenure_etcd::etcdserverpb::request_op::Request;
+use tenure_etcd::etcdserverpb::response_op::Response;
+use tenure_etcd::mvccpb::KeyValue;
+use tenure_session::QueueView;
+
+/// Writes a key at the end of a queue and reads the key and its predecessor. Repeating the request
+/// does not move the key.
+pub(crate) fn enqueue(name: &str, key: &[u8], value: Vec<u8>, lease: i64) -> rpc::TxnRequest {
+    let newest = rpc::RangeRequest { limit: 2, ..keys(name, SortOrder::Descend) };
+    // A repeated request must not overwrite a later value. Without a value it changes nothing.
+    let (compare, failure) = match value.is_empty() {
+        true => (Vec::new(), Vec::new()),
+        false => (vec![created(key, Vec::new(), 0)], vec![op(read_key(key))]),
+    };
+    let success = vec![op(put(key, value, lease)), op(Request::RequestRange(newest))];
+    rpc::TxnRequest { compare, success, failure }
+}
+
+/// Writes a key into a queue if the queue is empty, and reads the key.
+pub(crate) fn enqueue_if_empty(
+    name: &str,
+    key: &[u8],
+    value: Vec<u8>,
+    lease: i64,
+) -> rpc::TxnRequest {
+    let (first, end) = queue_range(name);
+    rpc::TxnRequest {
+        compare: vec![created(&first, end, 0)],
+        success: vec![op(put(key, value, lease)), op(read_key(key))],
+        failure: vec![op(read_key(key))],
+    }
+}
+
+/// Keys of a queue to read, the newest first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct QueueRange<'a> {
+    pub(crate) name: &'a str,
+    /// Upper bound on the creation revision; 0 for none.
+    pub(crate) max_revision: u64,
+    /// Upper bound on the number of keys.
+    pub(crate) limit: i64,
+}
+
+/// Reads a key and the newest keys of a range.
+pub(crate) fn read_queue(key: &[u8], range: Option<QueueRange<'_>>) -> rpc::TxnRequest {
+    let mut success = vec![op(read_key(key))];
+    if let Some(QueueRange { name, max_revision, limit }) = range {
+        let max_create_revision = signed(max_revision);
+        let predecessors =
+            rpc::RangeRequest { limit, max_create_revision, ..keys(name, SortOrder::Descend) };
+        success.push(op(Request::RequestRange(predecessors)));
+    }
+    rpc::TxnRequest { success, ..Default::default() }
+}
+
+/// Makes all reads serializable: the member responds with its own state, without a quorum.
+pub(crate) fn serializable(mut txn: rpc::TxnRequest) -> rpc::TxnRequest {
+    for op in &mut txn.success {
+        if let Some(Request::RequestRange(range)) = &mut op.request {
+            range.serializable = true;
+        }
+    }
+    txn
+}
+
+/// Changes the value of a key if it is the one that was created in the revision `fence`.
+pub(crate) fn update(key: &[u8], fence: u64, value: Vec<u8>, lease: i64) -> rpc::TxnRequest {
+    rpc::TxnRequest {
+        compare: vec![created(key, Vec::new(), fence)],
+        success: vec![op(put(key, value, lease))],
+        failure: Vec::new(),
+    }
+}
+
+/// Deletes a key. If `fence` is not 0, the holder of the lock with this fencing token releases it.
+pub(crate) fn delete(key: &[u8], fence: u64) -> rpc::TxnRequest {
+    let (key, released) = (key.to_vec(), signed(fence));
+    let delete = rpc::DeleteRangeRequest { key, released, ..Default::default() };
+    rpc::TxnRequest { success: vec![op(Request::RequestDeleteRange(delete))], ..Default::default() }
+}
+
+/// Deletes keys, given with fencing tokens, before the operations of either branch.
+pub(crate) fn with_deletions(txn: &rpc::TxnRequest, keys: &[(&[u8], u64)]) -> rpc::TxnRequest {
+    let deleted = || keys.iter().flat_map(|(key, fence)| delete(key, *fence).success);
+    let with = |rest: &[rpc::RequestOp]| deleted().chain(rest.iter().cloned()).collect();
+    let compare = txn.compare.clone();
+    // Without a comparison the failure branch is never taken.
+    let failure = if compare.is_empty() { Vec::new() } else { with(&txn.failure) };
+    rpc::TxnRequest { compare, success: with(&txn.success), failure }
+}
+
+/// Reads the oldest keys of a queue, created in the revision `from` or later.
+pub(crate) fn oldest(name: &str, from: u64, limit: i64) -> rpc::RangeRequest {
+    let min_create_revision = signed(from);
+    rpc::RangeRequest { limit, min_create_revision, ..queue(name, SortOrder::Ascend) }
+}
+
+/// True if a key is in the queue of a name: one segment follows the name.
+///
+/// Keys with more segments belong to locks whose names begin with this one and a slash. A range of
+/// keys mixes both, and libraries of etcd treat them as one queue.
+pub(crate) fn is_in_queue(name: &str, key: &[u8]) -> bool {
+    let rest = key.strip_prefix(name.as_bytes()).and_then(|rest| rest.strip_prefix(b"/"));
+    rest.is_some_and(|segment| !segment.contains(&b'/'))
+}
+
+/// Returns the half-open range of the keys below a name.
+pub(crate) fn queue_range(name: &str) -> (Vec<u8>, Vec<u8>) {
+    (format!("{name}/").into_bytes(), format!("{name}0").into_bytes())
+}
+
+/// True if the request created the key, so that the key is the newest of its queue.
+pub(crate) fn is_new(response: &rpc::TxnResponse, key: &[u8]) -> bool {
+    response.succeeded && key_values(response).any(|kv| kv.key == key && kv.version == 1)
+}
+
+fn key_values(response: &rpc::TxnResponse) -> impl Iterator<Item = &KeyValue> {
+    let ranges = response.responses.iter().filter_map(|it| match &it.response {
+        Some(Response::ResponseRange(range)) => Some(&range.kvs),
+        _ => None,
+    });
+    ranges.flatten()
+}
+
+/// Returns the view of a queue in a response: the key and its predecessor.
+///
+/// # Errors
+///
+/// The oldest creation among the keys, if the response has `limit` keys and all belong to other
+/// locks. The predecessor is then not newer than that.
+pub(crate) fn queue_view(
+    response: &rpc::TxnResponse,
+    key: &[u8],
+    name: &str,
+    limit: i64,
+) -> Result<QueueView<Vec<u8>>, u64> {
+    let own = key_values(response).find(|kv| kv.key == key).map(|kv| unsigned(kv.create_revision));
+    let others = || key_values(response).filter(|kv| kv.key != key);
+    let predecessor = others().find(|kv| is_in_queue(name, &kv.key)).map(|kv| kv.key.clone());
+    let count = i64::try_from(others().count()).unwrap_or(i64::MAX);
+    match others().map(|kv| unsigned(kv.create_revision)).min() {
+        Some(oldest) if predecessor.is_none() && count >= limit => Err(oldest),
+        _ => {
+            let revision = response.header.as_ref().map_or(0, |header| unsigned(header.revision));
+            Ok(QueueView { revision, own, predecessor })
+        }
+    }
+}
+
+/// Returns the view in a response to a read of one key.
+pub(crate) fn own_view(response: &rpc::TxnResponse, key: &[u8]) -> QueueView<Vec<u8>> {
+    let none = QueueView { revision: 0, own: None, predecessor: None };
+    queue_view(response, key, "", i64::MAX).unwrap_or(none)
+}
+
+fn keys(name: &str, order: SortOrder) -> rpc::RangeRequest {
+    rpc::RangeRequest { keys_only: true, ..queue(name, order) }
+}
+
+fn queue(name: &str, order: SortOrder) -> rpc::RangeRequest {
+    let (key, range_end) = queue_range(name);
+    rpc::RangeRequest {
+        key,
+        range_end,
+        sort_order: order.into(),
+        sort_target: SortTarget::Create.into(),
+        ..Default::default()
+    }
+}
+
+fn created(key: &[u8], range_end: Vec<u8>, revision: u64) -> rpc::Compare {
+    rpc::Compare {
+        result: CompareResult::Equal.into(),
+        target: CompareTarget::Create.into(),
+        key: key.to_vec(),
+        target_union: Some(TargetUnion::CreateRevision(signed(revision))),
+        range_end,
+    }
+}
+
+fn put(key: &[u8], value: Vec<u8>, lease: i64) -> Request {
+    Request::RequestPut(rpc::PutRequest { key: key.to_vec(), value, lease, ..Default::default() })
+}
+
+fn read_key(key: &[u8]) -> Request {
+    Request::RequestRange(rpc::RangeRequest { key: key.to_vec(), ..Default::default() })
+}
+
+const fn op(request: Request) -> rpc::RequestOp {
+    rpc::RequestOp { request: Some(request) }
+}
+
+/// Converts a revision of the protocol, which is not negative.
+pub(crate) fn unsigned(revision: i64) -> u64 {
+    u64::try_from(revision).unwrap_or(0)
+}
+
+fn signed(revision: u64) -> i64 {
+    i64::try_from(revision).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn response(keys: &[(&str, i64)]) -> rpc::TxnResponse {
+        let kv = |(key, create_revision): &(&str, i64)| KeyValue {
+            key: key.as_bytes().to_vec(),
+            create_revision: *create_revision,
+            ..Default::default()
+        };
+        let range = rpc::RangeResponse { kvs: keys.iter().map(kv).collect(), ..Default::default() };
+        let operation = rpc::ResponseOp { response: Some(Response::ResponseRange(range)) };
+        rpc::TxnResponse { responses: vec![operation], ..Default::default() }
+    }
+
+    #[test]
+    fn queue_contains_keys_with_one_segment() {
+        for (key, expected) in [
+            ("a/1", true),
+            ("a/", true),
+            ("a/1.shared", true),
+            ("a/b/1", false),
+            ("a//1", false),
+            ("ab/1", false),
+            ("a", false),
+        ] {
+            assert_eq!(is_in_queue("a", key.as_bytes()), expected, "{key}");
+        }
+        assert!(is_in_queue("a/b", b"a/b/1") && !is_in_queue("a/b", b"a/1"));
+    }
+
+    #[test]
+    fn view_of_other_queues_only_is_incomplete() {
+        let view = |keys: &[(&str, i64)], limit| queue_view(&response(keys), b"a/9", "a", limit);
+        let predecessor = |view: Result<QueueView<Vec<u8>>, u64>| view.map(|it| it.predecessor);
+        assert_eq!(predecessor(view(&[("a/9", 9), ("a/1", 5)], 1)), Ok(Some(b"a/1".to_vec())));
+        assert_eq!(predecessor(view(&[("a/9", 9), ("a/b/1", 5)], 1)), Err(5));
+        assert_eq!(predecessor(view(&[("a/9", 9), ("a/b/2", 6), ("a/b/1", 5)], 2)), Err(5));
+        let mixed = [("a/9", 9), ("a/b/2", 6), ("a/1", 5)];
+        assert_eq!(predecessor(view(&mixed, 2)), Ok(Some(b"a/1".to_vec())));
+        // There are no older keys.
+        assert_eq!(predecessor(view(&[("a/9", 9), ("a/b/1", 5)], 2)), Ok(None));
+        assert_eq!(predecessor(view(&[("a/9", 9)], 1)), Ok(None));
+    }
+}

@@ -1,0 +1,293 @@
+//! The task that renews a session. `tenure-session` decides; this supplies clock and transport.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure_etcd::etcdserverpb as rpc;
+use tenure_etcd::frames;
+use tenure_session::{Action, Side, Timer};
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, timeout_at};
+use tonic::Code;
+
+use crate::clock::now;
+use crate::error::{ClientError, LossReason};
+use crate::transport::REQUEST_TIMEOUT;
+use crate::transport::channel::Channel;
+use crate::transport::retry::Backoff;
+
+/// State of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum SessionState {
+    /// The session is alive until its deadline.
+    Active { deadline: Instant },
+    /// The owner has closed the session, and the lease is being revoked.
+    Closing,
+    /// The session has ended.
+    Ended(SessionEnd),
+}
+
+/// End of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SessionEnd {
+    reason: LossReason,
+    /// Error of the request to revoke the lease.
+    failure: Option<ClientError>,
+}
+
+impl SessionState {
+    /// Returns the reason why a session that is not active has ended.
+    pub(crate) const fn loss_reason(&self) -> LossReason {
+        match self {
+            SessionState::Ended(SessionEnd { reason, .. }) => *reason,
+            SessionState::Active { .. } | SessionState::Closing => LossReason::Closed,
+        }
+    }
+
+    /// Returns the reason why the session has ended; `None` before its deadline.
+    pub(crate) fn end_reason(&self) -> Option<LossReason> {
+        match self {
+            SessionState::Active { deadline } => {
+                (*deadline <= now()).then_some(LossReason::NotRenewed)
+            }
+            ended => Some(ended.loss_reason()),
+        }
+    }
+
+    /// Returns the error of closing the session.
+    pub(crate) fn failure(&self) -> Option<ClientError> {
+        match self {
+            SessionState::Ended(end) => end.failure.clone(),
+            SessionState::Active { .. } | SessionState::Closing => Some(ClientError::Unavailable {
+                endpoints: "the service".into(),
+                reason: "no member confirmed the end of the lease".into(),
+            }),
+        }
+    }
+}
+
+/// Result of a renewal.
+enum RenewalResult {
+    Renewed,
+    LeaseNotFound,
+    NoResponse,
+}
+
+type RenewalFuture = Pin<Box<dyn Future<Output = RenewalResult> + Send>>;
+
+/// Renews the lease of a session.
+pub(crate) struct LeaseKeeper {
+    channel: Arc<Channel>,
+    lease: i64,
+    times: tenure_session::SessionTimes,
+    session: tenure_session::Session,
+    /// Times at which the two deadline timers fire, by side.
+    deadlines: [Option<Instant>; 2],
+    /// Time of the next renewal.
+    renewal: Option<Instant>,
+    /// Pending renewal and its round.
+    pending: Option<(u64, RenewalFuture)>,
+    backoff: Backoff,
+    state: watch::Sender<SessionState>,
+}
+
+impl LeaseKeeper {
+    /// Creates a keeper for a lease that was requested at `sent` and granted. Returns `None` if the
+    /// lease may have expired.
+    pub(crate) fn new(
+        channel: Arc<Channel>,
+        lease: i64,
+        times: tenure_session::SessionTimes,
+        sent: Instant,
+    ) -> Option<(LeaseKeeper, watch::Receiver<SessionState>)> {
+        let (state, receiver) = watch::channel(SessionState::Active { deadline: sent });
+        let mut keeper = LeaseKeeper {
+            channel,
+            lease,
+            times,
+            session: tenure_session::Session::new(u64::MAX),
+            deadlines: [None; 2],
+            renewal: None,
+            pending: None,
+            backoff: Backoff::default(),
+            state,
+        };
+        let actions = keeper.session.renew(&times);
+        keeper.perform(actions, sent);
+        // The grant was the first renewal.
+        keeper.pending = None;
+        keeper.fire_deadlines();
+        let actions = keeper.session.on_response(keeper.session.round());
+        keeper.perform(actions, sent);
+        keeper.session.is_alive().then_some((keeper, receiver))
+    }
+
+    /// Spawns the task, which runs until the session ends or `close` resolves.
+    pub(crate) fn start(self, close: mpsc::Receiver<()>) {
+        tokio::spawn(self.run(close));
+    }
+
+    async fn run(mut self, mut close: mpsc::Receiver<()>) {
+        while self.session.ended().is_none() {
+            // A deadline that has passed precedes all events: this process may have been stopped.
+            if self.fire_deadlines() {
+                continue;
+            }
+            let timers = self.deadlines.into_iter().chain([self.renewal]).flatten();
+            let next = timers.min().unwrap_or_else(|| now() + REQUEST_TIMEOUT);
+            let renewal = async {
+                match &mut self.pending {
+                    Some((round, renewal)) => (*round, renewal.await),
+                    None => std::future::pending().await,
+                }
+            };
+            let suspend_watch = self.channel.suspend_watch.clone();
+            tokio::select! {
+                biased;
+                () = suspend_watch.sleep_until(next) => self.fire_renewal(),
+                _ = close.recv() => {
+                    let actions = self.session.close();
+                    self.perform(actions, now());
+                }
+                (round, result) = renewal => {
+                    self.pending = None;
+                    self.fire_deadlines();
+                    self.on_result(round, &result);
+                }
+            }
+        }
+        let reason = self.session.ended().map_or(LossReason::Closed, LossReason::from);
+        self.end(reason).await;
+    }
+
+    fn on_result(&mut self, round: u64, result: &RenewalResult) {
+        let now = now();
+        let actions = match result {
+            RenewalResult::Renewed => {
+                self.backoff = Backoff::default();
+                self.session.on_response(round)
+            }
+            RenewalResult::LeaseNotFound => self.session.on_lease_ended(),
+            RenewalResult::NoResponse => {
+                // Another member is tried soon.
+                let soon = now + self.backoff.next();
+                self.renewal = self.renewal.map(|due| due.min(soon));
+                Vec::new()
+            }
+        };
+        self.perform(actions, now);
+    }
+
+    /// Fires the deadlines that have passed. Returns true if there were any.
+    fn fire_deadlines(&mut self) -> bool {
+        let now = now();
+        let mut has_fired = false;
+        for (index, side) in [(0, Side::Left), (1, Side::Right)] {
+            if self.deadlines[index].take_if(|deadline| *deadline <= now).is_some() {
+                let actions = self.session.on_timer(Timer::Deadline(side), &self.times);
+                self.perform(actions, now);
+                has_fired = true;
+            }
+        }
+        has_fired
+    }
+
+    fn fire_renewal(&mut self) {
+        let now = now();
+        if self.renewal.take_if(|due| *due <= now).is_some() {
+            let actions = self.session.on_timer(Timer::Renewal, &self.times);
+            self.perform(actions, now);
+        }
+    }
+
+    /// Performs actions of the session; timers run from the given time.
+    fn perform(&mut self, actions: Vec<Action>, from: Instant) {
+        for action in actions {
+            match action {
+                Action::Arm(Timer::Deadline(side), after) => {
+                    self.deadlines[index(side)] = Some(from + Duration::from_nanos(after));
+                }
+                Action::Arm(Timer::Renewal, after) => {
+                    self.renewal = Some(from + Duration::from_nanos(after));
+                }
+                Action::Disarm(Timer::Deadline(side)) => self.deadlines[index(side)] = None,
+                Action::Disarm(Timer::Renewal) => self.renewal = None,
+                Action::Renew { round } => self.pending = Some((round, self.renew())),
+                Action::Alive | Action::Lost(_) => {}
+            }
+        }
+        let deadline = self.session.deadline_side().and_then(|side| self.deadlines[index(side)]);
+        if let Some(deadline) = deadline {
+            self.state.send_replace(SessionState::Active { deadline });
+        }
+    }
+
+    /// Sends a renewal to one member. If it does not respond within a quarter of the TTL, the
+    /// connection is abandoned.
+    fn renew(&self) -> RenewalFuture {
+        let (channel, id) = (self.channel.clone(), self.lease);
+        let timeout = Duration::from_nanos(self.times.ttl / 4);
+        Box::pin(async move {
+            let deadline = Instant::now() + timeout;
+            let Ok(connection) = channel.connection(deadline).await else {
+                return RenewalResult::NoResponse;
+            };
+            // Connecting may have taken all of the time.
+            let deadline = Instant::now() + timeout;
+            let path = "/etcdserverpb.Lease/LeaseKeepAlive";
+            let request = rpc::LeaseKeepAliveRequest { id };
+            let response = connection.unary_on_stream(path, frames::encode(&request));
+            let response = tokio::select! {
+                response = timeout_at(deadline, response) => response,
+                () = connection.abandoned() => return RenewalResult::NoResponse,
+            };
+            let response = response.ok().and_then(Result::ok);
+            let response = response.and_then(|response| frames::decode(response).ok());
+            let Some(rpc::LeaseKeepAliveResponse { header, ttl, .. }) = response else {
+                connection.abandon();
+                return RenewalResult::NoResponse;
+            };
+            channel.observe_header(header.as_ref());
+            match ttl > 0 {
+                true => RenewalResult::Renewed,
+                false => RenewalResult::LeaseNotFound,
+            }
+        })
+    }
+
+    /// Revokes the lease if the owner closed the session, and publishes the end.
+    async fn end(self, reason: LossReason) {
+        let mut failure = None;
+        match reason {
+            LossReason::Closed => {
+                self.state.send_replace(SessionState::Closing);
+                let request = rpc::LeaseRevokeRequest { id: self.lease };
+                let path = "/etcdserverpb.Lease/LeaseRevoke";
+                let deadline = Instant::now() + REQUEST_TIMEOUT;
+                let revoked: Result<rpc::LeaseRevokeResponse, _> =
+                    self.channel.ask(path, request, deadline).await;
+                failure = match revoked {
+                    // An earlier attempt may have revoked it.
+                    Ok(_) | Err(ClientError::Rejected { code: Code::NotFound, .. }) => None,
+                    Err(error) => Some(error),
+                };
+            }
+            // The lease may live on at the service. It is not revoked: work that the client does
+            // under the lock may need the rest of the TTL to stop.
+            LossReason::NotRenewed
+            | LossReason::LeaseEnded
+            | LossReason::KeyDeleted
+            | LossReason::AccessDenied => {}
+        }
+        self.state.send_replace(SessionState::Ended(SessionEnd { reason, failure }));
+    }
+}
+
+const fn index(side: Side) -> usize {
+    match side {
+        Side::Left => 0,
+        Side::Right => 1,
+    }
+}

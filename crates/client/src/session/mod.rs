@@ -1,0 +1,211 @@
+//! Sessions: a lease and the task that renews it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tenure_etcd::etcdserverpb as rpc;
+use tenure_session::SessionTimes;
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, timeout};
+
+use crate::clock::now;
+use crate::error::{ClientError, LossReason};
+use crate::session::lease_keeper::{LeaseKeeper, SessionState};
+use crate::session::release::{PendingRelease, ReleaseQueue};
+use crate::transport::REQUEST_TIMEOUT;
+use crate::transport::channel::Channel;
+
+pub(crate) mod lease_keeper;
+pub(crate) mod release;
+
+/// Upper bound on the drift of the clocks of client and service, in parts per million.
+const MAX_DRIFT_PPM: u32 = 10_000;
+
+/// A session. Clones share it. It is closed when the last clone, guard and leadership is dropped.
+#[derive(Clone, Debug)]
+pub struct Session {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    channel: Arc<Channel>,
+    id: i64,
+    ttl: Duration,
+    state: watch::Receiver<SessionState>,
+    /// Ends the session if a message is sent or the sender is dropped.
+    close: mpsc::Sender<()>,
+    /// Number of claims so far.
+    claims: AtomicU64,
+    releases: Arc<ReleaseQueue>,
+    runtime: Handle,
+}
+
+/// The deadlines of a session, one for each renewal.
+#[derive(Clone, Debug)]
+pub struct Deadlines {
+    state: watch::Receiver<SessionState>,
+    last: Option<Instant>,
+}
+
+impl Deadlines {
+    /// Waits for the next deadline; `None` once the session has ended. The first call returns the
+    /// current deadline immediately. Deadlines that were replaced in the meantime are skipped.
+    /// Dropping the future loses none.
+    pub async fn next(&mut self) -> Option<std::time::Instant> {
+        loop {
+            self.state.changed().await.ok()?;
+            let state = self.state.borrow_and_update().clone();
+            let SessionState::Active { deadline } = state else { return None };
+            // The state is also set by steps that do not move the deadline.
+            if self.last.replace(deadline) != Some(deadline) {
+                return valid_until(&state);
+            }
+        }
+    }
+}
+
+/// Returns the deadline of a session on the clock of the standard library; `None` if it has passed.
+fn valid_until(state: &SessionState) -> Option<std::time::Instant> {
+    match *state {
+        SessionState::Active { deadline } => {
+            let left = deadline.saturating_duration_since(now());
+            (!left.is_zero()).then(|| std::time::Instant::now() + left)
+        }
+        _ => None,
+    }
+}
+
+impl Session {
+    pub(crate) async fn start(
+        channel: Arc<Channel>,
+        ttl: Duration,
+    ) -> Result<Session, ClientError> {
+        let seconds = i64::try_from(ttl.as_secs().max(1)).unwrap_or(i64::MAX);
+        let deadline = Instant::now() + REQUEST_TIMEOUT;
+        loop {
+            // The service grants the lease later than this, so it expires there later.
+            let sent = now();
+            let request = rpc::LeaseGrantRequest { ttl: seconds, id: 0 };
+            let granted: rpc::LeaseGrantResponse =
+                channel.ask("/etcdserverpb.Lease/LeaseGrant", request, deadline).await?;
+            channel.observe_header(granted.header.as_ref());
+            let ttl = Duration::from_secs(granted.ttl.max(1).unsigned_abs());
+            let length = u64::try_from(ttl.as_nanos()).unwrap_or(u64::MAX);
+            let times = SessionTimes::new(length, MAX_DRIFT_PPM);
+            let (close, closed) = mpsc::channel(1);
+            let keeper = LeaseKeeper::new(channel.clone(), granted.id, times, sent);
+            // A response that took longer than the lease is of no use.
+            let Some((keeper, state)) = keeper else { continue };
+            keeper.start(closed);
+            let shared = Shared {
+                channel,
+                id: granted.id,
+                ttl,
+                state,
+                close,
+                claims: AtomicU64::new(0),
+                releases: Arc::default(),
+                runtime: Handle::current(),
+            };
+            return Ok(Session { shared: Arc::new(shared) });
+        }
+    }
+
+    /// Returns the id of the lease at the service.
+    pub fn id(&self) -> i64 {
+        self.shared.id
+    }
+
+    /// Returns the duration of the lease that the service granted.
+    pub fn ttl(&self) -> Duration {
+        self.shared.ttl
+    }
+
+    /// Returns the time at which the session ends if no renewal succeeds; `None` if it has ended.
+    ///
+    /// It is the TTL from when the last successful renewal was sent, less 2 % for clock drift.
+    pub fn deadline(&self) -> Option<std::time::Instant> {
+        valid_until(&self.shared.state.borrow())
+    }
+
+    /// Returns the deadlines of the session, one for each renewal.
+    pub fn deadlines(&self) -> Deadlines {
+        let mut state = self.shared.state.clone();
+        state.mark_changed();
+        Deadlines { state, last: None }
+    }
+
+    /// Waits until the session ends and returns the reason. It resolves at the deadline, with or
+    /// without a connection.
+    pub async fn lost(&self) -> LossReason {
+        let mut states = self.shared.state.clone();
+        loop {
+            let state = states.borrow_and_update().clone();
+            let SessionState::Active { deadline } = state else { return state.loss_reason() };
+            tokio::select! {
+                changed = states.changed() => match changed {
+                    Ok(()) => {}
+                    Err(_) => return LossReason::Closed,
+                },
+                () = self.channel().suspend_watch.sleep_until(deadline) => {
+                    return LossReason::NotRenewed;
+                }
+            }
+        }
+    }
+
+    /// Returns the reason why the session has ended; `None` while it is alive.
+    pub fn end_reason(&self) -> Option<LossReason> {
+        self.shared.state.borrow().end_reason()
+    }
+
+    /// Ends the session, and all locks and leaderships in it.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Unavailable`] if no member confirms it, and [`ClientError::Rejected`] if the
+    /// user may not write a key of the session any more. The lease then expires.
+    pub async fn close(&self) -> Result<(), ClientError> {
+        let _ = self.shared.close.try_send(());
+        let mut states = self.shared.state.clone();
+        let ended = states.wait_for(|state| matches!(state, SessionState::Ended(_)));
+        // It fails if the keeper is gone, which is after it has revoked the lease.
+        let _ = timeout(REQUEST_TIMEOUT, ended).await;
+        self.shared.state.borrow().failure().map_or(Ok(()), Err)
+    }
+
+    pub(crate) fn channel(&self) -> &Arc<Channel> {
+        &self.shared.channel
+    }
+
+    /// Returns the releases that no task has started yet.
+    pub(crate) fn releases(&self) -> &Arc<ReleaseQueue> {
+        &self.shared.releases
+    }
+
+    /// Prepares the deletion of a key of this session.
+    pub(crate) fn pending_release(
+        &self,
+        key: Vec<u8>,
+        fence: u64,
+        can_reappear: bool,
+    ) -> PendingRelease {
+        let (channel, state) = (self.channel().clone(), self.shared.state.clone());
+        PendingRelease::new(channel, state, key, fence, can_reappear)
+    }
+
+    pub(crate) fn runtime(&self) -> &Handle {
+        &self.shared.runtime
+    }
+
+    /// Returns a key in the queue of a name that no other claim has.
+    pub(crate) fn new_key(&self, name: &str) -> Vec<u8> {
+        match self.shared.claims.fetch_add(1, Ordering::Relaxed) {
+            0 => format!("{name}/{:x}", self.shared.id).into_bytes(),
+            count => format!("{name}/{:x}.{count}", self.shared.id).into_bytes(),
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! Replacement for TLS if the feature `tls` is off.
+
+use std::io;
+use std::path::Path;
+
+use tokio::net::TcpStream;
+
+use crate::byte_stream::ByteStream;
+use crate::tls::CertificateError;
+
+/// TLS configuration, which cannot exist.
+#[derive(Clone, Debug)]
+pub(crate) enum TlsConfig {}
+
+impl TlsConfig {
+    pub(crate) fn read(_: &Path, _: Option<(&Path, &Path)>) -> Result<TlsConfig, CertificateError> {
+        Err(CertificateError::Absent)
+    }
+
+    pub(crate) async fn connect(&self, _: &str, _: TcpStream) -> io::Result<ByteStream> {
+        match *self {}
+    }
+}

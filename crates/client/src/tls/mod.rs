@@ -1,0 +1,56 @@
+//! Certificates for TLS.
+
+use std::io;
+use std::path::Path;
+
+use thiserror::Error;
+use tokio::net::TcpStream;
+
+use crate::byte_stream::ByteStream;
+use crate::tls::config::TlsConfig;
+
+#[cfg_attr(not(feature = "tls"), path = "disabled.rs")]
+mod config;
+
+/// Certificates for members that use TLS (`https://…`): trusted authorities, and the client's own
+/// certificate. Files are read once; later changes have no effect.
+#[derive(Clone, Debug)]
+pub struct Certificates(TlsConfig);
+
+/// Error while reading certificates.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum CertificateError {
+    /// A file is invalid or cannot be read.
+    #[error("{path}: {reason}")]
+    File {
+        /// Path of the file.
+        path: String,
+        /// Description of the problem.
+        reason: String,
+    },
+    /// The feature `tls` is disabled.
+    #[error(
+        "this program was built without TLS; `cargo install --path crates/cli \
+         --features tls` builds one with it"
+    )]
+    Absent,
+}
+
+impl Certificates {
+    /// Reads PEM files: the certificates of the authorities that sign members' certificates, and,
+    /// if members require one, the client's certificate and its private key.
+    ///
+    /// # Errors
+    ///
+    /// [`CertificateError`], with the file at fault.
+    pub fn read(
+        authorities: &Path,
+        own: Option<(&Path, &Path)>,
+    ) -> Result<Certificates, CertificateError> {
+        TlsConfig::read(authorities, own).map(Certificates)
+    }
+
+    pub(crate) async fn connect(&self, host: &str, stream: TcpStream) -> io::Result<ByteStream> {
+        self.0.connect(host, stream).await
+    }
+}

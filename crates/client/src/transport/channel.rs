@@ -1,0 +1,278 @@
+//! Requests to a service, sent to whichever of its members responds.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use prost::Message;
+use tenure_etcd::etcdserverpb::{TxnRequest, TxnResponse};
+use tenure_etcd::frames;
+use tokio::sync::Mutex;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tonic::Status;
+
+use crate::clock::SuspendWatch;
+use crate::error::ClientError;
+use crate::options::ConnectOptions;
+use crate::transport::connection::{Connection, connect};
+use crate::transport::endpoint::Endpoint;
+use crate::transport::leader_search::LeaderSearch;
+use crate::transport::retry::{Backoff, RetryAction, rejected, retry_action};
+use crate::transport::{ATTEMPT_TIMEOUT, NEXT_ENDPOINT_DELAY};
+
+/// A boxed future. Without the box, every crate that awaits it would compile the whole transport
+/// again.
+pub(crate) type BoxFuture<'a, T> =
+    Pin<Box<dyn Future<Output = Result<T, ClientError>> + Send + 'a>>;
+
+/// A channel to a service: one connection at a time, replaced when it fails.
+#[derive(Debug)]
+pub(crate) struct Channel {
+    endpoints: Vec<Endpoint>,
+    options: ConnectOptions,
+    /// Wakes waiters after the machine was suspended.
+    pub(crate) suspend_watch: Arc<SuspendWatch>,
+    current: Mutex<Current>,
+    pub(crate) leader_search: LeaderSearch,
+}
+
+/// Connection in use.
+#[derive(Debug, Default)]
+struct Current {
+    connection: Option<Arc<Connection>>,
+    /// Index of its endpoint.
+    endpoint: usize,
+    /// Index of the endpoint to try next; may exceed the number of endpoints.
+    next: usize,
+}
+
+impl Channel {
+    pub(crate) fn new(endpoints: Vec<Endpoint>, options: ConnectOptions) -> Self {
+        // Random, so that clients spread over the members.
+        let next = fastrand::usize(..endpoints.len());
+        let current = Mutex::new(Current { next, ..Current::default() });
+        let (suspend_watch, leader_search) = (SuspendWatch::start(), LeaderSearch::default());
+        Channel { endpoints, options, suspend_watch, current, leader_search }
+    }
+
+    pub(crate) fn endpoints(&self) -> &[Endpoint] {
+        &self.endpoints
+    }
+
+    pub(crate) const fn options(&self) -> &ConnectOptions {
+        &self.options
+    }
+
+    /// True if requests should go to the leader and there are several members.
+    pub(crate) const fn prefers_leader(&self) -> bool {
+        self.endpoints.len() > 1 && !self.options.can_use_any_member
+    }
+
+    /// Returns the open connection, if there is one, with the index of its endpoint.
+    pub(crate) async fn current(&self) -> Option<(Arc<Connection>, usize)> {
+        let current = self.current.lock().await;
+        let connection = current.connection.clone().filter(|it| !it.is_closed())?;
+        Some((connection, current.endpoint))
+    }
+
+    /// Replaces the connection `old`, unless it was replaced before.
+    pub(crate) async fn replace(&self, old: &Arc<Connection>, new: Connection, endpoint: usize) {
+        let mut current = self.current.lock().await;
+        if current.connection.as_ref().is_some_and(|connection| Arc::ptr_eq(connection, old)) {
+            // Random, so that clients that lose this member spread over the others.
+            let next = endpoint + fastrand::usize(1..self.endpoints.len());
+            *current = Current { connection: Some(Arc::new(new)), endpoint, next };
+        }
+    }
+
+    /// Returns the open connection, or connects to a member before the deadline.
+    pub(crate) fn connection(&self, deadline: Instant) -> BoxFuture<'_, Arc<Connection>> {
+        Box::pin(self.connect_until(deadline))
+    }
+
+    async fn connect_until(&self, deadline: Instant) -> Result<Arc<Connection>, ClientError> {
+        let Ok(mut current) = timeout_at(deadline, self.current.lock()).await else {
+            return Err(self.unavailable("another task is connecting"));
+        };
+        if let Some(connection) = current.connection.as_ref().filter(|it| !it.is_closed()) {
+            return Ok(connection.clone());
+        }
+        current.connection = None;
+        let mut backoff = Backoff::default();
+        loop {
+            let mut untried = self.endpoints.len();
+            let failure = loop {
+                let (endpoint, connection) =
+                    match self.connect_to_first(&mut current.next, &mut untried).await {
+                        Ok(connected) => connected,
+                        Err(status) => break status,
+                    };
+                match connection.authenticated(&self.options).await {
+                    Ok(connection) => {
+                        let connection = Arc::new(connection);
+                        current.connection = Some(connection.clone());
+                        current.endpoint = endpoint;
+                        return Ok(connection);
+                    }
+                    Err(status) if retry_action(&status) == RetryAction::Fail => {
+                        return Err(rejected(&status));
+                    }
+                    Err(status) if untried == 0 => break status,
+                    Err(_) => {}
+                }
+            };
+            let pause = backoff.next();
+            if Instant::now() + pause >= deadline {
+                return Err(self.unavailable(failure.message()));
+            }
+            sleep(pause).await;
+        }
+    }
+
+    /// Connects to the first of the next `untried` endpoints that accepts a connection. While one
+    /// does not respond, the following ones are tried in parallel.
+    async fn connect_to_first(
+        &self,
+        next: &mut usize,
+        untried: &mut usize,
+    ) -> Result<(usize, Connection), Status> {
+        let mut attempts = JoinSet::new();
+        let mut failure = Status::unavailable("no endpoint was tried");
+        loop {
+            if *untried > 0 {
+                *untried -= 1;
+                let index = *next % self.endpoints.len();
+                // An endpoint that fails is tried last the next time.
+                *next = index + 1;
+                let (endpoint, options) = (self.endpoints[index].clone(), self.options.clone());
+                attempts
+                    .spawn(async move { connect(&endpoint, &options).await.map(|it| (index, it)) });
+            }
+            match timeout(NEXT_ENDPOINT_DELAY, attempts.join_next()).await {
+                Ok(Some(Ok(Ok(connected)))) => return Ok(connected),
+                Ok(Some(Ok(Err(status)))) => failure = status,
+                Ok(None) => return Err(failure),
+                // A task fails to join only while the runtime shuts down.
+                Ok(Some(Err(_))) | Err(_) => {}
+            }
+        }
+    }
+
+    /// Sends a request until a member responds or the deadline has passed. Several members may
+    /// receive it, so it must be idempotent.
+    pub(crate) async fn ask<Request, Response>(
+        &self,
+        path: &'static str,
+        request: Request,
+        deadline: Instant,
+    ) -> Result<Response, ClientError>
+    where
+        Request: Message,
+        Response: Message + Default,
+    {
+        let request = frames::encode(&request);
+        let response = self.exchange(Method::Unary(path), request, deadline, &mut 0).await?;
+        frames::decode(response).map_err(|status| rejected(&status))
+    }
+
+    /// Sends an idempotent transaction, as [`Channel::ask`] does.
+    pub(crate) async fn transact(
+        &self,
+        txn: TxnRequest,
+        deadline: Instant,
+    ) -> Result<TxnResponse, ClientError> {
+        self.transact_counting(txn, deadline, &mut 0).await
+    }
+
+    /// Sends an idempotent transaction and adds the number of attempts to `attempts`.
+    pub(crate) async fn transact_counting(
+        &self,
+        txn: TxnRequest,
+        deadline: Instant,
+        attempts: &mut u32,
+    ) -> Result<TxnResponse, ClientError> {
+        let request = frames::encode(&txn);
+        let response = self.exchange(Method::Transact, request, deadline, attempts).await?;
+        frames::decode(response).map_err(|status| rejected(&status))
+    }
+
+    fn exchange<'a>(
+        &'a self,
+        method: Method,
+        request: Bytes,
+        deadline: Instant,
+        attempts: &'a mut u32,
+    ) -> BoxFuture<'a, Bytes> {
+        Box::pin(self.send_until(method, request, deadline, attempts))
+    }
+
+    /// Sends the request over one connection after the other, until it succeeds, is rejected, or
+    /// the deadline has passed.
+    async fn send_until(
+        &self,
+        method: Method,
+        request: Bytes,
+        deadline: Instant,
+        attempts: &mut u32,
+    ) -> Result<Bytes, ClientError> {
+        let mut backoff = Backoff::default();
+        loop {
+            let connection = self.connection(deadline).await?;
+            *attempts += 1;
+            let until = deadline.min(Instant::now() + ATTEMPT_TIMEOUT);
+            let within = until.saturating_duration_since(Instant::now());
+            let response = method.send(&connection, request.clone(), within);
+            let status = tokio::select! {
+                attempt = timeout_at(until, response) => match attempt {
+                    Ok(Ok(response)) => return Ok(response),
+                    Ok(Err(status)) => status,
+                    Err(_) => Status::deadline_exceeded("it does not respond"),
+                },
+                () = connection.abandoned() => {
+                    Status::unavailable("the connection was abandoned")
+                }
+            };
+            match retry_action(&status) {
+                RetryAction::Fail => return Err(rejected(&status)),
+                RetryAction::Retry => {}
+                RetryAction::Failover => connection.abandon(),
+            }
+            let pause = backoff.next();
+            if Instant::now() + pause >= deadline {
+                return Err(self.unavailable(status.message()));
+            }
+            sleep(pause).await;
+        }
+    }
+
+    fn unavailable(&self, reason: &str) -> ClientError {
+        let endpoints: Vec<&str> = self.endpoints.iter().map(Endpoint::address).collect();
+        ClientError::Unavailable { endpoints: endpoints.join(", "), reason: reason.to_owned() }
+    }
+}
+
+/// Way in which a request is sent over a connection.
+#[derive(Clone, Copy, Debug)]
+enum Method {
+    /// A call of its own, at this path.
+    Unary(&'static str),
+    /// A transaction, on the stream of transactions if the member has one.
+    Transact,
+}
+
+impl Method {
+    async fn send(
+        self,
+        connection: &Connection,
+        request: Bytes,
+        within: Duration,
+    ) -> Result<Bytes, Status> {
+        match self {
+            Method::Unary(path) => connection.unary(path, request, within).await,
+            Method::Transact => connection.transact(request, within).await,
+        }
+    }
+}

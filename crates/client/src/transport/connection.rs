@@ -1,0 +1,387 @@
+//! One connection to one member of a service: gRPC calls over HTTP/2.
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt, stream};
+use http::Uri;
+use http::uri::PathAndQuery;
+use prost::Message;
+use tenure_etcd::etcdserverpb::{AuthenticateRequest, AuthenticateResponse};
+use tenure_etcd::frames::{self, MessageStream, RawCodec};
+use tokio::net::TcpStream;
+use tokio::sync::{oneshot, watch};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use tonic::client::Grpc;
+use tonic::metadata::{Ascii, MetadataValue};
+use tonic::{Code, Status, Streaming};
+
+use crate::byte_stream::ByteStream;
+use crate::options::ConnectOptions;
+use crate::transport::endpoint::Endpoint;
+use crate::transport::http2::{Expected, Http2Client, PendingGuard};
+use crate::transport::txn_stream::{TxnResult, TxnStream};
+use crate::user::User;
+
+/// Path of a transaction that is a call of its own.
+const TXN_PATH: &str = "/etcdserverpb.KV/Txn";
+
+/// Time for a member to accept a connection, to complete the TLS handshake, and to send its first
+/// frame.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Time for a member to verify a password.
+const AUTHENTICATION_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Interval at which a connection is checked for received bytes, to detect a silent member.
+const PROBE_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Time after which an unused stream of transactions is closed: a member without room closes
+/// connections that have no request in progress.
+const TXN_STREAM_IDLE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Upper bound on the bytes of a response: the default of most gRPC clients. Decoded, a response
+/// may take a hundred times as much memory.
+const MAX_RESPONSE_BYTES: usize = 4 << 20;
+
+/// Future of a stream of responses.
+pub(crate) type SubscribeFuture<'a, M> =
+    Pin<Box<dyn Future<Output = Result<ResponseStream<M>, Status>> + Send + 'a>>;
+
+/// A stream of responses to one request. Dropping it cancels the call.
+#[derive(Debug)]
+pub(crate) struct ResponseStream<M> {
+    messages: MessageStream<M>,
+    /// Keeps the request side open. Closing it would hide a cancellation from the member.
+    _requests: oneshot::Sender<Bytes>,
+    _pending: PendingGuard,
+}
+
+impl<M: Message + Default> ResponseStream<M> {
+    /// Returns the next message; `None` at the end of the stream.
+    pub(crate) async fn next(&mut self) -> Result<Option<M>, Status> {
+        self.messages.message().await
+    }
+}
+
+/// A stream of responses to one request, which the member ends.
+#[derive(Debug)]
+pub(crate) struct Download<M> {
+    messages: MessageStream<M>,
+    _pending: PendingGuard,
+}
+
+impl<M: Message + Default> Download<M> {
+    /// Returns the next message; `None` at the end of the stream.
+    pub(crate) async fn next(&mut self) -> Result<Option<M>, Status> {
+        self.messages.message().await
+    }
+}
+
+/// A connection to a member.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    client: Http2Client,
+    task: JoinHandle<()>,
+    origin: Uri,
+    is_abandoned: watch::Sender<bool>,
+    /// Authentication token, sent with each request.
+    token: Option<MetadataValue<Ascii>>,
+    /// Stream of transactions, from the first of them on.
+    txn_stream: Mutex<Option<TxnStream>>,
+    /// True if the member has no stream of transactions, as etcd.
+    has_no_txn_stream: AtomicBool,
+    /// Upper bound on the bytes of one response.
+    max_response: usize,
+}
+
+impl Connection {
+    /// Starts HTTP/2 on a byte stream and authenticates.
+    #[cfg(test)]
+    pub(crate) async fn open(
+        endpoint: &Endpoint,
+        stream: ByteStream,
+        options: &ConnectOptions,
+    ) -> Result<Connection, Status> {
+        Connection::handshake(endpoint, stream).await?.authenticated(options).await
+    }
+
+    /// Starts HTTP/2 on a byte stream, without authentication.
+    pub(crate) async fn handshake(
+        endpoint: &Endpoint,
+        stream: ByteStream,
+    ) -> Result<Connection, Status> {
+        let handshake = Http2Client::handshake(stream, PROBE_INTERVAL).await;
+        let (client, task) = handshake.map_err(|error| Status::unavailable(error.to_string()))?;
+        let (is_abandoned, _) = watch::channel(false);
+        Ok(Connection {
+            client,
+            task,
+            origin: endpoint.origin().clone(),
+            is_abandoned,
+            token: None,
+            txn_stream: Mutex::default(),
+            has_no_txn_stream: AtomicBool::default(),
+            max_response: MAX_RESPONSE_BYTES,
+        })
+    }
+
+    /// Applies the options: authenticates the user, if there is one.
+    pub(crate) async fn authenticated(
+        mut self,
+        options: &ConnectOptions,
+    ) -> Result<Connection, Status> {
+        if let Some(user) = &options.user {
+            self.token = self.authenticate(user).await?;
+        }
+        self.max_response = options.max_response.unwrap_or(MAX_RESPONSE_BYTES);
+        Ok(self)
+    }
+
+    /// Returns the token of a user; `None` if the service does not require authentication.
+    async fn authenticate(&self, user: &User) -> Result<Option<MetadataValue<Ascii>>, Status> {
+        let User { name, password } = user.clone();
+        let request = frames::encode(&AuthenticateRequest { name, password });
+        let path = "/etcdserverpb.Auth/Authenticate";
+        match self.unary(path, request, AUTHENTICATION_TIMEOUT).await {
+            Ok(response) => {
+                let AuthenticateResponse { token, .. } = frames::decode(response)?;
+                let token = token.parse();
+                Ok(Some(token.map_err(|_| Status::unavailable("it sent an invalid token"))?))
+            }
+            Err(status) if status.message().contains("authentication is not enabled") => Ok(None),
+            Err(status) => Err(status),
+        }
+    }
+
+    /// Wraps a message with the token.
+    fn request<M>(&self, message: M) -> tonic::Request<M> {
+        let mut request = tonic::Request::new(message);
+        if let Some(token) = &self.token {
+            request.metadata_mut().insert("token", token.clone());
+        }
+        request
+    }
+
+    /// True if the connection can send no more requests.
+    pub(crate) fn is_closed(&self) -> bool {
+        *self.is_abandoned.borrow() || self.task.is_finished()
+    }
+
+    /// Abandons the connection and notifies all tasks that use it.
+    pub(crate) fn abandon(&self) {
+        self.is_abandoned.send_replace(true);
+    }
+
+    /// Waits until a task abandons the connection.
+    pub(crate) async fn abandoned(&self) {
+        // `self` owns the sender, so this cannot fail.
+        let _ = self.is_abandoned.subscribe().wait_for(|is_abandoned| *is_abandoned).await;
+    }
+
+    /// Sends a transaction, on the stream of transactions if the member has one.
+    pub(crate) async fn transact(&self, txn: Bytes, within: Duration) -> Result<Bytes, Status> {
+        let _pending = self.client.expect(Expected::Response);
+        if !self.has_no_txn_stream.load(Ordering::Relaxed) {
+            let late = |_| Status::deadline_exceeded("it does not respond");
+            match timeout(within, self.transact_on_stream(&txn)).await.map_err(late)? {
+                Ok(Some(response)) => return Ok(response),
+                Ok(None) => {}
+                Err(status) if status.code() == Code::Unimplemented => {
+                    self.has_no_txn_stream.store(true, Ordering::Relaxed);
+                }
+                Err(status) => return Err(status),
+            }
+        }
+        self.unary(TXN_PATH, txn, within).await
+    }
+
+    async fn transact_on_stream(&self, txn: &Bytes) -> TxnResult {
+        let response = {
+            let mut stream = self.txn_stream.lock().unwrap_or_else(PoisonError::into_inner);
+            match stream.as_ref().and_then(|stream| stream.send(txn.clone()).ok()) {
+                Some(response) => response,
+                None => stream.insert(self.open_txn_stream()).send(txn.clone())?,
+            }
+        };
+        response.await.unwrap_or_else(|_| Err(Status::unavailable("the stream was closed")))
+    }
+
+    fn open_txn_stream(&self) -> TxnStream {
+        TxnStream::open(self.client.clone(), self.grpc(), self.request(()), TXN_STREAM_IDLE_TIMEOUT)
+    }
+
+    /// Opens the stream of transactions if there is none. Only a member of `tenure serve` accepts
+    /// it, and the connection must learn which kind of member it has, even if it only watches.
+    fn detect_member_kind(&self) {
+        if !self.has_no_txn_stream.load(Ordering::Relaxed) {
+            let mut stream = self.txn_stream.lock().unwrap_or_else(PoisonError::into_inner);
+            stream.get_or_insert_with(|| self.open_txn_stream());
+        }
+    }
+
+    /// Sends one request and returns its response.
+    pub(crate) async fn unary(
+        &self,
+        path: &'static str,
+        message: Bytes,
+        within: Duration,
+    ) -> Result<Bytes, Status> {
+        let _pending = self.client.expect(Expected::Response);
+        let mut request = self.request(message);
+        request.set_timeout(within);
+        let mut grpc = self.ready().await?;
+        let path = PathAndQuery::from_static(path);
+        Ok(grpc.unary(request, path, RawCodec).await?.into_inner())
+    }
+
+    /// Sends one request and returns a stream of responses that ends when it is dropped.
+    pub(crate) fn subscribe<M>(&self, path: &'static str, message: Bytes) -> SubscribeFuture<'_, M>
+    where
+        M: Message + Default + 'static,
+    {
+        let (requests, more) = oneshot::channel();
+        let more = stream::once(more).filter_map(async |more| more.ok());
+        Box::pin(async move {
+            let pending = self.client.expect(Expected::Event);
+            self.detect_member_kind();
+            let frames = self.stream(path, stream::iter([message]).chain(more)).await?;
+            Ok(ResponseStream {
+                messages: MessageStream::new(frames),
+                _requests: requests,
+                _pending: pending,
+            })
+        })
+    }
+
+    /// Sends one request to a streaming method and returns the first response.
+    pub(crate) async fn unary_on_stream(
+        &self,
+        path: &'static str,
+        message: Bytes,
+    ) -> Result<Bytes, Status> {
+        let _pending = self.client.expect(Expected::Response);
+        let mut responses = self.stream(path, stream::iter([message])).await?;
+        responses.message().await?.ok_or_else(|| Status::unavailable("it closed the stream"))
+    }
+
+    /// Sends one request and returns the stream of responses. Unlike [`Self::subscribe`] it does
+    /// not require that the member knows a leader.
+    pub(crate) async fn download<M>(
+        &self,
+        path: &'static str,
+        message: Bytes,
+    ) -> Result<Download<M>, Status>
+    where
+        M: Message + Default + 'static,
+    {
+        let pending = self.client.expect(Expected::Response);
+        let request = self.request(stream::iter([message]));
+        let mut grpc = self.ready().await?;
+        let path = PathAndQuery::from_static(path);
+        let frames = grpc.streaming(request, path, RawCodec).await?.into_inner();
+        Ok(Download { messages: MessageStream::new(frames), _pending: pending })
+    }
+
+    /// Starts a streaming call that a member without a leader rejects.
+    async fn stream(
+        &self,
+        path: &'static str,
+        messages: impl Stream<Item = Bytes> + Send + 'static,
+    ) -> Result<Streaming<Bytes>, Status> {
+        let mut request = self.request(messages);
+        request.metadata_mut().insert("hasleader", MetadataValue::from_static("true"));
+        let mut grpc = self.ready().await?;
+        let path = PathAndQuery::from_static(path);
+        Ok(grpc.streaming(request, path, RawCodec).await?.into_inner())
+    }
+
+    async fn ready(&self) -> Result<Grpc<Http2Client>, Status> {
+        let mut grpc = self.grpc();
+        grpc.ready().await.map_err(|error| Status::from_error(error.into()))?;
+        Ok(grpc)
+    }
+
+    fn grpc(&self) -> Grpc<Http2Client> {
+        let grpc = Grpc::with_origin(self.client.clone(), self.origin.clone());
+        grpc.max_decoding_message_size(self.max_response)
+    }
+}
+
+/// Connects to a member: TCP, TLS if the endpoint uses it, and the first frame of HTTP/2. Does not
+/// authenticate the user.
+pub(crate) async fn connect(
+    endpoint: &Endpoint,
+    options: &ConnectOptions,
+) -> Result<Connection, Status> {
+    let connecting = async {
+        let stream = byte_stream(endpoint, options).await;
+        let stream = stream.map_err(|error| Status::unavailable(describe(error)))?;
+        let connection = Connection::handshake(endpoint, stream).await?;
+        match connection.client.first_frame().await.err() {
+            None => Ok(connection),
+            // A TLS server may close the connection without an alert.
+            Some(error) if error.starts_with("it closed") && !endpoint.is_tls() => {
+                Err(Status::unavailable(error + " (does it need https://?)"))
+            }
+            Some(error) => Err(Status::unavailable(error)),
+        }
+    };
+    let late = || format!("it does not respond within {} s", CONNECT_TIMEOUT.as_secs());
+    timeout(CONNECT_TIMEOUT, connecting).await.map_err(|_| Status::unavailable(late()))?
+}
+
+async fn byte_stream(endpoint: &Endpoint, options: &ConnectOptions) -> io::Result<ByteStream> {
+    let stream = TcpStream::connect(endpoint.address()).await?;
+    let _ = stream.set_nodelay(true);
+    match &options.certificates {
+        Some(certificates) if endpoint.is_tls() => {
+            certificates.connect(endpoint.host(), stream).await
+        }
+        _ => Ok(Box::new(stream)),
+    }
+}
+
+/// Returns the text for an error while connecting.
+fn describe(error: io::Error) -> String {
+    let text = error.to_string();
+    match text.contains("InvalidContentType") || text.contains("corrupt message") {
+        true => "it does not speak TLS: use http://".to_owned(),
+        false => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_etcd::etcdserverpb::WatchResponse;
+    use tokio::time::sleep;
+
+    use super::*;
+    use crate::test_member::start_member;
+
+    #[tokio::test]
+    async fn watching_detects_a_member_of_tenure_serve() {
+        let (_folder, address) = start_member().await;
+        let endpoint = Endpoint::parse(&address).expect("an endpoint");
+        let options = ConnectOptions::default();
+        let connection = connect(&endpoint, &options).await.expect("a connection");
+        assert!(!connection.client.is_tenure());
+        drop(connection.subscribe::<WatchResponse>("/etcdserverpb.Watch/Watch", Bytes::new()));
+        assert!(!connection.client.is_tenure(), "no request was sent");
+        let watch =
+            connection.subscribe::<WatchResponse>("/etcdserverpb.Watch/Watch", Bytes::new());
+        let _responses = watch.await.expect("a stream of responses");
+        let detected = async {
+            while !connection.client.is_tenure() {
+                sleep(Duration::from_millis(5)).await;
+            }
+        };
+        timeout(Duration::from_secs(20), detected).await.expect("the member kind is detected");
+    }
+}

@@ -1,0 +1,482 @@
+//! HTTP/2 client that sends the headers and the first DATA frame of a request in one write.
+//!
+//! The client of `hyper` sends headers before it polls the body. Each call took two writes and woke
+//! the member twice.
+
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use h2::client::{Builder, SendRequest};
+use h2::{Ping, PingPong, Reason, RecvStream, SendStream};
+use http::{Request, Response};
+use http_body::{Body as _, Frame};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+use tonic::body::Body;
+
+use crate::byte_stream::{ByteStream, CountedStream, ReceiveStats};
+
+/// Flow-control window of one response, in bytes.
+const STREAM_WINDOW: u32 = 2 << 20;
+
+/// Flow-control window of all responses together, in bytes.
+const CONNECTION_WINDOW: u32 = 5 << 20;
+
+/// Kind of message that a caller waits for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Expected {
+    /// A response, which is due soon.
+    Response,
+    /// An event, which may take any time.
+    Event,
+}
+
+impl Expected {
+    /// Number of checks without received bytes after which a ping is sent, and how many more an
+    /// expected ping response may take.
+    ///
+    /// It is lower for members of `tenure serve`. While etcd sends nothing itself, it closes a
+    /// connection that sends several pings less than 5 s apart.
+    const fn max_silent_checks(self, is_tenure: bool) -> u32 {
+        match (self, is_tenure) {
+            (Expected::Response, true) => 2,
+            (Expected::Event, true) => 3,
+            (Expected::Response, false) => 5,
+            (Expected::Event, false) => 26,
+        }
+    }
+}
+
+/// Client side of an HTTP/2 connection. Clones share the connection.
+#[derive(Clone, Debug)]
+pub(crate) struct Http2Client {
+    sender: SendRequest<Bytes>,
+    state: Arc<ConnectionState>,
+}
+
+/// State that the clones of a client share with its task.
+#[derive(Debug, Default)]
+struct ConnectionState {
+    /// Number of callers that wait for a response, and for an event.
+    pending: [AtomicUsize; 2],
+    /// True once the peer is known to be a member of `tenure serve`.
+    is_tenure: AtomicBool,
+    received: Arc<ReceiveStats>,
+    /// Reason why the connection is closed; empty for an ordinary end.
+    closed: watch::Sender<Option<String>>,
+}
+
+/// Counts a caller as waiting until it is dropped.
+#[derive(Debug)]
+pub(crate) struct PendingGuard(Arc<ConnectionState>, Expected);
+
+impl Drop for PendingGuard {
+    fn drop(&mut self) {
+        self.0.pending[self.1 as usize].fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Http2Client {
+    /// Starts HTTP/2 on a byte stream. Returns the client and the task that drives the connection.
+    ///
+    /// The task ends when all clones and responses are dropped. It also ends if a caller waits, and
+    /// the peer sends nothing for several intervals and does not respond to a ping.
+    pub(crate) async fn handshake(
+        stream: ByteStream,
+        probe_interval: Duration,
+    ) -> Result<(Http2Client, JoinHandle<()>), h2::Error> {
+        let mut builder = Builder::new();
+        builder.enable_push(false);
+        builder.initial_window_size(STREAM_WINDOW);
+        builder.initial_connection_window_size(CONNECTION_WINDOW);
+        let (stream, received) = CountedStream::new(stream);
+        let (sender, mut connection) = builder.handshake(stream).await?;
+        let pings = connection.ping_pong().expect("it is taken once");
+        let state = Arc::new(ConnectionState { received, ..ConnectionState::default() });
+        let probe = LivenessProbe { state: state.clone(), reads_before: 0, silent_checks: 0 };
+        let shared = state.clone();
+        let task = tokio::spawn(async move {
+            let reason = tokio::select! {
+                // Callers that wait for a response receive this error from `h2`.
+                ended = connection => ended.err().map(|error| error.to_string()),
+                () = probe.run(pings, probe_interval) => Some("it does not respond".to_owned()),
+            };
+            shared.closed.send_replace(Some(reason.unwrap_or_default()));
+        });
+        Ok((Http2Client { sender, state }, task))
+    }
+
+    /// Waits for the first frame of the peer, which an HTTP/2 server sends without a request. A
+    /// stopped process accepts connections, but sends none.
+    ///
+    /// # Errors
+    ///
+    /// The reason as text, if the peer speaks another protocol or closes the connection.
+    pub(crate) async fn first_frame(&self) -> Result<(), String> {
+        let mut closed = self.state.closed.subscribe();
+        tokio::select! {
+            biased;
+            first = self.state.received.first_bytes() => match protocol_error(first) {
+                Some(error) => Err(error.to_owned()),
+                None => Ok(()),
+            },
+            reason = closed.wait_for(Option::is_some) => {
+                let reason = reason.ok().and_then(|reason| reason.clone()).unwrap_or_default();
+                Err(match reason.is_empty() {
+                    true => "it closed the connection".to_owned(),
+                    false => format!("it closed the connection: {reason}"),
+                })
+            }
+        }
+    }
+
+    /// Registers a caller that waits, until the guard is dropped.
+    pub(crate) fn expect(&self, expected: Expected) -> PendingGuard {
+        self.state.pending[expected as usize].fetch_add(1, Ordering::Relaxed);
+        PendingGuard(self.state.clone(), expected)
+    }
+
+    /// Records that the peer is a member of `tenure serve`.
+    pub(crate) fn set_is_tenure(&self) {
+        self.state.is_tenure.store(true, Ordering::Relaxed);
+    }
+
+    /// True if the peer is known to be a member of `tenure serve`.
+    #[cfg(test)]
+    pub(crate) fn is_tenure(&self) -> bool {
+        self.state.is_tenure.load(Ordering::Relaxed)
+    }
+}
+
+/// Returns the error for the first bytes of a peer; `None` if they can be a frame of HTTP/2.
+fn protocol_error(first: &[u8]) -> Option<&'static str> {
+    match first {
+        // An alert, by which a TLS server rejects bytes that are not TLS.
+        [0x15, 0x03, ..] => Some("it speaks TLS: use https://"),
+        [b'H', b'T', b'T', b'P', ..] => {
+            Some("it speaks HTTP/1 only, not gRPC: use the client URL of a member")
+        }
+        // A frame begins with its length, of 3 bytes, and its type; the first is SETTINGS.
+        [_, _, _, 4, ..] => None,
+        [_, _, _, _, ..] => Some("it does not speak HTTP/2: use the client URL of a member"),
+        _ => None,
+    }
+}
+
+/// Detects a silent peer. It counts checks and not time, because a process that was stopped, or
+/// busy, has not checked.
+struct LivenessProbe {
+    state: Arc<ConnectionState>,
+    /// Number of reads at the last check.
+    reads_before: usize,
+    /// Number of consecutive checks that found no new read.
+    silent_checks: u32,
+}
+
+impl LivenessProbe {
+    /// Sends a ping whenever the peer was silent for too long, and returns if it stays silent. A
+    /// ping response may queue behind much data, so every received byte counts.
+    async fn run(mut self, mut pings: PingPong, interval: Duration) {
+        loop {
+            sleep(interval).await;
+            if !self.is_silent(None) {
+                continue;
+            }
+            self.silent_checks = 0;
+            let mut pong = pin!(pings.ping(Ping::opaque()));
+            loop {
+                match timeout(interval, &mut pong).await {
+                    Ok(Ok(_)) => break,
+                    Err(_) if !self.is_silent(Some(Expected::Response)) => {}
+                    Ok(Err(_)) | Err(_) => return,
+                }
+            }
+        }
+    }
+
+    /// Checks for new reads. Returns true if a caller waits and there were too many checks without
+    /// one, for the caller's kind of message or for `expected`.
+    fn is_silent(&mut self, expected: Option<Expected>) -> bool {
+        let reads = self.state.received.reads.load(Ordering::Relaxed);
+        let is_pending =
+            |kind: &Expected| self.state.pending[*kind as usize].load(Ordering::Relaxed) > 0;
+        let pending = [Expected::Response, Expected::Event].into_iter().find(is_pending);
+        let has_read = std::mem::replace(&mut self.reads_before, reads) != reads;
+        self.silent_checks = if has_read || pending.is_none() { 0 } else { self.silent_checks + 1 };
+        let is_tenure = self.state.is_tenure.load(Ordering::Relaxed);
+        pending.is_some_and(|pending| {
+            self.silent_checks >= expected.unwrap_or(pending).max_silent_checks(is_tenure)
+        })
+    }
+}
+
+impl tower_service::Service<Request<Body>> for Http2Client {
+    type Response = Response<ResponseBody>;
+    type Error = h2::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<ResponseBody>, h2::Error>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), h2::Error>> {
+        self.sender.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let mut sender = self.sender.clone();
+        Box::pin(async move {
+            let (head, mut body) = request.into_parts();
+            let mut ready = Vec::new();
+            let has_ended =
+                poll_fn(|context| Poll::Ready(take_ready(&mut body, &mut ready, context))).await;
+            let head = Request::from_parts(head, ());
+            let (response, mut stream) =
+                sender.send_request(head, ready.is_empty() && has_ended)?;
+            let count = ready.len();
+            for (number, data) in (1..).zip(ready) {
+                stream.send_data(data, number == count && has_ended)?;
+            }
+            if !has_ended {
+                tokio::spawn(send_rest(body, stream));
+            }
+            Ok(response.await?.map(ResponseBody))
+        })
+    }
+}
+
+/// Takes the frames of a body that are ready. Returns true if the body has ended.
+fn take_ready(body: &mut Body, ready: &mut Vec<Bytes>, context: &mut Context<'_>) -> bool {
+    loop {
+        match Pin::new(&mut *body).poll_frame(context) {
+            Poll::Ready(Some(Ok(frame))) => ready.extend(frame.into_data().ok()),
+            // Messages are encoded before, so a body does not fail.
+            Poll::Ready(Some(Err(_)) | None) => return true,
+            Poll::Pending => return false,
+        }
+    }
+}
+
+/// Sends the rest of a body, until it ends or the member resets the stream.
+async fn send_rest(mut body: Body, mut stream: SendStream<Bytes>) {
+    loop {
+        let frame = tokio::select! {
+            frame = poll_fn(|context| Pin::new(&mut body).poll_frame(context)) => frame,
+            _ = poll_fn(|context| stream.poll_reset(context)) => return,
+        };
+        let (data, is_last) = match frame {
+            Some(Ok(frame)) => (frame.into_data().unwrap_or_default(), false),
+            Some(Err(_)) | None => (Bytes::new(), true),
+        };
+        if stream.send_data(data, is_last).is_err() || is_last {
+            return;
+        }
+    }
+}
+
+/// Body of a response, with its trailers.
+#[derive(Debug)]
+pub(crate) struct ResponseBody(RecvStream);
+
+impl http_body::Body for ResponseBody {
+    type Data = Bytes;
+    type Error = h2::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, h2::Error>>> {
+        match ready!(self.0.poll_data(context)) {
+            Some(Ok(data)) => {
+                // It fails only if more is released than was received.
+                let _ = self.0.flow_control().release_capacity(data.len());
+                return Poll::Ready(Some(Ok(Frame::data(data))));
+            }
+            // A server that has responded may reset the stream before it has read the request.
+            Some(Err(error)) if error.reason() == Some(Reason::NO_ERROR) => {}
+            Some(Err(error)) => return Poll::Ready(Some(Err(error))),
+            None => {}
+        }
+        let trailers = ready!(self.0.poll_trailers(context));
+        Poll::Ready(trailers.transpose().map(|trailers| trailers.map(Frame::trailers)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::{Arc, Mutex};
+
+    use bytes::BytesMut;
+    use http::uri::PathAndQuery;
+    use tenure_etcd::frames::RawCodec;
+    use tokio::io::{
+        AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf, duplex,
+    };
+    use tonic::client::Grpc;
+
+    use super::*;
+
+    /// Records the bytes of each write.
+    struct RecordedWrites(DuplexStream, Arc<Mutex<Vec<Vec<u8>>>>);
+
+    impl AsyncRead for RecordedWrites {
+        fn poll_read(
+            mut self: Pin<&mut Self>,
+            context: &mut Context<'_>,
+            into: &mut ReadBuf<'_>,
+        ) -> Poll<io::Result<()>> {
+            Pin::new(&mut self.0).poll_read(context, into)
+        }
+    }
+
+    impl AsyncWrite for RecordedWrites {
+        fn poll_write(
+            mut self: Pin<&mut Self>,
+            context: &mut Context<'_>,
+            bytes: &[u8],
+        ) -> Poll<io::Result<usize>> {
+            self.1.lock().expect("not poisoned").push(bytes.to_vec());
+            Pin::new(&mut self.0).poll_write(context, bytes)
+        }
+
+        fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Pin::new(&mut self.0).poll_flush(context)
+        }
+
+        fn poll_shutdown(
+            mut self: Pin<&mut Self>,
+            context: &mut Context<'_>,
+        ) -> Poll<io::Result<()>> {
+            Pin::new(&mut self.0).poll_shutdown(context)
+        }
+    }
+
+    /// Returns the types of the frames in some bytes.
+    fn types(mut bytes: &[u8]) -> Vec<u8> {
+        let mut types = Vec::new();
+        while let [a, b, c, kind, rest @ ..] = bytes {
+            let length = u32::from_be_bytes([0, *a, *b, *c]) as usize;
+            types.push(*kind);
+            bytes = rest.get(5 + length..).unwrap_or_default();
+        }
+        types
+    }
+
+    /// Responds to each request with "ok".
+    async fn serve_ok(stream: DuplexStream) {
+        let mut requests = h2::server::handshake(stream).await.expect("a handshake");
+        while let Some(Ok((request, mut respond))) = requests.accept().await {
+            tokio::spawn(async move {
+                let mut body = request.into_body();
+                while let Some(Ok(_)) = body.data().await {}
+                let mut response =
+                    respond.send_response(Response::new(()), false).expect("the stream is open");
+                response
+                    .send_data(Bytes::from_static(b"\0\0\0\0\x02ok"), false)
+                    .expect("the stream is open");
+                let trailers = [("grpc-status", "0")].map(|(name, value)| {
+                    (name.parse().expect("a name"), value.parse().expect("a value"))
+                });
+                response.send_trailers(trailers.into_iter().collect()).expect("the stream is open");
+            });
+        }
+    }
+
+    #[tokio::test]
+    async fn request_is_sent_in_one_write_with_its_headers() {
+        let (ours, theirs) = duplex(1 << 16);
+        let written = Arc::new(Mutex::new(Vec::new()));
+        let stream = Box::new(RecordedWrites(ours, written.clone()));
+        tokio::spawn(serve_ok(theirs));
+        let (client, task) =
+            Http2Client::handshake(stream, Duration::from_secs(60)).await.expect("a member");
+        let mut grpc = Grpc::with_origin(client, "http://a".parse().expect("an origin"));
+        for message in ["first", "second", "third"] {
+            written.lock().expect("not poisoned").clear();
+            grpc.ready().await.expect("it is ready");
+            let request = tonic::Request::new(Bytes::from_static(message.as_bytes()));
+            let path = PathAndQuery::from_static("/a/b");
+            let response = grpc.unary(request, path, RawCodec).await.expect("an answer");
+            assert_eq!(response.into_inner(), "ok");
+            let written = written.lock().expect("not poisoned");
+            let kinds: Vec<Vec<u8>> = written.iter().map(|bytes| types(bytes)).collect();
+            let (head, data) = (1, 0);
+            // The first write also holds the preface and SETTINGS.
+            let is_one = |kinds: &Vec<u8>| kinds.ends_with(&[head, data]);
+            assert_eq!(kinds.iter().filter(|it| is_one(it)).count(), 1, "{kinds:?}");
+            assert!(kinds.iter().all(|it| is_one(it) || !it.contains(&head)), "{kinds:?}");
+        }
+        drop(grpc);
+        task.await.expect("it ends when all clients are dropped");
+    }
+
+    /// The peer does not respond to pings, as if much data queued before the response.
+    #[tokio::test]
+    async fn peer_that_sends_bytes_is_alive() {
+        let (ours, mut theirs) = duplex(1 << 16);
+        let interval = Duration::from_millis(100);
+        let (client, task) =
+            Http2Client::handshake(Box::new(ours), interval).await.expect("a member");
+        let _pending = client.expect(Expected::Response);
+        // An empty SETTINGS frame.
+        let settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];
+        for _ in 0..60 {
+            theirs.write_all(&settings).await.expect("the peer reads");
+            sleep(interval / 5).await;
+        }
+        assert!(!task.is_finished());
+        timeout(Duration::from_secs(20), task)
+            .await
+            .expect("the silence is detected")
+            .expect("no panic");
+    }
+
+    #[tokio::test]
+    async fn silent_peer_is_detected_while_a_caller_waits() {
+        let (interval, mut streams) = (Duration::from_millis(100), Vec::new());
+        let mut start = async || {
+            let (ours, theirs) = duplex(1 << 16);
+            streams.push(theirs);
+            let started = Http2Client::handshake(Box::new(ours), interval).await.expect("a member");
+            started.0.set_is_tenure();
+            started
+        };
+        let ((one, one_task), (other, other_task)) = (start().await, start().await);
+        let (idle, idle_task) = start().await;
+        drop(idle.expect(Expected::Response));
+        let _pending = (one.expect(Expected::Response), other.expect(Expected::Event));
+        let soon = Duration::from_secs(20);
+        timeout(soon, one_task).await.expect("the silence is detected").expect("no panic");
+        timeout(soon, other_task).await.expect("the silence is detected").expect("no panic");
+        sleep(6 * interval).await;
+        assert!(!idle_task.is_finished(), "no caller waits");
+        let _pending = idle.expect(Expected::Response);
+        timeout(soon, idle_task).await.expect("the silence is detected").expect("no panic");
+    }
+
+    /// etcd accepts one ping in five seconds, and an unknown peer may be etcd.
+    #[tokio::test]
+    async fn peer_that_may_be_etcd_receives_few_pings() {
+        let (ours, mut theirs) = duplex(1 << 16);
+        let interval = Duration::from_millis(20);
+        let (client, _task) =
+            Http2Client::handshake(Box::new(ours), interval).await.expect("a member");
+        let mut written = BytesMut::new();
+        let mut pings = async |checks: u32| {
+            sleep(checks * interval).await;
+            while let Ok(Ok(1..)) = timeout(interval / 4, theirs.read_buf(&mut written)).await {}
+            // After the connection preface.
+            let frames = written.strip_prefix(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+            types(frames.expect("a beginning")).iter().filter(|kind| **kind == 6).count()
+        };
+        assert_eq!(pings(30).await, 0, "no caller waits");
+        // Checks without a waiting caller do not count.
+        let _pending = client.expect(Expected::Event);
+        assert_eq!(pings(10).await, 0);
+        client.set_is_tenure();
+        assert_eq!(pings(10).await, 1, "one ping without a response");
+    }
+}

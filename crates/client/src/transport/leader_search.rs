@@ -1,0 +1,115 @@
+//! Search for the leader. A request to another member takes two more messages, so a channel moves
+//! to the leader unless its options say otherwise.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tenure_etcd::etcdserverpb as rpc;
+use tenure_etcd::frames;
+use tokio::time::Instant;
+use tonic::Status;
+
+use crate::transport::channel::Channel;
+use crate::transport::connection::{Connection, connect};
+
+/// Time for a member to report its leader.
+const STATUS_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Time between two searches in the same term: after a lost connection the leader may be reachable
+/// again.
+const SEARCH_INTERVAL: Duration = Duration::from_secs(60);
+
+/// Term and time of the last search.
+#[derive(Debug, Default)]
+pub(crate) struct LeaderSearch(Mutex<Option<(u64, Instant)>>);
+
+impl LeaderSearch {
+    /// Returns true if a search in this term is due, and records it.
+    fn begin(&self, term: u64, now: Instant) -> bool {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_due = last.is_none_or(|(then, at)| then != term || now - at >= SEARCH_INTERVAL);
+        if is_due {
+            *last = Some((term, now));
+        }
+        is_due
+    }
+
+    /// Makes the next search due: the last one found no leader.
+    fn reset(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+impl Channel {
+    /// Observes the term in a response and starts a search for the leader if one is due. Requests
+    /// do not wait for it: until it ends, they use the same connection as before.
+    pub(crate) fn observe_header(self: &Arc<Self>, header: Option<&rpc::ResponseHeader>) {
+        let Some(header) = header else { return };
+        if self.prefers_leader() && self.leader_search.begin(header.raft_term, Instant::now()) {
+            tokio::spawn(move_to_leader(self.clone()));
+        }
+    }
+}
+
+async fn move_to_leader(channel: Arc<Channel>) {
+    let found = match channel.current().await {
+        Some((current, at)) => {
+            member_and_leader(&current).await.map(|(member, leader)| (current, at, member, leader))
+        }
+        None => Err(Status::unavailable("there is no connection")),
+    };
+    let Ok((current, at, member, leader @ 1..)) = found else {
+        // The member of the next response may know a leader.
+        return channel.leader_search.reset();
+    };
+    if member == leader {
+        return;
+    }
+    let count = channel.endpoints().len();
+    for index in (at + 1..at + count).map(|index| index % count) {
+        // An endpoint that cannot be reached is skipped, even if it is the leader.
+        if let Ok(Some(connection)) = connect_to_leader(&channel, index, leader).await {
+            return channel.replace(&current, connection, index).await;
+        }
+    }
+}
+
+/// Connects to an endpoint. Returns `None` if it is not this leader, or is not aware of it.
+async fn connect_to_leader(
+    channel: &Channel,
+    index: usize,
+    leader: u64,
+) -> Result<Option<Connection>, Status> {
+    let (endpoint, options) = (&channel.endpoints()[index], channel.options());
+    let connection = connect(endpoint, options).await?;
+    match member_and_leader(&connection).await? == (leader, leader) {
+        // Not before, because a member takes long to verify a password.
+        true => connection.authenticated(options).await.map(Some),
+        false => Ok(None),
+    }
+}
+
+/// Returns the id of the member and the id of the leader that it knows; 0 for none.
+async fn member_and_leader(connection: &Connection) -> Result<(u64, u64), Status> {
+    let request = frames::encode(&rpc::StatusRequest {});
+    let path = "/etcdserverpb.Maintenance/Status";
+    let response = connection.unary(path, request, STATUS_TIMEOUT).await?;
+    let rpc::StatusResponse { header, leader, .. } = frames::decode(response)?;
+    Ok((header.unwrap_or_default().member_id, leader))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leader_is_searched_once_per_term_and_minute() {
+        let (search, now) = (LeaderSearch::default(), Instant::now());
+        let terms = [3, 3, 4, 4].map(|term| search.begin(term, now));
+        assert_eq!(terms, [true, false, true, false]);
+        search.reset();
+        assert!(search.begin(4, now), "the last search found no leader");
+        assert!(!search.begin(4, now + SEARCH_INTERVAL / 2));
+        assert!(search.begin(4, now + SEARCH_INTERVAL));
+    }
+}

@@ -1,0 +1,21 @@
+//! Connections to the members of a service, and requests over them.
+
+use std::time::Duration;
+
+pub(crate) mod channel;
+pub(crate) mod connection;
+pub(crate) mod endpoint;
+mod http2;
+mod leader_search;
+pub(crate) mod retry;
+mod txn_stream;
+
+/// Time within which a request must succeed, over all attempts and members.
+pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Time for one member to respond before the request is sent to another one.
+pub(crate) const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Delay before the next endpoint is tried in parallel with one that has not accepted the
+/// connection.
+pub(crate) const NEXT_ENDPOINT_DELAY: Duration = Duration::from_millis(250);

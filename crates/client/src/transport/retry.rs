@@ -1,0 +1,93 @@
+//! Retry policy: the reaction to a failed request, and the pauses between attempts.
+
+use std::time::Duration;
+
+use tonic::{Code, Status};
+
+use crate::error::ClientError;
+
+/// Upper bound of the first pause.
+const MIN_BACKOFF: Duration = Duration::from_millis(1);
+
+/// Upper bound of all pauses.
+const MAX_BACKOFF: Duration = Duration::from_millis(500);
+
+/// Reaction to a failed request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RetryAction {
+    /// Give up: every member would reject the request.
+    Fail,
+    /// Repeat the request on the same connection: the cause is temporary.
+    Retry,
+    /// Abandon the connection and repeat the request at another member.
+    Failover,
+}
+
+/// Returns the reaction to a failed request.
+pub(crate) fn retry_action(status: &Status) -> RetryAction {
+    // A status that the service sent has no source; a failure of the transport has one.
+    let is_transport_error = std::error::Error::source(status).is_some();
+    match status.code() {
+        _ if is_transport_error => RetryAction::Failover,
+        Code::ResourceExhausted => RetryAction::Retry,
+        Code::Unavailable => {
+            let temporary = ["leader changed", "previous leader failure"];
+            match temporary.iter().any(|cause| status.message().contains(cause)) {
+                true => RetryAction::Retry,
+                false => RetryAction::Failover,
+            }
+        }
+        // A token has expired: a new connection gets a new one.
+        Code::DeadlineExceeded | Code::Cancelled | Code::Unauthenticated => RetryAction::Failover,
+        _ => RetryAction::Fail,
+    }
+}
+
+/// Returns the error for a request that the service rejected.
+pub(crate) fn rejected(status: &Status) -> ClientError {
+    ClientError::Rejected { code: status.code(), message: status.message().to_owned() }
+}
+
+/// Exponential backoff with jitter.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Backoff {
+    attempts: u32,
+}
+
+impl Backoff {
+    /// Returns the next pause: between half of the current bound and the bound, which doubles.
+    pub(crate) fn next(&mut self) -> Duration {
+        let bound = (MIN_BACKOFF * (1 << self.attempts.min(10))).min(MAX_BACKOFF);
+        self.attempts += 1;
+        bound.mul_f64(0.5 + 0.5 * fastrand::f64())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn temporary_failures_are_retried_and_rejections_are_not() {
+        let actions = [
+            (Status::unavailable("etcdserver: no leader"), RetryAction::Failover),
+            (Status::unavailable("etcdserver: leader changed"), RetryAction::Retry),
+            (Status::resource_exhausted("etcdserver: too many requests"), RetryAction::Retry),
+            (Status::not_found("etcdserver: requested lease not found"), RetryAction::Fail),
+            (Status::unknown("mutex: session is expired"), RetryAction::Fail),
+        ];
+        for (status, expected) in actions {
+            assert_eq!(retry_action(&status), expected, "{status}");
+        }
+        let broken = std::io::Error::from(std::io::ErrorKind::BrokenPipe);
+        assert_eq!(retry_action(&Status::from_error(broken.into())), RetryAction::Failover);
+    }
+
+    #[test]
+    fn pauses_grow_to_a_bound() {
+        let mut backoff = Backoff::default();
+        let pauses: Vec<Duration> = (0..20).map(|_| backoff.next()).collect();
+        assert!(pauses[0] <= MIN_BACKOFF && pauses[19] >= MAX_BACKOFF / 2, "{pauses:?}");
+        assert!(pauses.iter().all(|pause| *pause <= MAX_BACKOFF), "{pauses:?}");
+    }
+}

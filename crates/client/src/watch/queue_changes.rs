@@ -1,0 +1,77 @@
+//! Changes of a queue.
+
+use std::sync::Arc;
+
+use tokio::time::sleep;
+
+use crate::requests;
+use crate::transport::channel::Channel;
+use crate::transport::retry::Backoff;
+use crate::watch::watcher::{WatchEvent, Watcher};
+
+/// A change of the queue of a lock or an election.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum QueueChange {
+    /// A claim has been added, or its value has changed.
+    Queued {
+        /// Key of the claim.
+        key: Vec<u8>,
+        /// Fencing token of the claim: the revision in which it was added.
+        fence: u64,
+        /// Revision of the change.
+        revision: u64,
+    },
+    /// A claim has been removed.
+    Left {
+        /// Key of the claim.
+        key: Vec<u8>,
+        /// Revision of the change.
+        revision: u64,
+    },
+    /// The service has discarded the history from the requested revision on: changes are missing.
+    HistoryCompacted,
+}
+
+/// The changes of a queue, each one once, in order.
+pub struct QueueChanges {
+    watcher: Watcher,
+    name: String,
+    backoff: Backoff,
+}
+
+impl QueueChanges {
+    pub(crate) fn new(channel: Arc<Channel>, name: &str, from: u64) -> Self {
+        let watcher = Watcher::of_range(channel, requests::queue_range(name), from);
+        QueueChanges { watcher, name: name.to_owned(), backoff: Backoff::default() }
+    }
+
+    /// Waits for the next change, even while no member responds.
+    pub async fn next(&mut self) -> QueueChange {
+        loop {
+            let change = match self.watcher.next().await {
+                // The key belongs to another queue, whose name begins with this one.
+                WatchEvent::Put(kv) | WatchEvent::Deleted(kv)
+                    if !requests::is_in_queue(&self.name, &kv.key) =>
+                {
+                    continue;
+                }
+                WatchEvent::Put(kv) => {
+                    let fence = requests::unsigned(kv.create_revision);
+                    let revision = requests::unsigned(kv.mod_revision);
+                    QueueChange::Queued { key: kv.key, fence, revision }
+                }
+                WatchEvent::Deleted(kv) => {
+                    QueueChange::Left { revision: requests::unsigned(kv.mod_revision), key: kv.key }
+                }
+                WatchEvent::Released => continue,
+                WatchEvent::HistoryCompacted => QueueChange::HistoryCompacted,
+                WatchEvent::Rejected | WatchEvent::Disconnected => {
+                    sleep(self.backoff.next()).await;
+                    continue;
+                }
+            };
+            self.backoff = Backoff::default();
+            return change;
+        }
+    }
+}

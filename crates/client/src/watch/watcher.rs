@@ -1,0 +1,155 @@
+//! Watches of keys, at whichever member responds.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use tenure_etcd::etcdserverpb as rpc;
+use tenure_etcd::etcdserverpb::watch_request::RequestUnion;
+use tenure_etcd::frames;
+use tenure_etcd::mvccpb::event::EventType;
+use tenure_etcd::mvccpb::{Event, KeyValue};
+use tokio::time::{Instant, timeout};
+use tonic::Status;
+
+use crate::error::ClientError;
+use crate::transport::channel::Channel;
+use crate::transport::connection::{Connection, ResponseStream};
+use crate::transport::retry::{RetryAction, retry_action};
+use crate::transport::{ATTEMPT_TIMEOUT, REQUEST_TIMEOUT};
+
+/// An event of a watch.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum WatchEvent {
+    /// A key was written.
+    Put(KeyValue),
+    /// A key was deleted. It has no value, and its `mod_revision` is that of the deletion.
+    Deleted(KeyValue),
+    /// The holder of a lock released it; its key, which is watched, will be deleted soon.
+    Released,
+    /// The history from the requested revision on was discarded.
+    HistoryCompacted,
+    /// The service rejects or ends the watch. Reading the key shows the reason.
+    Rejected,
+    /// The connection failed. Another member may serve the watch.
+    Disconnected,
+}
+
+type OpenWatch = (Arc<Connection>, ResponseStream<rpc::WatchResponse>);
+
+/// A watch of one key or a range of keys.
+pub(crate) struct Watcher {
+    channel: Arc<Channel>,
+    /// Request for the next watch; its revision follows the received events.
+    request: rpc::WatchCreateRequest,
+    open: Option<OpenWatch>,
+    events: VecDeque<WatchEvent>,
+}
+
+impl Watcher {
+    /// Watches one key from a revision on.
+    pub(crate) fn of_key(channel: Arc<Channel>, key: &[u8], from: u64) -> Self {
+        Self::of_range(channel, (key.to_vec(), Vec::new()), from)
+    }
+
+    /// Also reports that the holder of the watched key releases the lock, as long as the waiter's
+    /// own key exists. Only `tenure serve` supports this.
+    pub(crate) fn on_behalf_of(mut self, own_key: &[u8], create_revision: u64) -> Self {
+        let create_revision = i64::try_from(create_revision).unwrap_or(i64::MAX);
+        self.request.waiting = Some(rpc::Waiting { key: own_key.to_vec(), create_revision });
+        self
+    }
+
+    /// Watches the keys of a half-open range from a revision on.
+    pub(crate) fn of_range(
+        channel: Arc<Channel>,
+        (key, range_end): (Vec<u8>, Vec<u8>),
+        from: u64,
+    ) -> Self {
+        let start_revision = i64::try_from(from).unwrap_or(i64::MAX);
+        let request =
+            rpc::WatchCreateRequest { key, range_end, start_revision, ..Default::default() };
+        Watcher { channel, request, open: None, events: VecDeque::new() }
+    }
+
+    /// Waits for the next event.
+    ///
+    /// After [`WatchEvent::Rejected`] and [`WatchEvent::Disconnected`] the next call opens a new
+    /// watch behind the last event, and after [`WatchEvent::HistoryCompacted`] behind the discarded
+    /// revisions.
+    pub(crate) async fn next(&mut self) -> WatchEvent {
+        loop {
+            if let Some(event) = self.events.pop_front() {
+                return event;
+            }
+            if let Err(event) = self.receive().await {
+                self.open = None;
+                return event;
+            }
+        }
+    }
+
+    /// Opens the watch if necessary and receives one response.
+    async fn receive(&mut self) -> Result<(), WatchEvent> {
+        if self.open.is_none() {
+            let connection = self.channel.connection(Instant::now() + REQUEST_TIMEOUT).await;
+            let connection = connection.map_err(|error| match error {
+                ClientError::Rejected { .. } => WatchEvent::Rejected,
+                _ => WatchEvent::Disconnected,
+            })?;
+            let create = RequestUnion::CreateRequest(self.request.clone());
+            let request = rpc::WatchRequest { request_union: Some(create) };
+            let path = "/etcdserverpb.Watch/Watch";
+            let opening = connection.subscribe(path, frames::encode(&request));
+            let late = |_| Status::deadline_exceeded("it does not respond");
+            let opened = timeout(ATTEMPT_TIMEOUT, opening).await.map_err(late);
+            let responses = opened.and_then(|responses| responses);
+            let responses = responses.map_err(|status| failure_event(&connection, &status))?;
+            self.open = Some((connection, responses));
+        }
+        let Some((connection, responses)) = &mut self.open else { return Ok(()) };
+        let response = tokio::select! {
+            response = responses.next() => response,
+            () = connection.abandoned() => return Err(WatchEvent::Disconnected),
+        };
+        match response {
+            Ok(Some(rpc::WatchResponse { canceled: true, compact_revision, .. })) => {
+                if compact_revision <= 0 {
+                    return Err(WatchEvent::Rejected);
+                }
+                self.request.start_revision = self.request.start_revision.max(compact_revision);
+                Err(WatchEvent::HistoryCompacted)
+            }
+            Ok(Some(response)) => {
+                self.events.extend(response.events.into_iter().filter_map(watch_event));
+                if let Some(WatchEvent::Put(kv) | WatchEvent::Deleted(kv)) = self.events.back() {
+                    let next = kv.mod_revision.saturating_add(1);
+                    self.request.start_revision = self.request.start_revision.max(next);
+                }
+                if response.released > 0 {
+                    self.events.push_back(WatchEvent::Released);
+                }
+                Ok(())
+            }
+            Ok(None) => Err(WatchEvent::Disconnected),
+            Err(status) => Err(failure_event(connection, &status)),
+        }
+    }
+}
+
+/// Returns the event for a failed watch; abandons the connection if another member should serve it.
+fn failure_event(connection: &Connection, status: &Status) -> WatchEvent {
+    match retry_action(status) {
+        RetryAction::Fail => WatchEvent::Rejected,
+        RetryAction::Retry => WatchEvent::Disconnected,
+        RetryAction::Failover => {
+            connection.abandon();
+            WatchEvent::Disconnected
+        }
+    }
+}
+
+fn watch_event(event: Event) -> Option<WatchEvent> {
+    let is_deleted = event.r#type() == EventType::Delete;
+    let kv = event.kv?;
+    Some(if is_deleted { WatchEvent::Deleted(kv) } else { WatchEvent::Put(kv) })
+}

@@ -1,0 +1,392 @@
+//! The monitors of a service, each run up to its first violation, and their findings.
+
+use core::fmt;
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use crate::card::Service;
+use crate::clock::VectorClock;
+use crate::monitor::{ElectionObservation, Monitor, MutexObservation, Observation};
+use crate::monitors::{
+    Agreement, AgreementMonitor, BypassMeter, Fencing, FreshTerms, Irrevocability, MutualExclusion,
+    OneLeader, Order, Scope, SteadyLeader, Uniqueness, Validity,
+};
+use crate::process::ProcessId;
+use crate::property::Property;
+use crate::rank::Rank;
+use crate::service::{agreement, mutex};
+
+/// Judgement on a property. One run never *proves* a property, because other runs may violate it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Judgement {
+    /// No violation: in this run, or in every run within the bounds of a check.
+    Holds,
+    /// Some run violates the property.
+    Violated,
+    /// Not decided: a run or a search was cut short, or ended too soon.
+    Incomplete,
+}
+
+impl Judgement {
+    /// Returns the word used in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Judgement::Holds => "holds",
+            Judgement::Violated => "violated",
+            Judgement::Incomplete => "incomplete",
+        }
+    }
+}
+
+impl fmt::Display for Judgement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Judgement on one property, with the first violation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Property that was judged.
+    pub property: Property,
+    /// Judgement on the property.
+    pub judgement: Judgement,
+    /// First violation, if there is one.
+    pub violation: Option<FirstViolation>,
+}
+
+/// Time, process and description of the first violation of a property.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FirstViolation {
+    /// Time of the violation, as the engine counts it.
+    pub time: u64,
+    /// Process at which the violation became certain.
+    pub at: ProcessId,
+    /// Description of the violation, one sentence.
+    pub message: String,
+}
+
+impl Finding {
+    /// Creates the finding of a violated property.
+    pub fn violated(property: Property, time: u64, at: ProcessId, message: String) -> Self {
+        let violation = Some(FirstViolation { time, at, message });
+        Finding { property, judgement: Judgement::Violated, violation }
+    }
+
+    /// Creates the finding of a property without a violation.
+    pub const fn without_violation(property: Property, judgement: Judgement) -> Self {
+        Finding { property, judgement, violation: None }
+    }
+}
+
+/// A monitor, run up to its first violation.
+#[derive(Clone, Debug)]
+pub struct MonitorRun<M> {
+    monitor: M,
+    violation: Option<FirstViolation>,
+    /// Judgement at the end of the run.
+    ending: Option<Judgement>,
+}
+
+impl<M> MonitorRun<M> {
+    /// Creates the run of a monitor before the first observation.
+    pub const fn new(monitor: M) -> Self {
+        MonitorRun { monitor, violation: None, ending: None }
+    }
+
+    /// Returns the monitor.
+    pub const fn monitor(&mut self) -> &mut M {
+        &mut self.monitor
+    }
+
+    /// Processes one observation; ignored after a violation.
+    pub fn observe<C, E>(&mut self, time: u64, at: ProcessId, seen: Observation<'_, C, E>)
+    where
+        M: Monitor<C, E>,
+    {
+        if self.violation.is_none()
+            && let Err(violation) = self.monitor.observe(at, seen)
+        {
+            self.violation =
+                Some(FirstViolation { time, at: violation.at, message: violation.message });
+        }
+    }
+
+    /// Judges the end of the run. A violation counts only if `calm`: if there was time to correct
+    /// the state.
+    pub fn end<C, E>(&mut self, time: u64, calm: bool)
+    where
+        M: Monitor<C, E>,
+    {
+        if self.violation.is_some() || self.ending.is_some() {
+            return;
+        }
+        self.ending = Some(match self.monitor.at_end() {
+            Ok(()) => Judgement::Holds,
+            Err(violation) if calm => {
+                let (at, message) = (violation.at, violation.message);
+                self.violation = Some(FirstViolation { time, at, message });
+                Judgement::Violated
+            }
+            Err(_) => Judgement::Incomplete,
+        });
+    }
+
+    /// Returns the current finding.
+    pub fn finding<C, E>(&self) -> Finding
+    where
+        M: Monitor<C, E>,
+    {
+        let property = self.monitor.property();
+        let judgement = match (&self.violation, self.ending) {
+            (Some(_), _) => Judgement::Violated,
+            (None, Some(ending)) => ending,
+            (None, None) if property.is_decided_at_end() => Judgement::Incomplete,
+            (None, None) => Judgement::Holds,
+        };
+        Finding { property, judgement, violation: self.violation.clone() }
+    }
+}
+
+/// Facts about a group that the monitors need in advance.
+#[derive(Clone, Debug)]
+pub struct MonitorConfig {
+    /// Number of processes.
+    pub size: u32,
+    /// Number of processes that may be inside at once.
+    pub most_inside: u32,
+    /// True if entries carry fences.
+    pub fenced: bool,
+    /// True if mutual exclusion is also judged strictly, so that a crash does not end an entry.
+    pub strict: bool,
+    /// Bypass bounds to judge.
+    pub bypass_bounds: Vec<u32>,
+    /// True if requests carry vector clocks.
+    pub clocks: bool,
+    /// Rank of each process; empty if ranks equal process numbers, `None` if unknown.
+    pub ranks: Option<Arc<[Rank]>>,
+    /// Processes that are down from the start.
+    pub down: Vec<ProcessId>,
+}
+
+/// The monitors of mutual exclusion.
+#[derive(Clone, Debug)]
+pub struct MutexMonitorSet {
+    exclusion: MonitorRun<MutualExclusion>,
+    /// For a lock that admits several processes at once.
+    at_most: Option<MonitorRun<MutualExclusion>>,
+    strict: Option<MonitorRun<MutualExclusion>>,
+    fencing: Option<MonitorRun<Fencing>>,
+    order: Option<Box<[MonitorRun<Order>; 2]>>,
+    bypass: BypassMeter,
+    /// Bypass bounds, each with its first violation.
+    bounds: Vec<(u32, Option<FirstViolation>)>,
+}
+
+impl MutexMonitorSet {
+    /// Creates the monitors before the first observation.
+    pub fn new(config: &MonitorConfig) -> Self {
+        let most = config.most_inside;
+        let orders = || [Order::new(), Order::with_messages()].map(MonitorRun::new);
+        MutexMonitorSet {
+            exclusion: MonitorRun::new(MutualExclusion::new()),
+            at_most: (most > 1).then(|| MonitorRun::new(MutualExclusion::at_most(most))),
+            strict: config.strict.then(|| MonitorRun::new(MutualExclusion::strict())),
+            fencing: config.fenced.then(|| MonitorRun::new(Fencing::new())),
+            order: config.clocks.then(|| Box::new(orders())),
+            bypass: BypassMeter::new(config.size),
+            bounds: config.bypass_bounds.iter().map(|bound| (*bound, None)).collect(),
+        }
+    }
+
+    /// Records a request of the user at `at`. `clocks` are the vector clocks by the protocol's
+    /// messages and by all messages, if they are kept.
+    pub fn on_request(&mut self, time: u64, at: ProcessId, clocks: Option<[&VectorClock; 2]>) {
+        self.bypass.on_request(at);
+        if let (Some(orders), Some(clocks)) = (&mut self.order, clocks) {
+            let command = &mutex::Command::Enter;
+            for (order, clock) in orders.iter_mut().zip(clocks) {
+                order.observe(time, at, Observation::Command { command, clock: Some(clock) });
+            }
+        }
+        // The other monitors judge events, not commands.
+    }
+
+    /// Records an event of the user at `at`.
+    pub fn on_event(&mut self, time: u64, at: ProcessId, event: &mutex::Event) {
+        if matches!(event, mutex::Event::Entered { .. })
+            && let Some((waiter, times)) = self.bypass.on_entry(at)
+        {
+            let exceeded = self.bounds.iter_mut().filter(|(bound, _)| times > *bound);
+            for (_, violation) in exceeded.filter(|(_, violation)| violation.is_none()) {
+                let message = format!("{at} entered {times} times while {waiter} waited");
+                *violation = Some(FirstViolation { time, at, message });
+            }
+        }
+        self.observe_all(time, at, Observation::Event(event));
+    }
+
+    /// Records a crash.
+    pub fn on_crash(&mut self, time: u64, at: ProcessId) {
+        self.bypass.on_request_end(at);
+        self.observe_all(time, at, Observation::Crashed);
+    }
+
+    /// Records a recovery.
+    pub fn on_recovery(&mut self, time: u64, at: ProcessId) {
+        self.observe_all(time, at, Observation::Recovered);
+    }
+
+    /// Returns the meter of entries by others during a wait.
+    pub const fn bypass(&self) -> &BypassMeter {
+        &self.bypass
+    }
+
+    /// Returns the current findings.
+    pub fn findings(&self) -> Vec<Finding> {
+        let runs = [Some(&self.exclusion), self.at_most.as_ref(), self.strict.as_ref()];
+        let mut findings: Vec<Finding> =
+            runs.into_iter().flatten().map(MonitorRun::finding).collect();
+        findings
+            .extend(self.order.iter().flat_map(|orders| orders.iter()).map(MonitorRun::finding));
+        findings.extend(self.bounds.iter().map(|(bound, violation)| {
+            let judgement = match violation {
+                Some(_) => Judgement::Violated,
+                None => Judgement::Holds,
+            };
+            let (property, violation) = (Property::Bypass(Some(*bound)), violation.clone());
+            Finding { property, judgement, violation }
+        }));
+        findings.extend(self.fencing.as_ref().map(MonitorRun::finding));
+        findings
+    }
+
+    fn observe_all(&mut self, time: u64, at: ProcessId, seen: MutexObservation<'_>) {
+        for order in self.order.iter_mut().flat_map(|orders| orders.iter_mut()) {
+            order.observe(time, at, seen);
+        }
+        self.exclusion.observe(time, at, seen);
+        for run in [&mut self.at_most, &mut self.strict].into_iter().flatten() {
+            run.observe(time, at, seen);
+        }
+        if let Some(fencing) = &mut self.fencing {
+            fencing.observe(time, at, seen);
+        }
+    }
+}
+
+/// The monitors of leader election.
+#[derive(Clone, Debug)]
+pub struct ElectionMonitorSet {
+    agreement: MonitorRun<Agreement>,
+    validity: Option<MonitorRun<Validity>>,
+    uniqueness: MonitorRun<Uniqueness>,
+    irrevocability: MonitorRun<Irrevocability>,
+    overall: MonitorRun<OneLeader>,
+    per_term: MonitorRun<OneLeader>,
+    fresh: MonitorRun<FreshTerms>,
+    steady: MonitorRun<SteadyLeader>,
+}
+
+impl ElectionMonitorSet {
+    /// Creates the monitors before the first observation.
+    pub fn new(config: &MonitorConfig) -> Self {
+        let MonitorConfig { size, ranks, down, .. } = config;
+        let validity = |ranks: &Arc<[Rank]>| Validity::of(*size, ranks.clone()).without(down);
+        ElectionMonitorSet {
+            agreement: MonitorRun::new(Agreement::new()),
+            validity: ranks.as_ref().map(|ranks| MonitorRun::new(validity(ranks))),
+            uniqueness: MonitorRun::new(Uniqueness::new()),
+            irrevocability: MonitorRun::new(Irrevocability::new(*size)),
+            overall: MonitorRun::new(OneLeader::new(Scope::Overall)),
+            per_term: MonitorRun::new(OneLeader::new(Scope::PerTerm)),
+            fresh: MonitorRun::new(FreshTerms::new()),
+            steady: MonitorRun::new(SteadyLeader::of(*size)),
+        }
+    }
+
+    /// Records a cause for another election that users do not observe: a suspicion.
+    pub fn allow_new_election(&mut self) {
+        self.irrevocability.monitor().start_epoch();
+    }
+
+    /// Processes a command, an event, a crash or a recovery.
+    pub fn observe(&mut self, time: u64, at: ProcessId, seen: ElectionObservation<'_>) {
+        self.irrevocability.observe(time, at, seen);
+        if let Observation::Command { .. } = seen {
+            // The other monitors judge events, not commands.
+            return;
+        }
+        self.agreement.observe(time, at, seen);
+        if let Some(validity) = &mut self.validity {
+            validity.observe(time, at, seen);
+        }
+        self.uniqueness.observe(time, at, seen);
+        self.overall.observe(time, at, seen);
+        self.per_term.observe(time, at, seen);
+        self.fresh.observe(time, at, seen);
+        self.steady.observe(time, at, seen);
+    }
+
+    /// Judges the end of the run. `calm` is true if there was time to agree.
+    pub fn end(&mut self, time: u64, calm: bool) {
+        self.agreement.end(time, calm);
+        if let Some(validity) = &mut self.validity {
+            validity.end(time, calm);
+        }
+        self.uniqueness.end(time, calm);
+    }
+
+    /// Returns the current findings.
+    pub fn findings(&self) -> Vec<Finding> {
+        let mut findings = Vec::from([self.agreement.finding()]);
+        findings.extend(self.validity.as_ref().map(MonitorRun::finding));
+        findings.extend([
+            self.uniqueness.finding(),
+            self.irrevocability.finding(),
+            self.overall.finding(),
+            self.per_term.finding(),
+            self.fresh.finding(),
+            self.steady.finding(),
+        ]);
+        findings
+    }
+}
+
+/// The monitors of any agreement service.
+#[derive(Clone, Debug)]
+pub struct AgreementMonitorSet(Vec<MonitorRun<AgreementMonitor>>);
+
+impl AgreementMonitorSet {
+    /// Creates the monitors before the first observation; none for any other service.
+    pub fn new(service: Service, config: &MonitorConfig) -> Self {
+        let monitors = AgreementMonitor::all(service, config.size, &config.down);
+        AgreementMonitorSet(monitors.into_iter().map(MonitorRun::new).collect())
+    }
+
+    /// Processes a command, an event, a crash or a recovery.
+    pub fn observe(
+        &mut self,
+        time: u64,
+        at: ProcessId,
+        seen: Observation<'_, agreement::Command, agreement::Event>,
+    ) {
+        self.0.iter_mut().for_each(|run| run.observe(time, at, seen));
+    }
+
+    /// Judges the end of the run. `calm` is true if there was time to agree.
+    pub fn end(&mut self, time: u64, calm: bool) {
+        self.0.iter_mut().for_each(|run| run.end(time, calm));
+    }
+
+    /// Returns the current findings.
+    pub fn findings(&self) -> Vec<Finding> {
+        self.0.iter().map(MonitorRun::finding).collect()
+    }
+}

@@ -1,0 +1,138 @@
+//! The monitors of all agreement services as one type, for engines that run any of them.
+
+use alloc::vec::Vec;
+
+use super::all_arrive::AllArrive;
+use super::consistent_cut::ConsistentCut;
+use super::decisions::{DecidedOnce, DecidedWasProposed, OneDecision};
+use super::deliveries::{AllDeliver, DeliveredOnce, NoCreation, TotalOrder};
+use super::log::{
+    AnsweredOnce, CommittedOnce, CommittedWasAppended, ElectionSafety, LeaderCompleteness,
+    LinearizableReads, LogMatching, StateMachineSafety,
+};
+use super::names::{SmallNames, UniqueNames};
+use super::one_view::OneView;
+use super::quiescence::Quiescence;
+use crate::card::Service;
+use crate::monitor::{Monitor, Observation, Violation};
+use crate::process::ProcessId;
+use crate::property::Property;
+use crate::service::agreement::{Command, Event};
+
+/// Defines the sum of all monitors: name, service, type, and construction for a group of `size` in
+/// which the processes `down` are down from the start.
+macro_rules! monitors {
+    ($size:ident, $down:ident: $($Name:ident of $Service:ident: $Monitor:ty = $new:expr;)+) => {
+        /// A monitor of any agreement service.
+        #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+        #[allow(missing_docs, reason = "each is named as what it judges")]
+        pub enum AgreementMonitor {
+            $($Name($Monitor)),+
+        }
+
+        impl AgreementMonitor {
+            /// Creates all monitors of a service in a group of `size` with these processes down
+            /// from the start.
+            #[allow(unused_variables, reason = "most need nothing")]
+            pub fn all(service: Service, $size: u32, $down: &[ProcessId]) -> Vec<Self> {
+                let mut monitors = Vec::new();
+                $(if service == Service::$Service {
+                    monitors.push(AgreementMonitor::$Name($new));
+                })+
+                monitors
+            }
+        }
+
+        impl Monitor<Command, Event> for AgreementMonitor {
+            fn property(&self) -> Property {
+                match self {
+                    $(AgreementMonitor::$Name(monitor) => monitor.property()),+
+                }
+            }
+
+            fn observe(
+                &mut self,
+                at: ProcessId,
+                seen: Observation<'_, Command, Event>,
+            ) -> Result<(), Violation> {
+                match self {
+                    $(AgreementMonitor::$Name(monitor) => monitor.observe(at, match seen {
+                        Observation::Command { command: Command::$Service(command), clock } => {
+                            Observation::Command { command, clock }
+                        }
+                        Observation::Event(Event::$Service(event)) => Observation::Event(event),
+                        Observation::Crashed => Observation::Crashed,
+                        Observation::Recovered => Observation::Recovered,
+                        _ => return Ok(()),
+                    }),)+
+                }
+            }
+
+            fn at_end(&self) -> Result<(), Violation> {
+                match self {
+                    $(AgreementMonitor::$Name(monitor) => monitor.at_end()),+
+                }
+            }
+        }
+    };
+}
+
+monitors! { size, down:
+    OneDecision of Consensus: OneDecision = OneDecision::new();
+    DecidedWasProposed of Consensus: DecidedWasProposed = DecidedWasProposed::new();
+    DecidedOnce of Consensus: DecidedOnce = DecidedOnce::new();
+    AllDeliver of Broadcast: AllDeliver = AllDeliver::new(size, down);
+    AllDeliverUniformly of Broadcast: AllDeliver = AllDeliver::new(size, down).uniformly();
+    DeliveredOnce of Broadcast: DeliveredOnce = DeliveredOnce::new();
+    NoCreation of Broadcast: NoCreation = NoCreation::new();
+    TotalOrder of Broadcast: TotalOrder = TotalOrder::new();
+    ConsistentCut of Snapshot: ConsistentCut = ConsistentCut::new();
+    AllArrive of Barrier: AllArrive = AllArrive::new(size);
+    Quiescence of Termination: Quiescence = Quiescence::new();
+    OneView of Membership: OneView = OneView::new();
+    UniqueNames of Renaming: UniqueNames = UniqueNames::new();
+    SmallNames of Renaming: SmallNames = SmallNames::new(size);
+    ElectionSafety of Log: ElectionSafety = ElectionSafety::new();
+    LogMatching of Log: LogMatching = LogMatching::new();
+    LeaderCompleteness of Log: LeaderCompleteness = LeaderCompleteness::new();
+    NothingLost of Log: LeaderCompleteness = LeaderCompleteness::new().for_acknowledged();
+    StateMachineSafety of Log: StateMachineSafety = StateMachineSafety::new();
+    LinearizableReads of Log: LinearizableReads = LinearizableReads::new();
+    AnsweredOnce of Log: AnsweredOnce = AnsweredOnce::new();
+    CommittedWasAppended of Log: CommittedWasAppended = CommittedWasAppended::new();
+    CommittedOnce of Log: CommittedOnce = CommittedOnce::new();
+}
+
+impl AgreementMonitor {
+    /// Returns true if the monitor judges the end of a run, and not each step. Consensus properties
+    /// are violated by a single step.
+    pub fn is_judged_at_end(&self) -> bool {
+        let by_a_step = matches!(
+            self,
+            AgreementMonitor::OneDecision(_) | AgreementMonitor::DecidedWasProposed(_)
+        );
+        self.property().is_decided_at_end() && !by_a_step
+    }
+
+    /// Creates the monitor of a property of a service; `None` if no monitor judges it there.
+    pub fn of(service: Service, property: Property, size: u32, down: &[ProcessId]) -> Option<Self> {
+        let all = AgreementMonitor::all(service, size, down);
+        all.into_iter().find(|monitor| monitor.property() == property)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_applicable_property_has_monitor() {
+        for service in Service::AGREEMENTS {
+            for property in Property::ALL {
+                let judged = AgreementMonitor::of(*service, property, 3, &[]).is_some();
+                let said = property.applies_to(*service) && property != Property::Progress;
+                assert_eq!(judged, said, "{property} of {}", service.name());
+            }
+        }
+    }
+}

@@ -1,0 +1,135 @@
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+
+use crate::monitor::{Monitor, Observation, Violation};
+use crate::process::ProcessId;
+use crate::property::Property;
+use crate::service::log::{Command, Content, Event, Payload};
+
+/// An appended entry is committed at most once, and a declined one never.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct CommittedOnce {
+    /// Appends that may still be declined.
+    pending: BTreeMap<(ProcessId, u64), Payload>,
+    /// State of each payload.
+    known: BTreeMap<Payload, PayloadState>,
+}
+
+/// State of one payload.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct PayloadState {
+    /// Number of appends that were not declined.
+    appended: u32,
+    /// Indices at which the payload is committed.
+    at: BTreeSet<u64>,
+}
+
+impl CommittedOnce {
+    /// Creates the monitor before the first append.
+    pub fn new() -> Self {
+        CommittedOnce::default()
+    }
+
+    fn judge(&self, at: ProcessId, payload: &Payload) -> Result<(), Violation> {
+        let Some(known) = self.known.get(payload) else { return Ok(()) };
+        if known.at.len() <= known.appended as usize {
+            return Ok(());
+        }
+        let last = known.at.last().copied().unwrap_or_default();
+        let message = match known.appended {
+            0 => format!("{payload}, committed at {last}, was declined"),
+            1 => format!("{payload}, committed at {last}, was appended once and is elsewhere"),
+            more => format!("{payload}, committed at {last}, was appended {more} times only"),
+        };
+        Err(Violation { at, message })
+    }
+}
+
+impl Monitor<Command, Event> for CommittedOnce {
+    fn property(&self) -> Property {
+        Property::AtMostOnce
+    }
+
+    fn observe(
+        &mut self,
+        at: ProcessId,
+        seen: Observation<'_, Command, Event>,
+    ) -> Result<(), Violation> {
+        match seen {
+            Observation::Command { command: Command::Append { ticket, payload }, .. } => {
+                self.pending.insert((at, *ticket), payload.clone());
+                self.known.entry(payload.clone()).or_default().appended += 1;
+                Ok(())
+            }
+            Observation::Event(Event::Committed { index, entry }) => match &entry.content {
+                Content::Payload(payload) => {
+                    self.known.entry(payload.clone()).or_default().at.insert(*index);
+                    self.judge(at, payload)
+                }
+                Content::Nothing | Content::Members(_) => Ok(()),
+            },
+            Observation::Crashed => {
+                self.pending.retain(|(process, _), _| *process != at);
+                Ok(())
+            }
+            Observation::Event(event) => {
+                let Some(ticket) = event.answers() else { return Ok(()) };
+                let Some(payload) = self.pending.remove(&(at, ticket)) else { return Ok(()) };
+                if !matches!(event, Event::Declined { .. }) {
+                    return Ok(());
+                }
+                self.known.entry(payload.clone()).or_default().appended -= 1;
+                self.judge(at, &payload)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::service::log::{Entry, Reason};
+
+    const ONE: ProcessId = ProcessId(0);
+
+    fn appends(monitor: &mut CommittedOnce, ticket: u64) -> bool {
+        let command = Command::Append { ticket, payload: Payload::from(7) };
+        monitor.observe(ONE, Observation::Command { command: &command, clock: None }).is_ok()
+    }
+
+    fn receives(monitor: &mut CommittedOnce, event: &Event) -> bool {
+        monitor.observe(ONE, Observation::Event(event)).is_ok()
+    }
+
+    fn committed(index: u64) -> Event {
+        let content = Content::Payload(Payload::from(7));
+        Event::Committed { index, entry: Entry { term: 1, content } }
+    }
+
+    fn declined(ticket: u64) -> Event {
+        Event::Declined { ticket, reason: Reason::NotLeading, leader: None }
+    }
+
+    #[test]
+    fn detects_second_commit_of_payload() {
+        let mut monitor = CommittedOnce::new();
+        assert!(appends(&mut monitor, 1) && receives(&mut monitor, &committed(1)));
+        assert!(receives(&mut monitor, &committed(1)));
+        assert!(!receives(&mut monitor.clone(), &committed(2)));
+        assert!(appends(&mut monitor, 2) && receives(&mut monitor, &committed(2)));
+    }
+
+    #[test]
+    fn detects_commit_of_declined_entry() {
+        let mut monitor = CommittedOnce::new();
+        assert!(appends(&mut monitor, 1));
+        let mut early = monitor.clone();
+        assert!(receives(&mut monitor, &declined(1)) && !receives(&mut monitor, &committed(1)));
+        assert!(receives(&mut early, &committed(1)) && !receives(&mut early, &declined(1)));
+        let unknown = Event::Unknown { ticket: 2 };
+        let mut monitor = CommittedOnce::new();
+        assert!(appends(&mut monitor, 2) && receives(&mut monitor, &unknown));
+        assert!(receives(&mut monitor, &committed(1)));
+    }
+}

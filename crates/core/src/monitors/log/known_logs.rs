@@ -1,0 +1,81 @@
+//! The logs of a group, as their processes reported them.
+
+use alloc::collections::BTreeMap;
+
+use crate::monitor::Observation;
+use crate::process::ProcessId;
+use crate::service::log::{Command, Entry, Event};
+
+/// Log of each process. A crashed process keeps its log and reports it again after recovery.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct KnownLogs(BTreeMap<ProcessId, KnownLog>);
+
+/// Log of one process.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct KnownLog {
+    /// Index and term of the last entry that a snapshot covers.
+    compacted: (u64, u64),
+    entries: BTreeMap<u64, Entry>,
+}
+
+impl KnownLogs {
+    /// Records an observation at a process.
+    pub(super) fn note(&mut self, at: ProcessId, seen: Observation<'_, Command, Event>) {
+        match seen {
+            Observation::Event(Event::Stored { index, entry }) => {
+                self.0.entry(at).or_default().entries.insert(*index, entry.clone());
+            }
+            Observation::Event(Event::Dropped { from }) => {
+                if let Some(known_log) = self.0.get_mut(&at) {
+                    drop(known_log.entries.split_off(from));
+                }
+            }
+            Observation::Event(Event::Compacted { index, .. }) => {
+                let Some(known_log) = self.0.get_mut(&at) else { return };
+                if let Some(last) = known_log.entries.get(index) {
+                    known_log.compacted = (*index, last.term);
+                    known_log.entries = known_log.entries.split_off(&(index + 1));
+                }
+            }
+            Observation::Event(Event::Restored { index, term, .. }) => {
+                let known_log = KnownLog { compacted: (*index, *term), entries: BTreeMap::new() };
+                self.0.insert(at, known_log);
+            }
+            Observation::Recovered => {
+                self.0.remove(&at);
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns the entry of a process at an index.
+    pub(super) fn entry(&self, at: ProcessId, index: u64) -> Option<&Entry> {
+        self.0.get(&at)?.entries.get(&index)
+    }
+
+    /// Returns true if a snapshot of a process covers an index.
+    pub(super) fn is_compacted(&self, at: ProcessId, index: u64) -> bool {
+        self.0.get(&at).is_some_and(|known_log| index <= known_log.compacted.0)
+    }
+
+    /// Returns the term of the entry of a process at an index; 0 if there is none, and `None` if a
+    /// snapshot covers it.
+    pub(super) fn term(&self, at: ProcessId, index: u64) -> Option<u64> {
+        let Some(known_log) = self.0.get(&at) else { return Some(0) };
+        match known_log.entries.get(&index) {
+            Some(entry) => Some(entry.term),
+            None if index == known_log.compacted.0 => Some(known_log.compacted.1),
+            None => (index > known_log.compacted.0).then_some(0),
+        }
+    }
+
+    /// Returns the entries of all processes except `at` at an index.
+    pub(super) fn others_at(
+        &self,
+        at: ProcessId,
+        index: u64,
+    ) -> impl Iterator<Item = (ProcessId, &Entry)> {
+        let others = self.0.iter().filter(move |(other, _)| **other != at);
+        others.filter_map(move |(other, known_log)| Some((*other, known_log.entries.get(&index)?)))
+    }
+}

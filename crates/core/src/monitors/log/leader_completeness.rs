@@ -1,0 +1,152 @@
+use alloc::collections::BTreeMap;
+use alloc::format;
+
+use super::known_logs::KnownLogs;
+use crate::monitor::{Monitor, Observation, Violation};
+use crate::process::ProcessId;
+use crate::property::Property;
+use crate::service::log::{Command, Entry, Event};
+
+/// *Leader completeness*: the log of a leader contains every entry committed in an earlier term.
+/// The version for acknowledged entries states that no acknowledged entry is ever lost. A snapshot
+/// counts as all entries that it covers, and *state machine safety* judges its content.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct LeaderCompleteness {
+    /// True if only acknowledged entries count.
+    acknowledged: bool,
+    known_logs: KnownLogs,
+    /// Known term of each live process.
+    terms: BTreeMap<ProcessId, u64>,
+    /// Term of each leader.
+    leading: BTreeMap<ProcessId, u64>,
+    /// Committed entry at each index, with the earliest term in which its commit was known.
+    committed: BTreeMap<u64, (Entry, u64)>,
+}
+
+impl LeaderCompleteness {
+    /// Creates the monitor before the first commit.
+    pub fn new() -> Self {
+        LeaderCompleteness {
+            acknowledged: false,
+            known_logs: KnownLogs::default(),
+            terms: BTreeMap::new(),
+            leading: BTreeMap::new(),
+            committed: BTreeMap::new(),
+        }
+    }
+
+    /// Restricts the monitor to acknowledged entries.
+    #[must_use]
+    pub fn for_acknowledged(self) -> Self {
+        LeaderCompleteness { acknowledged: true, ..self }
+    }
+
+    fn lacks(&self, leader: ProcessId, term: u64, index: u64) -> Result<(), Violation> {
+        let (entry, known) = &self.committed[&index];
+        let has = self.known_logs.entry(leader, index) == Some(entry);
+        if *known >= term || has || self.known_logs.is_compacted(leader, index) {
+            return Ok(());
+        }
+        let what = if self.acknowledged { "acknowledged" } else { "committed" };
+        let message = format!(
+            "{entry} was {what} at {index} in term {known}, and {leader}, which leads in term \
+             {term}, does not have it"
+        );
+        Err(Violation { at: leader, message })
+    }
+
+    fn leads(&mut self, at: ProcessId, term: u64) -> Result<(), Violation> {
+        self.terms.insert(at, term);
+        self.leading.insert(at, term);
+        self.committed.keys().try_for_each(|index| self.lacks(at, term, *index))
+    }
+
+    fn commits(&mut self, at: ProcessId, index: u64, entry: &Entry) -> Result<(), Violation> {
+        let known = self.terms.get(&at).copied().unwrap_or(entry.term);
+        let first = self.committed.entry(index).or_insert_with(|| (entry.clone(), known));
+        first.1 = first.1.min(known);
+        self.leading.iter().try_for_each(|(leader, term)| self.lacks(*leader, *term, index))
+    }
+}
+
+impl Default for LeaderCompleteness {
+    fn default() -> Self {
+        LeaderCompleteness::new()
+    }
+}
+
+impl Monitor<Command, Event> for LeaderCompleteness {
+    fn property(&self) -> Property {
+        if self.acknowledged { Property::Durability } else { Property::LeaderCompleteness }
+    }
+
+    fn observe(
+        &mut self,
+        at: ProcessId,
+        seen: Observation<'_, Command, Event>,
+    ) -> Result<(), Violation> {
+        self.known_logs.note(at, seen);
+        match seen {
+            Observation::Event(Event::Leading { term }) => self.leads(at, *term),
+            Observation::Event(Event::Following { term, .. } | Event::Relaying { term, .. }) => {
+                self.terms.insert(at, *term);
+                self.leading.remove(&at);
+                Ok(())
+            }
+            Observation::Event(Event::Committed { index, entry }) if !self.acknowledged => {
+                self.commits(at, *index, entry)
+            }
+            Observation::Event(Event::Acknowledged { index, .. }) if self.acknowledged => {
+                match self.known_logs.entry(at, *index).cloned() {
+                    Some(entry) => self.commits(at, *index, &entry),
+                    None => {
+                        let message = format!("{at} acknowledges {index}, which it does not have");
+                        Err(Violation { at, message })
+                    }
+                }
+            }
+            Observation::Crashed => {
+                self.terms.remove(&at);
+                self.leading.remove(&at);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+    use alloc::vec::Vec;
+
+    use super::*;
+    use crate::service::log::Content;
+
+    const ONE: ProcessId = ProcessId(0);
+    const TWO: ProcessId = ProcessId(1);
+
+    fn entry(term: u64) -> Entry {
+        Entry { term, content: Content::Nothing }
+    }
+
+    fn holds(events: &[(ProcessId, Event)]) -> bool {
+        let mut monitor = LeaderCompleteness::new();
+        events.iter().all(|(at, event)| monitor.observe(*at, Observation::Event(event)).is_ok())
+    }
+
+    #[test]
+    fn detects_later_leader_without_committed_entry() {
+        let stored = Event::Stored { index: 1, entry: entry(1) };
+        let committed = Event::Committed { index: 1, entry: entry(1) };
+        let leads = |term| Event::Leading { term };
+        let first: Vec<_> = [leads(1), stored.clone(), committed].map(|event| (ONE, event)).into();
+        assert!(holds(&first));
+        assert!(!holds(&[first.clone(), vec![(TWO, leads(2))]].concat()));
+        assert!(!holds(&[vec![(TWO, leads(2))], first.clone()].concat()));
+        assert!(holds(&[first.clone(), vec![(TWO, stored.clone()), (TWO, leads(2))]].concat()));
+        // A stale leader of an earlier term need not have the entry.
+        let late: Vec<_> = [(ONE, leads(3))].into_iter().chain(first.into_iter().skip(1)).collect();
+        assert!(holds(&[late, vec![(TWO, leads(2))]].concat()));
+    }
+}

@@ -1,0 +1,114 @@
+use alloc::collections::BTreeMap;
+use alloc::format;
+
+use crate::monitor::{Monitor, Observation, Violation};
+use crate::process::ProcessId;
+use crate::property::Property;
+use crate::service::log::{Command, Event};
+
+/// Reads are linearizable: a process that receives an answer has applied all entries that any
+/// process knew to be committed when the read was issued, from an acknowledgement or an answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct LinearizableReads {
+    /// Highest index in any acknowledgement or answer.
+    known: u64,
+    /// Known index when each pending read was issued.
+    pending: BTreeMap<(ProcessId, u64), u64>,
+    /// Last applied index of each live process.
+    applied: BTreeMap<ProcessId, u64>,
+}
+
+impl LinearizableReads {
+    /// Creates the monitor before the first command.
+    pub fn new() -> Self {
+        LinearizableReads::default()
+    }
+
+    fn answer(&mut self, at: ProcessId, ticket: u64, index: u64) -> Result<(), Violation> {
+        let least = self.pending.remove(&(at, ticket)).unwrap_or(0);
+        let applied = self.applied.get(&at).copied().unwrap_or(0);
+        self.known = self.known.max(index);
+        if index >= least && applied >= index {
+            return Ok(());
+        }
+        let message = if index < least {
+            format!("{at} answers {ticket} as of {index}, but {least} was known when it was issued")
+        } else {
+            format!("{at} answers {ticket} as of {index}, and has applied only up to {applied}")
+        };
+        Err(Violation { at, message })
+    }
+}
+
+impl Monitor<Command, Event> for LinearizableReads {
+    fn property(&self) -> Property {
+        Property::LinearizableReads
+    }
+
+    fn observe(
+        &mut self,
+        at: ProcessId,
+        seen: Observation<'_, Command, Event>,
+    ) -> Result<(), Violation> {
+        match seen {
+            Observation::Command { command: Command::Read { ticket }, .. } => {
+                self.pending.insert((at, *ticket), self.known);
+            }
+            Observation::Event(Event::Acknowledged { index, .. }) => {
+                self.known = self.known.max(*index);
+            }
+            Observation::Event(Event::Answered { ticket, index }) => {
+                return self.answer(at, *ticket, *index);
+            }
+            Observation::Event(Event::Declined { ticket, .. }) => {
+                self.pending.remove(&(at, *ticket));
+            }
+            Observation::Event(Event::Committed { index, .. } | Event::Restored { index, .. }) => {
+                self.applied.insert(at, *index);
+            }
+            Observation::Crashed => {
+                self.applied.remove(&at);
+                self.pending.retain(|(process, _), _| *process != at);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::service::log::{Content, Entry};
+
+    const ONE: ProcessId = ProcessId(0);
+    const TWO: ProcessId = ProcessId(1);
+
+    #[test]
+    fn detects_stale_read() {
+        let entry = Entry { term: 1, content: Content::Nothing };
+        let committed = Event::Committed { index: 1, entry };
+        let acknowledged = Event::Acknowledged { ticket: 7, index: 1 };
+        let read = Command::Read { ticket: 1 };
+        let issued = || Observation::Command { command: &read, clock: None };
+        let answer = |index| Event::Answered { ticket: 1, index };
+        let mut monitor = LinearizableReads::new();
+        let mut early = monitor.clone();
+        for (at, event) in [(ONE, &committed), (ONE, &acknowledged)] {
+            assert_eq!(monitor.observe(at, Observation::Event(event)), Ok(()));
+        }
+        assert_eq!(monitor.observe(TWO, issued()), Ok(()));
+        assert!(monitor.clone().observe(TWO, Observation::Event(&answer(0))).is_err());
+        assert!(
+            monitor.clone().observe(TWO, Observation::Event(&answer(1))).is_err(),
+            "not applied yet"
+        );
+        assert_eq!(monitor.observe(TWO, Observation::Event(&committed)), Ok(()));
+        assert_eq!(monitor.observe(TWO, Observation::Event(&answer(1))), Ok(()));
+        // A read that was issued earlier may be answered without the entry.
+        assert_eq!(early.observe(TWO, issued()), Ok(()));
+        assert_eq!(early.observe(ONE, Observation::Event(&committed)), Ok(()));
+        assert_eq!(early.observe(ONE, Observation::Event(&acknowledged)), Ok(()));
+        assert_eq!(early.observe(TWO, Observation::Event(&answer(0))), Ok(()));
+    }
+}

@@ -1,0 +1,145 @@
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::vec::Vec;
+
+use crate::monitor::{Monitor, Observation, Violation};
+use crate::process::ProcessId;
+use crate::property::Property;
+use crate::service::log::{Command, Entry, Event, Payload};
+
+/// *State machine safety*: all processes apply the same entries, in the order of the log and
+/// without gaps. Each life starts at the beginning or with a snapshot. The state at an index is the
+/// same everywhere, whether a user provided it there or restored it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct StateMachineSafety {
+    /// Committed entries, from index 1.
+    history: Vec<Entry>,
+    /// Number of entries that each live process has applied.
+    applied: BTreeMap<ProcessId, u64>,
+    /// State of the state machine, by index.
+    states: BTreeMap<u64, Payload>,
+}
+
+impl StateMachineSafety {
+    /// Creates the monitor before the first commit.
+    pub fn new() -> Self {
+        StateMachineSafety::default()
+    }
+
+    fn apply(&mut self, at: ProcessId, index: u64, entry: &Entry) -> Result<(), Violation> {
+        let applied = self.applied.entry(at).or_default();
+        if index != *applied + 1 {
+            let message = format!("{at} applies {index} after {applied}");
+            return Err(Violation { at, message });
+        }
+        *applied = index;
+        let place = usize::try_from(index - 1).unwrap_or(usize::MAX);
+        match self.history.get(place) {
+            None => {
+                self.history.push(entry.clone());
+                Ok(())
+            }
+            Some(known) if known == entry => Ok(()),
+            Some(known) => {
+                let message =
+                    format!("{at} commits {entry} at {index}, where {known} is committed");
+                Err(Violation { at, message })
+            }
+        }
+    }
+
+    /// Records the state that a user provides for a snapshot.
+    fn hand_over(&mut self, at: ProcessId, index: u64, state: &Payload) -> Result<(), Violation> {
+        match self.states.get(&index) {
+            Some(known) if known != state => {
+                let message = format!("at {index}, {at} has the state {state}, and others {known}");
+                Err(Violation { at, message })
+            }
+            _ => {
+                self.states.insert(index, state.clone());
+                Ok(())
+            }
+        }
+    }
+
+    /// The property *no creation* judges that some user provided the snapshot.
+    fn restore(&mut self, at: ProcessId, index: u64, state: &Payload) -> Result<(), Violation> {
+        self.applied.insert(at, index);
+        self.hand_over(at, index, state)
+    }
+}
+
+impl Monitor<Command, Event> for StateMachineSafety {
+    fn property(&self) -> Property {
+        Property::StateMachineSafety
+    }
+
+    fn observe(
+        &mut self,
+        at: ProcessId,
+        seen: Observation<'_, Command, Event>,
+    ) -> Result<(), Violation> {
+        match seen {
+            Observation::Event(Event::Committed { index, entry }) => self.apply(at, *index, entry),
+            Observation::Event(Event::Restored { index, state, .. }) => {
+                self.restore(at, *index, state)
+            }
+            Observation::Command { command: Command::Compact { index, state, .. }, .. } => {
+                self.hand_over(at, *index, state)
+            }
+            Observation::Crashed => {
+                self.applied.remove(&at);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::service::log::Content;
+
+    fn commit(monitor: &mut StateMachineSafety, at: u32, index: u64, term: u64) -> bool {
+        let entry = Entry { term, content: Content::Nothing };
+        let event = Event::Committed { index, entry };
+        monitor.observe(ProcessId(at), Observation::Event(&event)).is_ok()
+    }
+
+    #[test]
+    fn detects_conflicts_gaps_and_repetitions() {
+        let mut monitor = StateMachineSafety::new();
+        assert!(commit(&mut monitor, 0, 1, 1) && commit(&mut monitor, 0, 2, 1));
+        assert!(commit(&mut monitor, 1, 1, 1));
+        assert!(!commit(&mut monitor.clone(), 1, 2, 2), "another entry");
+        assert!(!commit(&mut monitor.clone(), 1, 3, 1), "a gap");
+        assert!(!commit(&mut monitor.clone(), 1, 1, 1), "a second time");
+        assert_eq!(monitor.observe(ProcessId(1), Observation::Crashed), Ok(()));
+        assert!(commit(&mut monitor, 1, 1, 1));
+    }
+
+    #[test]
+    fn detects_conflicting_snapshot_state() {
+        let compact = |state: u64| Command::Compact { ticket: 1, index: 2, state: state.into() };
+        let restored = |state: u64| {
+            let members = alloc::boxed::Box::default();
+            Event::Restored { index: 2, term: 1, members, state: state.into() }
+        };
+        let ask = |monitor: &mut StateMachineSafety, at: u32, state| {
+            let issued = Observation::Command { command: &compact(state), clock: None };
+            monitor.observe(ProcessId(at), issued).is_ok()
+        };
+        let mut monitor = StateMachineSafety::new();
+        assert!(commit(&mut monitor, 0, 1, 1) && commit(&mut monitor, 0, 2, 1));
+        assert!(ask(&mut monitor, 0, 7));
+        assert!(!ask(&mut monitor.clone(), 1, 8), "another state");
+        for (state, holds) in [(8, false), (7, true)] {
+            let event = restored(state);
+            let applied = monitor.observe(ProcessId(1), Observation::Event(&event));
+            assert_eq!(applied.is_ok(), holds);
+        }
+        assert!(!commit(&mut monitor.clone(), 1, 2, 1), "the snapshot covers it");
+        assert!(commit(&mut monitor, 1, 3, 1));
+    }
+}

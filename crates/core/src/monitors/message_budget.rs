@@ -1,0 +1,178 @@
+use alloc::format;
+
+use crate::cost::{Cost, Per};
+use crate::monitor::{ElectionObservation, Monitor, MutexObservation, Observation, Violation};
+use crate::process::ProcessId;
+use crate::process_set::ProcessSet;
+use crate::property::Property;
+use crate::service::{election, mutex};
+
+/// Entries, or elections, take no more messages than allowed. If a card states the exact number per
+/// entry, they take no fewer at the end.
+///
+/// Each request adds its allowance to a credit, and every message takes one from it. Of elections
+/// only the first is judged. The next one may begin while messages of the first are in flight, and
+/// no card states the cost of both together.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MessageBudget {
+    per: Per,
+    most: u64,
+    exact: bool,
+    /// Number of messages that may still be sent.
+    credit: u64,
+    /// For a lock, the processes that have requested and not yet left; for an election, those that
+    /// know the leader.
+    marked: ProcessSet,
+    /// True if another election has begun.
+    over: bool,
+}
+
+impl MessageBudget {
+    /// Creates the monitor from a card's cost; `None` if the cost has no upper bound.
+    pub fn within(cost: &Cost) -> Option<Self> {
+        let most = cost.most.filter(|_| cost.is_checkable())?;
+        let exact = cost.per == Per::Entry && cost.exactly().is_some();
+        Some(MessageBudget { exact, ..MessageBudget::at_most(cost.per, most) })
+    }
+
+    /// Allows at most `most` messages per unit.
+    pub fn at_most(per: Per, most: u64) -> Self {
+        let credit = if per == Per::Election { most } else { 0 };
+        MessageBudget { per, most, exact: false, credit, marked: ProcessSet::new(), over: false }
+    }
+
+    fn spend(&mut self, at: ProcessId) -> Result<(), Violation> {
+        let each = match self.per {
+            Per::Election => "an election",
+            _ => "an entry",
+        };
+        if self.over {
+            return Ok(());
+        }
+        let (most, left) = (self.most, self.credit.checked_sub(1));
+        self.credit = left.ok_or_else(|| {
+            let message = format!("{at} sends more than the {most} messages that {each} may take");
+            Violation { at, message }
+        })?;
+        Ok(())
+    }
+}
+
+impl Monitor<mutex::Command, mutex::Event> for MessageBudget {
+    fn property(&self) -> Property {
+        Property::Cost
+    }
+
+    fn observe(&mut self, at: ProcessId, seen: MutexObservation<'_>) -> Result<(), Violation> {
+        match seen {
+            Observation::Command { command: mutex::Command::Enter, .. } => {
+                self.credit += self.most;
+                self.marked.insert(at);
+            }
+            Observation::Event(mutex::Event::Exited) => {
+                self.marked.remove(at);
+            }
+            Observation::Sent { .. } => return self.spend(at),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn at_end(&self) -> Result<(), Violation> {
+        if !self.exact || self.credit == 0 || !self.marked.is_empty() {
+            return Ok(());
+        }
+        let (credit, most) = (self.credit, self.most);
+        let message = format!("{credit} messages are missing: an entry takes {most}, no fewer");
+        Err(Violation { at: ProcessId(0), message })
+    }
+}
+
+impl Monitor<election::Command, election::Event> for MessageBudget {
+    fn property(&self) -> Property {
+        Property::Cost
+    }
+
+    fn observe(&mut self, at: ProcessId, seen: ElectionObservation<'_>) -> Result<(), Violation> {
+        match seen {
+            Observation::Command { command: election::Command::Elect, .. }
+                if self.marked.contains(at) =>
+            {
+                // Clears the state, so that a checker explores fewer worlds.
+                let over = MessageBudget::at_most(self.per, self.most);
+                *self = MessageBudget { over: true, ..over };
+            }
+            Observation::Event(election::Event::Elected { .. }) if !self.over => {
+                self.marked.insert(at);
+            }
+            Observation::Sent { .. } => return self.spend(at),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::service::{Fence, Term};
+
+    const ENTER: MutexObservation<'static> =
+        Observation::Command { command: &mutex::Command::Enter, clock: None };
+    const EXITED: MutexObservation<'static> = Observation::Event(&mutex::Event::Exited);
+    const SENT: MutexObservation<'static> = Observation::Sent { to: ProcessId(1) };
+
+    fn lock(most: u64, least: u64) -> MessageBudget {
+        MessageBudget::within(&Cost::per_entry("a formula", least, Some(most))).expect("a bound")
+    }
+
+    #[test]
+    fn each_request_pays_for_its_messages() {
+        let mut message_budget = lock(2, 0);
+        let mut see = |seen| message_budget.observe(ProcessId(0), seen);
+        assert_eq!(see(ENTER), Ok(()));
+        assert_eq!(see(SENT), Ok(()));
+        assert_eq!(see(Observation::Event(&mutex::Event::Entered { fence: Fence(0, 1) })), Ok(()));
+        assert_eq!(see(SENT), Ok(()));
+        let message = see(SENT).expect_err("it is one too many").message;
+        assert_eq!(message, "P1 sends more than the 2 messages that an entry may take");
+    }
+
+    #[test]
+    fn reports_missing_messages_only_when_idle() {
+        let ends = |message_budget: &MessageBudget| {
+            Monitor::<mutex::Command, mutex::Event>::at_end(message_budget).map_err(|it| it.message)
+        };
+        let mut message_budget = lock(1, 1);
+        message_budget.observe(ProcessId(0), ENTER).expect("nothing was sent");
+        assert_eq!(ends(&message_budget), Ok(()), "it waits");
+        message_budget.observe(ProcessId(0), EXITED).expect("no violation");
+        assert!(
+            ends(&message_budget)
+                .is_err_and(|message| message.starts_with("1 messages are missing"))
+        );
+        message_budget.observe(ProcessId(1), SENT).expect("no violation");
+        assert_eq!(ends(&message_budget), Ok(()));
+        assert_eq!(MessageBudget::within(&Cost::per_entry("no bound", 1, None)), None);
+    }
+
+    #[test]
+    fn judges_election_until_next_begins() {
+        let mut message_budget = MessageBudget::at_most(Per::Election, 1);
+        let elect: ElectionObservation<'_> =
+            Observation::Command { command: &election::Command::Elect, clock: None };
+        let sent = ElectionObservation::Sent { to: ProcessId(1) };
+        let term = Term { number: 0, leader: ProcessId(1) };
+        let elected = election::Event::Elected { leader: ProcessId(1), term };
+        for at in [0, 1] {
+            message_budget.observe(ProcessId(at), elect).expect("nothing was sent");
+        }
+        message_budget.observe(ProcessId(0), sent).expect("one may be sent");
+        assert!(message_budget.clone().observe(ProcessId(0), sent).is_err());
+        message_budget.observe(ProcessId(0), Observation::Event(&elected)).expect("no violation");
+        message_budget.observe(ProcessId(0), elect).expect("it begins another");
+        for _ in 0..3 {
+            assert_eq!(message_budget.observe(ProcessId(0), sent), Ok(()));
+        }
+    }
+}

@@ -1,0 +1,70 @@
+use crate::monitor::{Monitor, Observation, Violation};
+use crate::process::ProcessId;
+use crate::property::Property;
+use crate::service::{election, led, mutex, office};
+
+/// Applies a monitor of mutual exclusion to the lock part of a combined service.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct OnMutex<M>(pub M);
+
+/// Applies a monitor of elections to the leader part of a combined service.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct OnElection<M>(pub M);
+
+/// Applies a monitor to the application under a leader and hides the election.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct OnApplication<M>(pub M);
+
+/// Makes a monitor of one part a monitor of the whole service: it does not see the other part.
+macro_rules! on_half {
+    ($on:ident<$m:ident $(, $c:ident, $e:ident)?> reads $half:ident, $command:ty, $event:ty,
+     of $whole:ident, $whole_command:ty, $whole_event:ty) => {
+        impl<$($c, $e,)? $m: Monitor<$command, $event>> Monitor<$whole_command, $whole_event>
+            for $on<$m>
+        {
+            fn property(&self) -> Property {
+                self.0.property()
+            }
+
+            fn observe(
+                &mut self,
+                at: ProcessId,
+                seen: Observation<'_, $whole_command, $whole_event>,
+            ) -> Result<(), Violation> {
+                let seen = match seen {
+                    Observation::Command { command: $whole::Command::$half(command), clock } => {
+                        Observation::Command { command, clock }
+                    }
+                    Observation::Event($whole::Event::$half(event)) => Observation::Event(event),
+                    Observation::Crashed => Observation::Crashed,
+                    Observation::Recovered => Observation::Recovered,
+                    Observation::Sent { to } => Observation::Sent { to },
+                    Observation::Command { .. } | Observation::Event(_) => return Ok(()),
+                };
+                self.0.observe(at, seen)
+            }
+
+            fn at_end(&self) -> Result<(), Violation> {
+                self.0.at_end()
+            }
+
+            fn measure(&self) -> u64 {
+                self.0.measure()
+            }
+
+            fn smallest_timestamp(&self) -> Option<u64> {
+                self.0.smallest_timestamp()
+            }
+
+            fn shift_timestamps(&mut self, by: u64) {
+                self.0.shift_timestamps(by);
+            }
+        }
+    };
+}
+
+on_half!(OnMutex<M> reads Mutex, mutex::Command, mutex::Event,
+    of office, office::Command, office::Event);
+on_half!(OnElection<M> reads Election, election::Command, election::Event,
+    of office, office::Command, office::Event);
+on_half!(OnApplication<M, C, E> reads Application, C, E, of led, led::Command<C>, led::Event<E>);

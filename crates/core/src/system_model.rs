@@ -1,0 +1,140 @@
+//! The conditions that an algorithm runs under, and their comparison with its card.
+
+use core::fmt;
+
+use alloc::vec::Vec;
+
+use crate::card::{Card, Crashes, Detection, Order, Timing};
+use crate::property::Property;
+
+/// Conditions that a group runs under: timing, channels and faults. [`Card::system_model`] returns
+/// the weakest model that a card assumes, without faults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SystemModel {
+    /// Assumptions about time.
+    pub timing: Timing,
+    /// Order in which channels deliver.
+    pub order: Order,
+    /// Number of messages that may be lost.
+    pub losses: Bound,
+    /// True if messages may be duplicated.
+    pub duplication: bool,
+    /// True if the network may be partitioned; messages between the parts are lost.
+    pub partition: bool,
+    /// True if a process may be down from the start.
+    pub down: bool,
+    /// Ways in which processes may fail during the run.
+    pub crashes: Crashes,
+    /// Number of processes that may fail, including those down from the start.
+    pub crashed: Bound,
+    /// True if a process may recover without its saved state.
+    pub amnesia: bool,
+    /// True if a live process may be suspected.
+    pub false_suspicion: bool,
+}
+
+/// Bound on the number of occurrences in one run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Bound {
+    /// At most this many times.
+    AtMost(u32),
+    /// Any number of times.
+    Any,
+}
+
+impl Bound {
+    /// Never.
+    pub const NONE: Bound = Bound::AtMost(0);
+
+    /// Returns [`Bound::Any`] if `happens`, else [`Bound::NONE`].
+    pub const fn any_if(happens: bool) -> Self {
+        if happens { Bound::Any } else { Bound::NONE }
+    }
+}
+
+/// An assumption of an algorithm that the system model does not meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct UnmetAssumption {
+    /// Requirement of the card.
+    pub needs: &'static str,
+    /// Condition of the model that violates it.
+    pub given: &'static str,
+}
+
+impl fmt::Display for UnmetAssumption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, and its card says: {}", self.given, self.needs)
+    }
+}
+
+impl Card {
+    /// Returns the weakest model that the algorithm assumes, without faults.
+    pub fn system_model(&self) -> SystemModel {
+        SystemModel {
+            timing: self.timing,
+            order: self.order,
+            losses: Bound::NONE,
+            duplication: false,
+            partition: false,
+            down: false,
+            crashes: Crashes::None,
+            crashed: Bound::NONE,
+            amnesia: false,
+            false_suspicion: false,
+        }
+    }
+
+    /// Returns the assumptions of the card that `model` does not meet. Outside its assumptions an
+    /// algorithm promises nothing, so a violation there is no evidence against it.
+    pub fn unmet_assumptions(
+        &self,
+        around: &SystemModel,
+    ) -> impl Iterator<Item = UnmetAssumption> + use<> {
+        let timing = match self.timing {
+            Timing::Synchronous => "needs synchronous timing",
+            Timing::Partial => "needs at least partial synchrony",
+            Timing::Asynchronous => "needs no timing",
+        };
+        let (order, detector) =
+            ("needs channels in order", "needs a failure detector that is never wrong");
+        let (survives, tolerated) = (self.faults, self.faults.description);
+        let tolerates_no_crash = survives.crashes == Crashes::None;
+        let comes_back = around.crashes == Crashes::Recovery;
+        let perfect = self.detection == Detection::Perfect;
+        let lost = if survives.loss { Bound::Any } else { Bound::AtMost(survives.max_lost) };
+        let crashed = survives.max_crashed.map_or(Bound::Any, Bound::AtMost);
+        let all = [
+            (around.timing < self.timing, timing, "the timing asked for is weaker"),
+            (around.order < self.order, order, "the channels reorder"),
+            (around.losses > lost && lost == Bound::NONE, tolerated, "messages are lost"),
+            (around.losses > lost, tolerated, "more messages may be lost"),
+            (around.duplication && !survives.duplication, tolerated, "messages are duplicated"),
+            (
+                around.down && tolerates_no_crash && !survives.absence,
+                tolerated,
+                "a process is down from the start",
+            ),
+            (around.crashes > Crashes::None && tolerates_no_crash, tolerated, "a process crashes"),
+            (around.crashed > crashed, tolerated, "more processes may crash"),
+            (around.amnesia, tolerated, "a process recovers without its saved state"),
+            (comes_back && survives.crashes < Crashes::Recovery, tolerated, "a process recovers"),
+            (around.partition && !survives.loss, tolerated, "a partition loses messages"),
+            (around.false_suspicion && perfect, detector, "a live process is suspected"),
+        ];
+        let lacking = all.into_iter().filter(|(lacking, ..)| *lacking);
+        lacking.map(|(_, needs, given)| UnmetAssumption { needs, given })
+    }
+
+    /// Returns the promises that hold although the model may suspect a live process. These are all
+    /// of them, unless the card requires a detector that is never wrong. In that case two processes
+    /// may be inside, and the resource must compare fencing tokens.
+    pub fn promises_under(&self, around: &SystemModel) -> Vec<Property> {
+        let is_misled = around.false_suspicion && self.detection == Detection::Perfect;
+        let rests_on_detector = |property: &Property| {
+            use Property::{Fencing, MutualExclusion, MutualExclusionStrict, Order};
+            matches!(property, MutualExclusion | MutualExclusionStrict | Fencing | Order)
+        };
+        let kept = |property: &&Property| !is_misled || !rests_on_detector(property);
+        self.promises.iter().filter(kept).copied().collect()
+    }
+}

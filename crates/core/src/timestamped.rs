@@ -1,0 +1,19 @@
+//! A protocol that exposes its logical clock to the application.
+
+use crate::protocol::Protocol;
+
+/// A protocol that orders requests by a logical clock and exposes the clock to the application.
+///
+/// The protocol's clock does not see messages between users. Therefore a request can happen before
+/// another one through the application and still have the larger timestamp. To prevent this, every
+/// message of the application carries the sender's clock, and the receiver observes it before its
+/// next request. Then the order of entries respects happened-before through all messages.
+///
+/// Lamport, *Time, clocks, and the ordering of events in a distributed system*, CACM 1978.
+pub trait Timestamped: Protocol {
+    /// Returns the current clock, for a message of the application to carry.
+    fn clock(&self) -> u64;
+
+    /// Observes the sender's clock of a received application message.
+    fn observe(&mut self, clock: u64);
+}

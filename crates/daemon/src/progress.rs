@@ -1,0 +1,118 @@
+//! Reports changes at a running node: the leader, live peers, and the progress of the workload.
+
+use std::future::pending;
+use std::time::Duration;
+
+use tenure_core::{Fence, ProcessId};
+use tenure_runtime::{Leadership, LivePeers};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::watch::Receiver;
+use tokio::task::JoinHandle;
+use tokio::time::interval;
+
+use crate::boot::NodeError;
+use crate::node::Reports;
+use crate::report::Report;
+use crate::workload::{WorkError, WorkStats};
+
+/// Shortest time between two progress reports.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Sources of the changes at a node.
+pub(crate) struct ProgressReporter {
+    pub(crate) leadership: Leadership,
+    pub(crate) live_peers: Receiver<LivePeers>,
+    /// True if the node has a workload.
+    pub(crate) has_work: bool,
+    pub(crate) stats: WorkStats,
+    pub(crate) grants: UnboundedReceiver<Fence>,
+}
+
+/// Reports changes. Returns only if the workload fails.
+pub(crate) async fn watch(
+    mut reporter: ProgressReporter,
+    worker: &mut JoinHandle<Result<(), WorkError>>,
+    report: Reports<'_>,
+) -> NodeError {
+    let mut ticks = interval(PROGRESS_INTERVAL);
+    let mut has_work = reporter.has_work;
+    let (mut term, mut last_progress, mut peers) = (0, (0, 0), LivePeers::new());
+    loop {
+        tokio::select! {
+            changed = reporter.leadership.changed() => match changed {
+                Ok(Some(now)) => {
+                    term = now.number;
+                    tracing::info!(leader = %now.leader, term, "leader elected");
+                    report(Report::Elected { leader: now.leader.number(), term });
+                }
+                Ok(None) => {
+                    tracing::info!(term, "leader lost");
+                    report(Report::Deposed { term });
+                }
+                Err(_) => pending().await,
+            },
+            Ok(()) = reporter.live_peers.changed() => {
+                let now = reporter.live_peers.borrow_and_update().clone();
+                peer_changes(&peers, &now).into_iter().for_each(&mut *report);
+                peers = now;
+            }
+            Some(fence) = reporter.grants.recv() => {
+                report(Report::Granted { fence: fence.to_string() });
+            }
+            _ = ticks.tick(), if has_work => {
+                let (entries, refused) = reporter.stats.read();
+                if std::mem::replace(&mut last_progress, (entries, refused)) != last_progress {
+                    report(Report::Progress { entries, refused });
+                }
+            }
+            ended = &mut *worker, if has_work => {
+                match ended {
+                    Ok(Ok(())) => has_work = false,
+                    Ok(Err(error)) => return NodeError::Work(error.to_string()),
+                    Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
+                }
+                let (entries, refused) = reporter.stats.read();
+                report(Report::Done { entries, refused });
+            }
+        }
+    }
+}
+
+/// Returns reports of the peers that came up or went down between two states. The first state of
+/// all has no peers.
+pub(crate) fn peer_changes(before: &LivePeers, now: &LivePeers) -> Vec<Report> {
+    let mut reports = Vec::new();
+    for (index, session) in now.iter().enumerate() {
+        let (peer, known) = (ProcessId::at(index), before.get(index).copied().flatten());
+        if *session == known {
+            continue;
+        }
+        if known.is_some() {
+            tracing::info!(%peer, "peer is down");
+            reports.push(Report::PeerDown { process: peer.number() });
+        }
+        if let Some(session) = *session {
+            tracing::info!(%peer, session, "peer is up");
+            reports.push(Report::PeerUp { process: peer.number(), session });
+        }
+    }
+    reports
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reports_only_changed_peers() {
+        let reported = |before: &[Option<u64>], now: &[Option<u64>]| {
+            peer_changes(&before.to_vec(), &now.to_vec())
+        };
+        let up = |process, session| Report::PeerUp { process, session };
+        assert_eq!(reported(&[], &[None, Some(1), None]), [up(2, 1)]);
+        assert_eq!(reported(&[None, Some(1)], &[None, Some(1)]), []);
+        assert_eq!(reported(&[None, Some(1)], &[None, None]), [Report::PeerDown { process: 2 }]);
+        let again = [Report::PeerDown { process: 2 }, up(2, 2)];
+        assert_eq!(reported(&[None, Some(1)], &[None, Some(2)]), again);
+    }
+}

@@ -1,0 +1,155 @@
+//! Protocols that a node can run: a lock and an election, with their types erased.
+
+use tenure_algorithms::catalogue::{self, CatalogueError, NamedVisitor, OfficeVisitor, Parameters};
+use tenure_algorithms::channel::{Fifo, fifo};
+use tenure_algorithms::compose::{Detected, Named, coordinated, detected};
+use tenure_algorithms::detector::{Heartbeat, heartbeat};
+use tenure_core::{Algorithm, Card, Delay, Election, Office, Service as Offered, TICKS_PER_UNIT};
+use tenure_runtime::transport::Settings;
+use tenure_runtime::{
+    Injection, LockApplication, LockCommand, LockEvent, LockRequestReceiver, Parts, Recorder,
+    RunningNode, StartError, Store, start,
+};
+use tenure_trace::Recorded;
+
+use crate::config::{Config, Service};
+
+/// Parts of a node, before its protocol is known.
+pub struct NodeParts<'a> {
+    pub(crate) config: &'a Config,
+    pub(crate) transport: Settings,
+    pub(crate) store: Store,
+    pub(crate) application: LockApplication,
+    pub(crate) requests: LockRequestReceiver,
+    pub(crate) recorder: Recorder,
+    pub(crate) injection: Injection,
+}
+
+/// Lock and election protocol with its configuration, of any type.
+pub trait AnyProtocol {
+    /// Returns its card for a group of `size` processes: assumptions, costs and properties.
+    fn card(&self, size: u32) -> Card;
+
+    /// Starts a node that runs it.
+    ///
+    /// # Errors
+    ///
+    /// [`StartError`]. Nothing is left running.
+    fn start(&self, parts: NodeParts<'_>) -> Result<RunningNode, StartError>;
+}
+
+/// Function from the names in a configuration to a protocol.
+pub type ProtocolFactory =
+    fn(&Service, &Parameters) -> Result<Box<dyn AnyProtocol>, CatalogueError>;
+
+/// Returns a protocol of the catalogue: one lock and an election, or many named locks at a leader.
+///
+/// # Errors
+///
+/// [`CatalogueError`] if a name or variant does not exist.
+pub fn from_catalogue(
+    service: &Service,
+    parameters: &Parameters,
+) -> Result<Box<dyn AnyProtocol>, CatalogueError> {
+    if service.named {
+        catalogue::visit_named(&service.mutex, parameters, EraseType)
+    } else {
+        catalogue::visit_office(&service.mutex, &service.election, parameters, EraseType)
+    }
+}
+
+/// Visitor that erases the type of a protocol.
+#[derive(Clone, Copy, Debug)]
+pub struct EraseType;
+
+impl OfficeVisitor for EraseType {
+    type Output = Box<dyn AnyProtocol>;
+
+    fn office<P: Office + Algorithm>(self, config: P::Config) -> Self::Output {
+        Box::new(Typed::<P> { config })
+    }
+}
+
+impl NamedVisitor for EraseType {
+    type Output = Box<dyn AnyProtocol>;
+
+    fn named<E: Election + Algorithm>(
+        self,
+        config: coordinated::Config<E::Config>,
+    ) -> Self::Output {
+        Box::new(ManyLocks::<E> { config })
+    }
+}
+
+struct Typed<P: Office> {
+    config: P::Config,
+}
+
+struct ManyLocks<E: Election> {
+    config: coordinated::Config<E::Config>,
+}
+
+impl<E: Election + Algorithm> AnyProtocol for ManyLocks<E> {
+    /// No monitor checks named locks, so the card keeps only the promises of the election.
+    fn card(&self, size: u32) -> Card {
+        let mut card = Named::<E>::card(&self.config, size);
+        for promised in [&mut card.promises, &mut card.clocked] {
+            promised.retain(|promise| promise.applies_to(Offered::Election));
+        }
+        card
+    }
+
+    fn start(&self, parts: NodeParts<'_>) -> Result<RunningNode, StartError> {
+        let (detector, inner) = (detector(parts.config), self.config.clone());
+        parts.start::<Named<E>>(detected::Config { detector, inner })
+    }
+}
+
+impl<P: Office + Algorithm> AnyProtocol for Typed<P> {
+    fn card(&self, size: u32) -> Card {
+        P::card(&self.config, size)
+    }
+
+    /// Heartbeats bypass the reliable channel, because a late one is worthless.
+    fn start(&self, parts: NodeParts<'_>) -> Result<RunningNode, StartError> {
+        let (detector, config) = (detector(parts.config), self.config.clone());
+        if parts.config.channel.fifo {
+            let resend = Delay::ticks(parts.config.detector.message_ms * TICKS_PER_UNIT / 2);
+            let inner = fifo::Config { resend, ..fifo::Config::around(config) };
+            parts.start::<Fifo<P>>(detected::Config { detector, inner })
+        } else {
+            parts.start::<P>(detected::Config { detector, inner: config })
+        }
+    }
+}
+
+impl NodeParts<'_> {
+    fn start<P>(
+        self,
+        config: detected::Config<heartbeat::Config, P::Config>,
+    ) -> Result<RunningNode, StartError>
+    where
+        P: Recorded<Command: LockCommand, Event: LockEvent>,
+    {
+        start::<Detected<Heartbeat, P>, LockApplication>(Parts {
+            config,
+            transport: self.transport,
+            store: self.store,
+            application: self.application,
+            requests: self.requests,
+            recorder: self.recorder,
+            injection: self.injection,
+            suspected: Some(|process| process.detector().suspected()),
+        })
+    }
+}
+
+fn detector(config: &Config) -> heartbeat::Config {
+    let detector = &config.detector;
+    heartbeat::Config {
+        period: Delay::units(detector.period_ms),
+        timeout: Delay::units(detector.timeout_ms).max,
+        increment: Delay::units(detector.increment_ms).max,
+        longest: Delay::units(detector.longest_ms).max,
+    }
+}

@@ -1,0 +1,115 @@
+//! Workload of a node: enter the critical section, read a counter, add one, write it back, exit.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tenure_core::{Fence, ProcessId};
+use tenure_runtime::{Guard, Lock, Stopped};
+use thiserror::Error;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::time::{Instant, sleep};
+
+use crate::config::Work;
+use crate::resource::Client;
+
+/// Counters of the workload so far.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct WorkStats {
+    counts: Arc<Counts>,
+    /// Receives each grant, if grants are reported.
+    grants: Option<UnboundedSender<Fence>>,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    entries: AtomicU64,
+    refused: AtomicU64,
+}
+
+impl WorkStats {
+    /// Creates counters that also report each grant.
+    pub(crate) fn reporting_grants(grants: UnboundedSender<Fence>) -> Self {
+        WorkStats { grants: Some(grants), ..WorkStats::default() }
+    }
+
+    /// Returns the numbers of entries and of rejected accesses.
+    pub(crate) fn read(&self) -> (u64, u64) {
+        let Counts { entries, refused } = &*self.counts;
+        (entries.load(Ordering::Relaxed), refused.load(Ordering::Relaxed))
+    }
+
+    fn count_entry(&self, fence: Option<Fence>) {
+        self.counts.entries.fetch_add(1, Ordering::Relaxed);
+        if let (Some(grants), Some(fence)) = (&self.grants, fence) {
+            // The receiver may be gone.
+            let _ = grants.send(fence);
+        }
+    }
+
+    fn count_rejection(&self) {
+        self.counts.refused.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Failure of the workload.
+#[derive(Debug, Error)]
+pub(crate) enum WorkError {
+    /// The connection to the resource failed.
+    #[error("cannot access the resource server: {0}")]
+    Resource(#[from] io::Error),
+    /// The node stopped.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
+}
+
+/// Runs until the number of entries is reached or the time is over.
+pub(crate) async fn run(
+    work: Work,
+    me: ProcessId,
+    lock: Lock,
+    stats: WorkStats,
+) -> Result<(), WorkError> {
+    let mut client = Client::connect(work.resource, me).await?;
+    let mut pauses = fastrand::Rng::with_seed(work.seed ^ u64::from(me.number()) << 32);
+    let deadline = work.duration_ms.map(|ms| Instant::now() + Duration::from_millis(ms));
+    let mut entries_left = work.entries.unwrap_or(u64::MAX);
+    while entries_left > 0 && deadline.is_none_or(|deadline| Instant::now() < deadline) {
+        entries_left -= 1;
+        let guard = if work.lock { Some(lock.enter().await?) } else { None };
+        let fence = guard.as_ref().map(Guard::fence);
+        stats.count_entry(fence);
+        match client.get(fence).await? {
+            Err(_) => stats.count_rejection(),
+            Ok(value) if hold(guard.as_ref(), work.hold_us).await => {
+                if client.put(fence, value + 1).await?.is_err() {
+                    stats.count_rejection();
+                }
+            }
+            // A node that lost its lock must not write.
+            Ok(_) => {}
+        }
+        drop(guard);
+        pause(if work.think_us > 0 { pauses.u64(..=work.think_us) } else { 0 }).await;
+    }
+    Ok(())
+}
+
+/// Waits for the hold time. Returns true if the lock, if there is one, was held all the time.
+async fn hold(guard: Option<&Guard>, microseconds: u64) -> bool {
+    let Some(guard) = guard else {
+        pause(microseconds).await;
+        return true;
+    };
+    tokio::select! {
+        _ = guard.lost() => false,
+        () = pause(microseconds) => true,
+    }
+}
+
+async fn pause(microseconds: u64) {
+    if microseconds > 0 {
+        sleep(Duration::from_micros(microseconds)).await;
+    }
+}

@@ -1,0 +1,20 @@
+// Error messages beside controls; a later success removes them.
+
+import { byId } from "./element.js";
+
+export function showError(id, sentence) {
+  byId(id).textContent = sentence ?? "";
+  byId(id).hidden = !sentence;
+}
+
+/** Performs an action and shows its error in the element `id`. Resolves to true on success. */
+export async function showingErrors(id, action) {
+  try {
+    await action();
+    showError(id, null);
+    return true;
+  } catch (problem) {
+    showError(id, problem.message);
+    return false;
+  }
+}

@@ -1,0 +1,69 @@
+//! State of a paused run.
+
+use serde_json::Value;
+use tenure_core::{Labelled, ProcessId};
+use tenure_sim::{NextStep, Session};
+use tenure_trace::{MessageSelector, Recorded, state};
+
+/// State of a paused run.
+#[derive(Clone, Debug)]
+pub(crate) struct RunState {
+    pub(crate) time: u64,
+    /// Effect of the next step; `None` at the end.
+    pub(crate) next: Option<NextStep>,
+    pub(crate) processes: Vec<Process>,
+    pub(crate) messages: Vec<Message>,
+}
+
+/// State of a process.
+#[derive(Clone, Debug)]
+pub(crate) struct Process {
+    pub(crate) up: bool,
+    pub(crate) state: Value,
+    /// Names of the armed timers, with their due times in ticks.
+    pub(crate) timers: Vec<(String, u64)>,
+}
+
+/// Message under way.
+#[derive(Clone, Debug)]
+pub(crate) struct Message {
+    pub(crate) id: u64,
+    pub(crate) number: u64,
+    pub(crate) from: ProcessId,
+    pub(crate) to: ProcessId,
+    pub(crate) kind: &'static str,
+    pub(crate) says: String,
+    pub(crate) due: u64,
+    pub(crate) pick: MessageSelector,
+}
+
+impl RunState {
+    pub(crate) fn at<P: Recorded>(session: &Session<'_, P>) -> Self {
+        let armed = session.timers();
+        let process = |(place, process): (usize, &P)| {
+            let at = ProcessId::at(place);
+            let mine = armed.iter().filter(|(whose, ..)| *whose == at);
+            Process {
+                up: session.is_up(at),
+                state: state::tree(process),
+                timers: mine.map(|(_, timer, due)| (format!("{timer:?}"), *due)).collect(),
+            }
+        };
+        let message = |sent: tenure_sim::InFlightMessage<'_, P::Message>| Message {
+            id: sent.id,
+            number: sent.number,
+            from: sent.from,
+            to: sent.to,
+            kind: sent.message.label().kind,
+            says: format!("{:?}", sent.message),
+            due: sent.due,
+            pick: sent.pick,
+        };
+        RunState {
+            time: session.now(),
+            next: session.next(),
+            processes: session.processes().iter().enumerate().map(process).collect(),
+            messages: session.in_flight().into_iter().map(message).collect(),
+        }
+    }
+}

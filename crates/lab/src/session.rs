@@ -1,0 +1,289 @@
+//! Session: one run, its tree of moments, and the present moment.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use tenure_core::Property;
+use tenure_sim::{FirstViolation, Intervention, Judgement, Report};
+use tenure_trace::{Header, Reader, Record, Subject};
+
+use crate::act::ActRequest;
+use crate::deadline::Deadline;
+use crate::engine::{Advance, Cause, LabRun, MomentView, ReachedMoment};
+use crate::run_state::RunState;
+
+/// Maximum number of moments per session.
+const MAX_MOMENTS: usize = 50_000;
+
+/// Maximum number of steps per request.
+pub(crate) const MAX_STEPS: u64 = 10_000;
+
+/// Maximum group size, so that the picture stays readable.
+const MAX_PROCESSES: u32 = 64;
+
+/// Moment of a session.
+#[derive(Clone, Debug)]
+pub(crate) struct Moment {
+    pub(crate) parent: Option<usize>,
+    cause: Cause,
+    pub(crate) says: String,
+    pub(crate) time: u64,
+    records: u64,
+    /// True if a promised property is violated.
+    pub(crate) violated: bool,
+    /// Panic message of the handler that ended the run here, if any.
+    pub(crate) broken: Option<String>,
+}
+
+/// Interactive session with one run.
+pub(crate) struct LabSession {
+    pub(crate) run: LabRun,
+    pub(crate) moments: Vec<Moment>,
+    pub(crate) at: usize,
+    pub(crate) shown: CurrentMoment,
+}
+
+/// Data of the present moment.
+pub(crate) struct CurrentMoment {
+    pub(crate) state: RunState,
+    pub(crate) report: Report,
+    pub(crate) text: Vec<u8>,
+    pub(crate) header: Header,
+    pub(crate) records: Vec<Record>,
+}
+
+impl CurrentMoment {
+    fn of(shown: MomentView) -> Result<Self, String> {
+        let MomentView { state, report, trace: text } = shown;
+        let reader = Reader::new(&*text, "lab").map_err(|error| error.to_string())?;
+        let header = reader.header().clone();
+        let records = reader.collect::<Result<_, _>>().map_err(|error| error.to_string())?;
+        Ok(CurrentMoment { state, report, text, header, records })
+    }
+}
+
+impl LabSession {
+    /// Creates a session at the beginning of a run.
+    pub(crate) fn new(run: LabRun, deadline: &Deadline) -> Result<Self, String> {
+        if run.size > MAX_PROCESSES {
+            let size = run.size;
+            return Err(format!("the lab shows up to {MAX_PROCESSES} processes, not {size}"));
+        }
+        let shown = replay_path(&run, &[], &Advance::Steps(0), &mut Vec::new(), deadline);
+        let shown = CurrentMoment::of(shown.map_err(ReplayError::says)?)?;
+        let beginning = Moment {
+            parent: None,
+            cause: Cause::Step,
+            says: "begin".to_owned(),
+            time: 0,
+            records: shown.records.len() as u64,
+            violated: false,
+            broken: None,
+        };
+        let mut session = LabSession { run, moments: vec![beginning], at: 0, shown };
+        session.apply_interventions(deadline)?;
+        Ok(session)
+    }
+
+    /// Performs the actions and steps that come before the first view.
+    fn apply_interventions(&mut self, deadline: &Deadline) -> Result<(), String> {
+        let mut steps = 0;
+        for Intervention { after_step, action } in std::mem::take(&mut self.run.interventions) {
+            self.walk(after_step.saturating_sub(steps), deadline)?;
+            steps = steps.max(after_step);
+            self.go_on(&Advance::Act(action), deadline)?;
+        }
+        self.walk(self.run.steps.saturating_sub(steps), deadline)
+    }
+
+    fn walk(&mut self, steps: u64, deadline: &Deadline) -> Result<(), String> {
+        if steps > MAX_STEPS {
+            return Err(format!("the lab takes up to {MAX_STEPS} steps at once, not {steps}"));
+        }
+        if steps == 0 { Ok(()) } else { self.go_on(&Advance::Steps(steps), deadline) }
+    }
+
+    /// Takes steps of the simulator.
+    pub(crate) fn step(&mut self, advance: &Advance, deadline: &Deadline) -> Result<(), String> {
+        self.go_on(advance, deadline)
+    }
+
+    /// Performs an action of the user.
+    pub(crate) fn act(&mut self, act: &ActRequest, deadline: &Deadline) -> Result<(), String> {
+        self.go_on(&Advance::Act(act.action(&self.shown.state)?), deadline)
+    }
+
+    /// Goes to a known moment; returns false if it does not exist.
+    pub(crate) fn go(&mut self, moment: usize, deadline: &Deadline) -> Result<bool, String> {
+        if moment >= self.moments.len() {
+            return Ok(false);
+        }
+        let (path, stay) = (self.path(moment), Advance::Steps(0));
+        let shown = replay_path(&self.run, &path, &stay, &mut Vec::new(), deadline);
+        self.shown = CurrentMoment::of(shown.map_err(ReplayError::says)?)?;
+        self.at = moment;
+        Ok(true)
+    }
+
+    fn go_on(&mut self, advance: &Advance, deadline: &Deadline) -> Result<(), String> {
+        if let Some(broken) = &self.moments[self.at].broken {
+            return Err(format!("{broken}; go back to do something else"));
+        }
+        if self.moments.len() >= MAX_MOMENTS {
+            let says = "moments is the limit of a session; start another";
+            return Err(format!("{MAX_MOMENTS} {says}"));
+        }
+        let (path, mut reached) = (self.path(self.at), Vec::new());
+        let (shown, panicked) = match replay_path(&self.run, &path, advance, &mut reached, deadline)
+        {
+            Ok(shown) => (shown, None),
+            Err(ReplayError::Refused(says)) => return Err(says),
+            Err(ReplayError::Panicked(says)) => {
+                // Show the state before the panic: the run up to the last moment reached.
+                let causes = reached.iter().map(|moment| moment.cause.clone());
+                let path: Vec<Cause> = path.into_iter().chain(causes).collect();
+                let stay = Advance::Steps(0);
+                let before = replay_path(&self.run, &path, &stay, &mut Vec::new(), deadline);
+                (before.map_err(ReplayError::says)?, Some(says))
+            }
+        };
+        let shown = CurrentMoment::of(shown)?;
+        for moment in reached {
+            self.at = self.reach(moment, None);
+        }
+        self.shown = shown;
+        self.mark_violations();
+        if let Some(says) = panicked {
+            let cause = match advance {
+                Advance::Act(action) => Cause::Act(action.clone()),
+                _ => Cause::Step,
+            };
+            let Moment { time, records, .. } = self.moments[self.at];
+            let says = format!("the algorithm panicked: {says}");
+            let moment = ReachedMoment { cause, says: says.clone(), time, records };
+            self.at = self.reach(moment, Some(says));
+        }
+        Ok(())
+    }
+
+    /// Returns the index of the moment reached from here; reuses a known moment with the same
+    /// cause.
+    fn reach(&mut self, moment: ReachedMoment, broken: Option<String>) -> usize {
+        let here = Some(self.at);
+        let mut later = self.moments.iter().skip(self.at + 1);
+        let known = later.position(|it| it.parent == here && it.cause == moment.cause);
+        if let Some(place) = known {
+            return self.at + 1 + place;
+        }
+        let ReachedMoment { cause, says, time, records } = moment;
+        let violated = self.moments[self.at].violated;
+        self.moments.push(Moment { parent: here, cause, says, time, records, violated, broken });
+        self.moments.len() - 1
+    }
+
+    /// Returns the moments from the beginning to one.
+    pub(crate) fn line(&self, moment: usize) -> Vec<usize> {
+        let parent = |place: &usize| self.moments[*place].parent;
+        let mut line: Vec<usize> = std::iter::successors(Some(moment), parent).collect();
+        line.reverse();
+        line
+    }
+
+    /// Returns the transitions from the beginning to a moment, up to a panic.
+    fn path(&self, moment: usize) -> Vec<Cause> {
+        let line = self.line(moment).into_iter().skip(1).map(|place| &self.moments[place]);
+        let whole = line.take_while(|moment| moment.broken.is_none());
+        whole.map(|moment| moment.cause.clone()).collect()
+    }
+
+    /// Returns the actions of the user on the way here, each with the number of steps before it,
+    /// and the total number of steps.
+    pub(crate) fn interventions(&self) -> (Vec<Intervention>, u64) {
+        let (mut interventions, mut after_step) = (Vec::new(), 0);
+        for cause in self.path(self.at) {
+            match cause {
+                Cause::Step => after_step += 1,
+                Cause::Act(action) => interventions.push(Intervention { after_step, action }),
+            }
+        }
+        (interventions, after_step)
+    }
+
+    /// Returns the records of the transition to the present moment.
+    pub(crate) fn happened(&self) -> &[Record] {
+        let Moment { parent, records, .. } = &self.moments[self.at];
+        let from = parent.map_or(0, |parent| self.moments[parent].records);
+        let all = &self.shown.records;
+        let (from, to) = (from as usize, (*records as usize).min(all.len()));
+        all.get(from..to).unwrap_or_default()
+    }
+
+    /// True if the card promises this property.
+    pub(crate) fn is_promised(&self, property: Property) -> bool {
+        self.run.card.promised(Some(0)).any(|promise| promise.implies(property))
+    }
+
+    fn mark_violations(&mut self) {
+        let findings = self.shown.report.findings.iter();
+        let counted = findings
+            .filter(|it| it.judgement == Judgement::Violated && self.is_promised(it.property))
+            .filter_map(|finding| self.moment_of(finding.violation.as_ref()?));
+        let Some(first) = counted.min() else { return };
+        for place in self.line(self.at) {
+            if place >= first {
+                self.moments[place].violated = true;
+            }
+        }
+    }
+
+    /// Returns the moment on the way here at which the violation occurred.
+    pub(crate) fn moment_of(&self, violation: &FirstViolation) -> Option<usize> {
+        let line = self.line(self.at);
+        let matches = |record: &&Record| {
+            record.time == violation.time && record.process == Subject::Process(violation.at)
+        };
+        let number = self.shown.records.iter().rposition(|record| matches(&record));
+        let by_record = number.and_then(|number| {
+            line.iter().find(|place| self.moments[**place].records as usize > number)
+        });
+        let by_time = || line.iter().find(|place| self.moments[**place].time >= violation.time);
+        by_record.or_else(by_time).or(line.last()).copied()
+    }
+}
+
+/// Reason why a moment could not be reached.
+enum ReplayError {
+    /// The action is not possible.
+    Refused(String),
+    /// A handler of the algorithm panicked.
+    Panicked(String),
+}
+
+impl ReplayError {
+    fn says(self) -> String {
+        let (ReplayError::Refused(says) | ReplayError::Panicked(says)) = self;
+        says
+    }
+}
+
+/// Executes the run and catches panics of a faulty algorithm.
+fn replay_path(
+    run: &LabRun,
+    path: &[Cause],
+    advance: &Advance,
+    reached: &mut Vec<ReachedMoment>,
+    deadline: &Deadline,
+) -> Result<MomentView, ReplayError> {
+    // After a panic only the reached moments are used, each of which is complete.
+    let made = catch_unwind(AssertUnwindSafe(|| run.engine.go(path, advance, reached, deadline)));
+    match made {
+        Ok(shown) => shown.map_err(ReplayError::Refused),
+        Err(panic) => Err(ReplayError::Panicked(words(&*panic))),
+    }
+}
+
+fn words(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+    text.unwrap_or("a handler panicked").to_owned()
+}

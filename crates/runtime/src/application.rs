@@ -1,0 +1,92 @@
+//! Interface between the users of a process and its protocol.
+
+use std::fmt::Debug;
+
+use tenure_core::{Protocol, Term};
+use tokio::sync::mpsc;
+
+use crate::failure::Failure;
+
+/// State machine between the local users and the protocol. It turns user requests into commands,
+/// rejects misuse, and forwards the events of the protocol.
+///
+/// It runs in the task of the driver, so a grant reaches its user without another task in between.
+pub trait Application<P: Protocol>: Send + 'static {
+    /// Request of a user.
+    type Request: Send + Debug + 'static;
+
+    /// Handles a user request and returns a command for the protocol, if one is needed.
+    fn on_request(&mut self, request: Self::Request) -> Option<P::Command>;
+
+    /// Handles an event of the protocol and returns a further command, if one is needed.
+    fn on_event(&mut self, event: P::Event) -> Option<P::Command>;
+
+    /// Previews events that the protocol emits once its state is saved. An application that loses a
+    /// right by them should give it up now, because a lease expires even if the disk is slow. Each
+    /// event is delivered again to [`on_event`](Application::on_event) after the save.
+    fn on_event_early(&mut self, events: &[P::Event]) {
+        let _ = events;
+    }
+
+    /// True if the node should shut down, even if handles still exist.
+    fn is_shutdown_requested(&self) -> bool {
+        false
+    }
+
+    /// Returns an error if the application cannot handle an event. The node then stops before it
+    /// delivers another event.
+    fn fatal_error(&self) -> Option<&str> {
+        None
+    }
+
+    /// Reports that the node has failed. The application is dropped next.
+    fn on_failure(&mut self, failure: &Failure) {
+        let _ = failure;
+    }
+
+    /// Returns the term of the current leader, as of the last event. `None` if there is no leader
+    /// or the protocol elects none.
+    fn leader(&self) -> Option<Term> {
+        None
+    }
+
+    /// Returns the command that hands over leadership, if the protocol has one. The driver calls it
+    /// before a shutdown while this process leads.
+    fn on_shutdown(&mut self) -> Option<P::Command> {
+        None
+    }
+
+    /// True if the process keeps leading after [`on_shutdown`](Application::on_shutdown) until
+    /// another process has taken over. False if it gives up leadership at once.
+    fn is_leading_until_replaced(&self) -> bool {
+        false
+    }
+}
+
+/// Forwards commands and events unchanged. The user must follow the rules of the protocol.
+#[derive(Debug)]
+pub struct Passthrough<P: Protocol> {
+    events: mpsc::UnboundedSender<P::Event>,
+}
+
+impl<P: Protocol> Passthrough<P> {
+    /// Creates the application and the receiver of its events.
+    pub fn new() -> (Self, mpsc::UnboundedReceiver<P::Event>) {
+        let (events, receiver) = mpsc::unbounded_channel();
+        (Passthrough { events }, receiver)
+    }
+}
+
+impl<P: Protocol> Application<P> for Passthrough<P> {
+    type Request = P::Command;
+
+    fn on_request(&mut self, command: P::Command) -> Option<P::Command> {
+        Some(command)
+    }
+
+    fn on_event(&mut self, event: P::Event) -> Option<P::Command> {
+        // The user may have dropped the receiver.
+        let _ = self.events.send(event);
+        None
+    }
+}

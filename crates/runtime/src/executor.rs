@@ -1,0 +1,386 @@
+//! Executes the effects of a node: saves first, then sends messages, sets timers and emits events.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::{Duration, Instant};
+use std::{iter, vec};
+
+use postcard::ser_flavors::Flavor;
+use serde::Serialize;
+use tenure_core::{
+    Labelled, Layer, PendingSave, ProcessId, ProcessSet, Protocol, ReleasedEffects, Step,
+    TimerChange, TimerRole, Verdict,
+};
+use tenure_trace::{EventData, Kind};
+use tracing::warn;
+
+use crate::application::Application;
+use crate::disk::{Disk, Job};
+use crate::driver::Suspected;
+use crate::envelope::Envelope;
+use crate::environment::{SystemEnvironment, draw};
+use crate::failure::Failure;
+use crate::injection::{Injection, SendAction};
+use crate::log_throttle::{LogThrottle, Suppressed};
+use crate::membership::Membership;
+use crate::recorder::TraceWriter;
+use crate::step_record::StepRecord;
+use crate::store::Store;
+use crate::timers::Timers;
+use crate::transport::Mesh;
+use crate::validator::Validator;
+
+/// Size from which a change is compared with the whole state, in bytes.
+const LARGE_CHANGE_BYTES: usize = 32 << 10;
+
+/// Duration after which a save counts as stuck. From then on even messages that need no save wait
+/// for it, so that peers miss the heartbeats of a stuck leader and elect another.
+const STUCK_DISK_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A sent message, for scripted runs.
+#[derive(Clone, Debug)]
+pub(crate) struct SentMessage {
+    pub(crate) to: ProcessId,
+    /// Kind of the message.
+    pub(crate) kind: &'static str,
+    /// Number of the message in this session.
+    pub(crate) number: u64,
+    /// Encoded envelope.
+    pub(crate) payload: Vec<u8>,
+}
+
+/// Executor of the effects of each step.
+pub(crate) struct EffectExecutor<P: Protocol, L> {
+    pub(crate) mesh: Mesh,
+    pub(crate) disk: Disk,
+    pub(crate) validator: Validator,
+    pub(crate) application: L,
+    pub(crate) trace: TraceWriter,
+    injection: Injection,
+    pub(crate) timers: Timers<P::Timer>,
+    /// Records of the steps whose effects wait for the disk, in order, with the time of the step.
+    pub(crate) pending_steps: VecDeque<(Instant, StepRecord)>,
+    /// Commands of the application that the protocol receives next.
+    pub(crate) commands: VecDeque<P::Command>,
+    /// Log throttles for lost messages, by peer.
+    loss_logs: BTreeMap<ProcessId, LogThrottle>,
+    /// Number of messages sent in this session.
+    sent_count: u64,
+    /// Sent messages, if they are collected.
+    pub(crate) sent_messages: Option<Vec<SentMessage>>,
+    suspected: Option<Suspected<P>>,
+    /// Peers that the process suspected after its last step.
+    suspicions: ProcessSet,
+    pub(crate) membership: Membership,
+}
+
+impl<P, L> EffectExecutor<P, L>
+where
+    P: Protocol,
+    P::Message: Serialize,
+    P::Stable: Serialize,
+    P::Event: Into<EventData>,
+    L: Application<P>,
+{
+    pub(crate) fn new(
+        mesh: Mesh,
+        store: Store,
+        validator: Validator,
+        application: L,
+        trace: TraceWriter,
+        injection: Injection,
+        suspected: Option<Suspected<P>>,
+    ) -> Self {
+        let membership = Membership::new(mesh.group_size());
+        EffectExecutor {
+            mesh,
+            disk: Disk::new(store),
+            validator,
+            application,
+            trace,
+            injection,
+            timers: Timers::new(),
+            pending_steps: VecDeque::new(),
+            commands: VecDeque::new(),
+            loss_logs: BTreeMap::new(),
+            sent_count: 0,
+            sent_messages: None,
+            suspected,
+            suspicions: ProcessSet::new(),
+            membership,
+        }
+    }
+
+    /// Passes a request to the application.
+    pub(crate) fn on_request(&mut self, request: L::Request) {
+        let command = self.application.on_request(request);
+        self.commands.extend(command);
+    }
+
+    /// Returns true if the application requests a shutdown.
+    pub(crate) fn is_shutdown_requested(&self) -> bool {
+        self.application.is_shutdown_requested()
+    }
+
+    /// Returns the error of the application, if it has one.
+    pub(crate) fn check_application(&self) -> Result<(), Failure> {
+        let error = self.application.fatal_error();
+        error.map_or(Ok(()), |error| Err(Failure::Application(error.into())))
+    }
+
+    /// Reports a failure of the node to the application.
+    pub(crate) fn on_failure(&mut self, failure: &Failure) {
+        self.application.on_failure(failure);
+    }
+
+    /// Executes the effects of a step at once if they need no save. Otherwise holds them back.
+    pub(crate) fn execute(
+        &mut self,
+        mut step: Step<'_, P, SystemEnvironment>,
+        mut step_record: StepRecord,
+    ) -> Result<(), Failure> {
+        step_record.suspicions = self.take_changed_suspicions(step.process());
+        step_record.choices = step.environment().take_choices();
+        step_record.state = self.trace.changed_state(step.process());
+        if step.can_release() {
+            return self.release(step.mark_saved(), step_record, false);
+        }
+        for change in step.timers() {
+            match P::timer_role(timer_of(change)) {
+                // Heartbeats continue while the disk works.
+                TimerRole::Paces => self.change_timer(change.clone()),
+                _ => self.timers.hold_change(timer_of(change)),
+            }
+        }
+        self.application.on_event_early(step.events());
+        // A trace must record a message after its cause, so traced nodes never send early.
+        if !self.trace.is_enabled() && !self.is_disk_stuck() {
+            step.take_early_messages().try_for_each(|(to, message)| self.send(to, message))?;
+        }
+        step.queue_effects();
+        self.pending_steps.push_back((Instant::now(), step_record));
+        Ok(())
+    }
+
+    /// True if a save has taken longer than [`STUCK_DISK_TIMEOUT`].
+    fn is_disk_stuck(&self) -> bool {
+        self.pending_steps.front().is_some_and(|(since, _)| since.elapsed() > STUCK_DISK_TIMEOUT)
+    }
+
+    /// Starts to write a change. Writes the whole state instead if it may replace all changes and
+    /// is hardly longer. A snapshot then becomes the state file directly and is not written twice.
+    pub(crate) fn write_change(
+        &mut self,
+        saving: &PendingSave<P::Stable>,
+        whole: Option<&P::Stable>,
+    ) -> Result<(), Failure> {
+        self.validator.check_state(saving.change())?;
+        let change = encode(saving.change());
+        if saving.is_whole() {
+            self.disk.submit(Job::Whole(change));
+            return Ok(());
+        }
+        let whole = whole.filter(|_| change.len() > LARGE_CHANGE_BYTES);
+        self.disk.submit(match whole.and_then(|whole| encode_within(whole, 2 * change.len())) {
+            Some(whole) => Job::Whole(whole),
+            None => Job::Change(change),
+        });
+        Ok(())
+    }
+
+    /// Starts to rewrite the whole state, concurrently with further changes.
+    pub(crate) fn rewrite(&mut self, whole: P::Stable) -> Result<(), Failure> {
+        self.validator.check_state(&whole)?;
+        self.disk.submit(Job::Rewrite(Box::new(move || encode(&whole))));
+        Ok(())
+    }
+
+    /// Releases the effects of the oldest held step.
+    pub(crate) fn release_next(&mut self, released: ReleasedEffects<'_, P>) -> Result<(), Failure> {
+        let (_, step_record) = self.pending_steps.pop_front().expect("each step has a record");
+        self.release(released, step_record, true)
+    }
+
+    fn release(
+        &mut self,
+        released: ReleasedEffects<'_, P>,
+        step_record: StepRecord,
+        was_held: bool,
+    ) -> Result<(), Failure> {
+        let StepRecord { sender_clock, cause, timer_name, suspicions, choices, state } =
+            step_record;
+        self.trace.merge_clock(sender_clock.as_ref());
+        cause.map_or(Ok(()), |cause| self.trace.record(cause))?;
+        for (peer, verdict) in suspicions {
+            self.membership.set_suspected(peer, verdict);
+            self.trace.record(Kind::Suspicion { peer, verdict })?;
+        }
+        let messages = released.messages.as_slice().iter();
+        let is_detector_only = messages.clone().all(|(_, it)| it.label().layer == Layer::Detector)
+            && released.events.as_slice().is_empty();
+        // A scripted run records every step.
+        if let Some(name) = timer_name.filter(|_| !is_detector_only || self.sent_messages.is_some())
+        {
+            self.trace.record(Kind::Timer(name))?;
+        }
+        for choice in choices {
+            self.trace.record(Kind::Choice(choice))?;
+        }
+        for change in released.timers {
+            let takes_effect = match P::timer_role(timer_of(&change)) {
+                // The change took effect at the end of its step.
+                TimerRole::Paces => !was_held,
+                _ => !was_held || self.timers.release_change(timer_of(&change)),
+            };
+            if takes_effect {
+                self.change_timer(change);
+            }
+        }
+        for (to, message) in released.messages {
+            self.send(to, message)?;
+        }
+        self.deliver_events(released.events)?;
+        state.map_or(Ok(()), |state| Ok(self.trace.record(state)?))
+    }
+
+    /// Records an external suspicion. From now on it also counts as the opinion of the process's
+    /// own detector.
+    pub(crate) fn set_suspected(&mut self, peer: ProcessId, verdict: Verdict) {
+        match verdict {
+            Verdict::Suspect => self.suspicions.insert(peer),
+            Verdict::Trust => self.suspicions.remove(peer),
+        };
+        self.membership.set_suspected(peer, verdict);
+    }
+
+    /// Returns the suspicions that the process's own detector changed in the last step.
+    fn take_changed_suspicions(&mut self, process: &P) -> Vec<(ProcessId, Verdict)> {
+        let Some(suspected) = self.suspected else { return Vec::new() };
+        let now = suspected(process);
+        if *now == self.suspicions {
+            return Vec::new();
+        }
+        let before = std::mem::replace(&mut self.suspicions, now.clone());
+        let suspected = now.iter().filter(|peer| !before.contains(*peer));
+        let suspected = suspected.map(|peer| (peer, Verdict::Suspect));
+        let trusted = before.iter().filter(|peer| !now.contains(*peer));
+        suspected.chain(trusted.map(|peer| (peer, Verdict::Trust))).collect()
+    }
+
+    /// Closes the connections after all sent messages have arrived, or after `grace`.
+    pub(crate) async fn close(mut self, grace: Duration) -> Result<(), Failure> {
+        self.trace.record(Kind::End)?;
+        self.trace.flush()?;
+        // Guards are lost before the peers receive a goodbye.
+        drop(self.application);
+        self.mesh.close(grace).await;
+        Ok(())
+    }
+
+    fn change_timer(&mut self, change: TimerChange<P::Timer>) {
+        match change {
+            TimerChange::Set(timer, after) => self.timers.set(timer, after, Instant::now(), draw),
+            TimerChange::Cancel(timer) => self.timers.cancel(&timer),
+        }
+    }
+
+    /// Returns the number of the next message.
+    pub(crate) fn next_message_number(&mut self) -> u64 {
+        self.sent_count += 1;
+        self.sent_count
+    }
+
+    fn send(&mut self, to: ProcessId, message: P::Message) -> Result<(), Failure> {
+        let number = self.next_message_number();
+        let kind = message.label().kind;
+        self.trace.record_message(&message, to, 0, number, Kind::Send)?;
+        let copies = match self.injection.next_action() {
+            SendAction::Send => 1,
+            SendAction::Drop => {
+                self.trace.record_message(&message, to, 0, number, Kind::Drop)?;
+                0
+            }
+            SendAction::Duplicate => {
+                self.trace.record_message(&message, to, 0, number, Kind::Duplicate)?;
+                2
+            }
+        };
+        let label = message.label();
+        let is_urgent = label.is_heartbeat() && !P::requires_save(&message);
+        let payload = Envelope { number, clock: self.trace.clock(), message }.encode();
+        if let Some(sent) = &mut self.sent_messages {
+            sent.push(SentMessage { to, kind, number, payload: payload.clone() });
+        }
+        for payload in iter::repeat_n(payload, copies) {
+            let result = match label.is_heartbeat() {
+                true if is_urgent => self.mesh.send_urgent(to, label.layer, payload),
+                true => self.mesh.send_latest(to, label.layer, payload),
+                false => self.mesh.send(to, payload),
+            };
+            let Err(error) = result else { continue };
+            if let Some(Suppressed(suppressed)) = self.loss_logs.entry(to).or_default().admit() {
+                warn!(peer = %to, %error, suppressed, "message dropped");
+            }
+        }
+        Ok(())
+    }
+
+    /// Delivers events to the application, after the trace has recorded and flushed them. A
+    /// recovering process emits its whole log at once, with one flush.
+    fn deliver_events(&mut self, events: vec::Drain<'_, P::Event>) -> Result<(), Failure> {
+        if events.as_slice().is_empty() {
+            return Ok(());
+        }
+        for event in events.as_slice() {
+            let kind = self.trace.if_enabled(|| Kind::Event(event.clone().into()));
+            kind.map_or(Ok(()), |kind| self.trace.record(kind))?;
+        }
+        self.trace.flush()?;
+        for event in events {
+            let command = self.application.on_event(event);
+            self.commands.extend(command);
+        }
+        Ok(())
+    }
+}
+
+fn encode(stable: &impl Serialize) -> Vec<u8> {
+    postcard::to_stdvec(stable).expect("a stable state is serializable")
+}
+
+/// Encodes a state in fewer than `bytes` bytes. Returns `None` as soon as it is longer.
+fn encode_within(stable: &impl Serialize, bytes: usize) -> Option<Vec<u8>> {
+    postcard::serialize_with_flavor(stable, BoundedBuffer { bytes, written: Vec::new() }).ok()
+}
+
+/// Buffer with a maximum length.
+struct BoundedBuffer {
+    bytes: usize,
+    written: Vec<u8>,
+}
+
+impl Flavor for BoundedBuffer {
+    type Output = Vec<u8>;
+
+    fn try_push(&mut self, byte: u8) -> postcard::Result<()> {
+        self.try_extend(&[byte])
+    }
+
+    fn try_extend(&mut self, bytes: &[u8]) -> postcard::Result<()> {
+        if self.written.len() + bytes.len() >= self.bytes {
+            return Err(postcard::Error::SerializeBufferFull);
+        }
+        self.written.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn finalize(self) -> postcard::Result<Vec<u8>> {
+        Ok(self.written)
+    }
+}
+
+/// Returns the timer that a change affects.
+fn timer_of<T>(change: &TimerChange<T>) -> &T {
+    match change {
+        TimerChange::Set(timer, _) | TimerChange::Cancel(timer) => timer,
+    }
+}

@@ -1,0 +1,262 @@
+//! Entry points for fuzzing: run a process on arbitrary bytes, without sockets and without a disk.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use serde::Serialize;
+use tenure_core::service::agreement::{ServiceUser, User, UserConfig};
+use tenure_core::service::{election, mutex};
+use tenure_core::{
+    Agreement, Algorithm, Election, Environment, Group, Input, LocalTime, Mutex, Node, ProcessId,
+    Protocol, Step, TimerChange, Verdict,
+};
+
+use crate::envelope::Envelope;
+use crate::validator::Validator;
+
+/// Maximum number of steps, and of boots.
+const MAX_STEPS: usize = 4096;
+
+/// Validation of messages and states before the process receives or saves them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Validation {
+    /// Enabled, as in a node: invalid messages are dropped, and an invalid state stops the process.
+    On,
+    /// Disabled. Control experiment that shows what validation prevents.
+    Off,
+}
+
+/// Decodes bytes as each kind of file of a store.
+pub fn files(bytes: &[u8]) {
+    crate::store::fuzz_files(bytes);
+}
+
+/// Runs a process of a lock algorithm on `bytes`. Its user enters and exits repeatedly. See
+/// [`process`].
+pub fn lock<P: Mutex>(group: Group, config: &P::Config, validation: Validation, bytes: &[u8]) {
+    let command = |event: Option<&mutex::Event>| match event {
+        None | Some(mutex::Event::Exited) => Some(mutex::Command::Enter),
+        Some(mutex::Event::Entered { .. }) => Some(mutex::Command::Exit),
+    };
+    process::<P>(group, config, command, validation, bytes);
+}
+
+/// Runs a process of an election algorithm on `bytes`. Its user requests one election after each
+/// boot. See [`process`].
+pub fn election<P: Election>(
+    group: Group,
+    config: &P::Config,
+    validation: Validation,
+    bytes: &[u8],
+) {
+    let command =
+        |event: Option<&election::Event>| event.is_none().then_some(election::Command::Elect);
+    process::<P>(group, config, command, validation, bytes);
+}
+
+/// Runs a process of an agreement algorithm on `bytes`. After each boot its user issues the first
+/// command of a workload. See [`process`].
+pub fn agreement<P: Agreement + Algorithm>(
+    group: Group,
+    config: &P::Config,
+    validation: Validation,
+    bytes: &[u8],
+) {
+    let service = P::card(config, group.size()).service;
+    let seat = UserConfig { service, at: group.me(), size: group.size(), times: 1 };
+    let first = User::first_command(&seat);
+    let command = |event: Option<&P::Event>| first.clone().filter(|_| event.is_none());
+    process::<P>(group, config, command, validation, bytes);
+}
+
+/// Runs a process on the events that `bytes` encode: messages, timers, suspicions, and crashes with
+/// recovery. Skips bytes that cannot be decoded and messages that `validation` rejects. Checks that
+/// every saved state and sent message survives a round trip through its encoding.
+///
+/// `command` returns the first command of the user after a boot (`None`) and after each event.
+///
+/// # Panics
+///
+/// If the process panics or a state or message does not survive the round trip. Both are defects.
+pub fn process<P: Protocol>(
+    group: Group,
+    config: &P::Config,
+    command: impl Fn(Option<&P::Event>) -> Option<P::Command>,
+    validation: Validation,
+    bytes: &[u8],
+) {
+    let mut bytes = ByteSource(bytes);
+    let inner = Validator::new(group.size());
+    let mut validator = OptionalValidator((validation == Validation::On).then_some(inner));
+    let mut saved = None;
+    for _ in 0..MAX_STEPS {
+        let commands = command(None).into_iter().collect();
+        let command = &command;
+        let mut lifetime =
+            Lifetime::<P> { group, armed: BTreeSet::new(), commands, command, saved };
+        let node = Node::boot(group, config, lifetime.saved.clone(), FixedEnvironment);
+        if lifetime.run(node, &mut validator, &mut bytes).is_none() {
+            return;
+        }
+        saved = lifetime.saved;
+    }
+}
+
+/// Environment with constant choices and a stopped clock.
+#[derive(Clone, Debug)]
+struct FixedEnvironment;
+
+impl Environment for FixedEnvironment {
+    fn choose(&mut self, _bound: u32) -> u32 {
+        0
+    }
+
+    fn local_clock(&mut self) -> LocalTime {
+        LocalTime(0)
+    }
+}
+
+/// Returns the next command of the user after a boot (`None`) or an event.
+type Commands<'a, P> =
+    dyn Fn(Option<&<P as Protocol>::Event>) -> Option<<P as Protocol>::Command> + 'a;
+
+/// A process from its boot to its crash, with the state of its runner.
+struct Lifetime<'a, P: Protocol> {
+    group: Group,
+    armed: BTreeSet<P::Timer>,
+    commands: VecDeque<P::Command>,
+    command: &'a Commands<'a, P>,
+    saved: Option<P::Stable>,
+}
+
+impl<P: Protocol> Lifetime<'_, P> {
+    /// Runs until the process crashes. Returns `None` if the bytes are used up or a runner would
+    /// stop the node.
+    fn run(
+        &mut self,
+        mut node: Node<P, FixedEnvironment>,
+        validator: &mut OptionalValidator,
+        bytes: &mut ByteSource<'_>,
+    ) -> Option<()> {
+        self.release(node.pending(), validator)?;
+        for _ in 0..MAX_STEPS {
+            let input = match self.commands.pop_front() {
+                Some(command) => Input::Command(command),
+                None => match self.next(validator, bytes)? {
+                    NextAction::Input(input) => input,
+                    NextAction::Crash => return Some(()),
+                    NextAction::Skip => continue,
+                },
+            };
+            self.release(node.step(input), validator)?;
+        }
+        None
+    }
+
+    fn next(
+        &mut self,
+        validator: &mut OptionalValidator,
+        bytes: &mut ByteSource<'_>,
+    ) -> Option<NextAction<P>> {
+        let selector = bytes.next()?;
+        let from = ProcessId(u32::from(bytes.next()?) % self.group.size());
+        let other = from != self.group.me();
+        let input = match selector % 8 {
+            0 if selector < 16 => return Some(NextAction::Crash),
+            0 | 1 if other => {
+                let verdict = if selector < 128 { Verdict::Suspect } else { Verdict::Trust };
+                Some(Input::Suspicion { peer: from, verdict })
+            }
+            2 => {
+                let index = usize::from(selector) % self.armed.len().max(1);
+                let timer = self.armed.iter().nth(index).cloned();
+                timer.and_then(|timer| self.armed.take(&timer)).map(Input::Timer)
+            }
+            0 | 1 => None,
+            _ => {
+                let length = usize::from(bytes.next()?);
+                let envelope = Envelope::<P::Message>::decode(bytes.take(length));
+                let believed =
+                    envelope.filter(|envelope| other && validator.check_message(envelope));
+                believed.map(|Envelope { message, .. }| Input::Message { from, message })
+            }
+        };
+        Some(input.map_or(NextAction::Skip, NextAction::Input))
+    }
+
+    /// Saves and releases the effects of a step, as a runner does. Returns `None` if a runner would
+    /// stop the node instead.
+    fn release(
+        &mut self,
+        step: Step<'_, P, FixedEnvironment>,
+        validator: &mut OptionalValidator,
+    ) -> Option<()> {
+        if let Some(change) = step.unsaved() {
+            if !validator.check_state(change) {
+                return None;
+            }
+            let change = round_trip(change);
+            match &mut self.saved {
+                Some(saved) => P::apply_change(saved, change),
+                None => self.saved = Some(change),
+            }
+        }
+        let released = step.mark_saved();
+        for (_, message) in released.messages {
+            let envelope = Envelope { number: 1, clock: None, message };
+            let decoded = Envelope::decode(&envelope.encode());
+            assert_eq!(decoded.as_ref(), Some(&envelope), "a sent message can be decoded");
+        }
+        for change in released.timers {
+            match change {
+                TimerChange::Set(timer, _) => self.armed.insert(timer),
+                TimerChange::Cancel(timer) => self.armed.remove(&timer),
+            };
+        }
+        self.commands.extend(released.events.filter_map(|event| (self.command)(Some(&event))));
+        Some(())
+    }
+}
+
+/// Validator of messages and states; `None` accepts everything.
+struct OptionalValidator(Option<Validator>);
+
+impl OptionalValidator {
+    fn check_message(&mut self, message: &impl Serialize) -> bool {
+        self.0.as_mut().is_none_or(|validator| validator.check_message(message).is_ok())
+    }
+
+    fn check_state(&mut self, stable: &impl Serialize) -> bool {
+        self.0.as_mut().is_none_or(|validator| validator.check_state(stable).is_ok())
+    }
+}
+
+/// Next event of the process.
+enum NextAction<P: Protocol> {
+    Input(Input<P>),
+    Crash,
+    Skip,
+}
+
+fn round_trip<S: tenure_core::Wire + Eq + std::fmt::Debug>(stable: &S) -> S {
+    let bytes = postcard::to_stdvec(stable).expect("a state is serializable");
+    let decoded: S = postcard::from_bytes(&bytes).expect("a saved state can be decoded");
+    assert_eq!(&decoded, stable, "a saved state survives the round trip");
+    decoded
+}
+
+/// Source of bytes that are consumed from the front.
+struct ByteSource<'a>(&'a [u8]);
+
+impl<'a> ByteSource<'a> {
+    fn next(&mut self) -> Option<u8> {
+        let (first, rest) = self.0.split_first()?;
+        self.0 = rest;
+        Some(*first)
+    }
+
+    fn take(&mut self, length: usize) -> &'a [u8] {
+        let (taken, rest) = self.0.split_at(length.min(self.0.len()));
+        self.0 = rest;
+        taken
+    }
+}

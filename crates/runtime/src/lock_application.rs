@@ -1,0 +1,361 @@
+//! Queues the users of one or more locks and tracks the leader.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+
+use tenure_core::service::{election, led, mutex, office};
+use tenure_core::{Fence, LockName, Protocol, Tagged, Term};
+use tokio::sync::{mpsc, watch};
+
+use crate::application::Application;
+use crate::failure::Failure;
+use crate::lock::{Guard, Leadership, Lock, LockRequest, LockRequestKind, Lost, Waiter};
+
+/// A command of a protocol with one lock or with many named locks, and perhaps an election.
+pub trait LockCommand: Sized {
+    /// Wraps a command for the lock with this name, or for the only lock. Returns `None` if the
+    /// protocol has no such lock.
+    fn for_lock(name: Option<&LockName>, command: mutex::Command) -> Option<Self>;
+
+    /// Returns the command that starts an election, if the protocol has one.
+    fn elect() -> Option<Self>;
+
+    /// Returns the command that gives up leadership, if the protocol has one.
+    fn resign() -> Option<Self>;
+}
+
+/// An event of a protocol with one lock or with many named locks, and perhaps an election.
+pub trait LockEvent {
+    /// Returns the event of a lock, with the name of the lock if there are many.
+    fn lock_event(&self) -> Option<(Option<&LockName>, &mutex::Event)>;
+
+    /// Returns the event of the election.
+    fn election_event(&self) -> Option<&election::Event>;
+}
+
+/// Receiver of the requests that the handles send to the node.
+pub type LockRequestReceiver = mpsc::UnboundedReceiver<LockRequest>;
+
+/// Application for one lock or many named locks, and for an election if the protocol has one.
+pub struct LockApplication {
+    requests: mpsc::WeakUnboundedSender<LockRequest>,
+    /// Queues by lock name. An only lock has no name.
+    queues: BTreeMap<Option<LockName>, WaitQueue>,
+    leader: watch::Sender<Option<Term>>,
+    /// True if the node should shut down.
+    is_shutdown_requested: bool,
+}
+
+/// Local users that wait for one lock, and the state of that lock.
+#[derive(Debug, Default)]
+struct WaitQueue {
+    waiters: VecDeque<Waiter>,
+    /// Number of entries so far.
+    entries: u64,
+    phase: Phase,
+}
+
+#[derive(Debug, Default)]
+enum Phase {
+    #[default]
+    Idle,
+    Requested,
+    Held {
+        /// Term of the leader at the time of the entry.
+        granted_under: Option<Term>,
+        /// Reports the loss of the lock to its guard.
+        loss: watch::Sender<Option<Lost>>,
+        /// True if the exit has been requested.
+        is_releasing: bool,
+    },
+}
+
+impl LockApplication {
+    /// Creates the application, a handle of its only lock, a handle of the leadership, and the
+    /// receiver of their requests. Named locks derive from the lock handle. The application and the
+    /// receiver belong into the [`Parts`](crate::Parts) of a node. The node stops when the last
+    /// handle and guard is dropped.
+    pub fn new() -> (Self, Lock, Leadership, LockRequestReceiver) {
+        let (requests, receiver) = mpsc::unbounded_channel();
+        let (sender, leader) = watch::channel(None);
+        let application = LockApplication {
+            requests: requests.downgrade(),
+            queues: BTreeMap::new(),
+            leader: sender,
+            is_shutdown_requested: false,
+        };
+        (application, Lock::new(requests.clone()), Leadership::new(requests, leader), receiver)
+    }
+
+    /// Updates the queue of a lock and returns the command that results from it.
+    fn update_queue<C: LockCommand>(
+        &mut self,
+        name: Option<LockName>,
+        update: impl FnOnce(&mut WaitQueue) -> Option<mutex::Command>,
+    ) -> Option<C> {
+        let command = update(self.queues.entry(name.clone()).or_default())?;
+        C::for_lock(name.as_ref(), command)
+    }
+
+    /// Passes the lock to the first waiter that still wants it.
+    fn on_entered(&mut self, name: Option<LockName>, fence: Fence) -> Option<mutex::Command> {
+        let granted_under = *self.leader.borrow();
+        let (loss, receiver) = watch::channel(None);
+        let queue = self.queues.entry(name.clone()).or_default();
+        queue.phase = Phase::Held { granted_under, loss, is_releasing: false };
+        queue.entries += 1;
+        let entry = queue.entries;
+        // Without a handle, no user can enter or release the lock any more.
+        let Some(requests) = self.requests.upgrade() else { return queue.request_exit(entry) };
+        let mut guard = Some(Guard::new(fence, name, entry, receiver, requests));
+        while let Some(waiter) = queue.waiters.pop_front() {
+            match waiter.send(guard) {
+                Ok(()) => return None,
+                Err(returned) => guard = returned,
+            }
+        }
+        // No waiter took the guard. Dropping it requests the exit.
+        None
+    }
+}
+
+impl WaitQueue {
+    fn enqueue(&mut self, waiter: Waiter, is_try: bool) -> Option<mutex::Command> {
+        self.waiters.retain(|waiter| !waiter.is_closed());
+        let is_blocked = !matches!(self.phase, Phase::Idle) || !self.waiters.is_empty();
+        if is_try && is_blocked {
+            // The waiter may have given up.
+            let _ = waiter.send(None);
+            return None;
+        }
+        self.waiters.push_back(waiter);
+        self.request_next()
+    }
+
+    /// Requests the lock if a local user waits for it.
+    fn request_next(&mut self) -> Option<mutex::Command> {
+        self.waiters.retain(|waiter| !waiter.is_closed());
+        if !matches!(self.phase, Phase::Idle) || self.waiters.is_empty() {
+            return None;
+        }
+        self.phase = Phase::Requested;
+        Some(mutex::Command::Enter)
+    }
+
+    /// Requests the exit from an entry, unless that entry has already ended.
+    fn request_exit(&mut self, entry: u64) -> Option<mutex::Command> {
+        match &mut self.phase {
+            Phase::Held { is_releasing, .. } if entry == self.entries => {
+                *is_releasing = true;
+                Some(mutex::Command::Exit)
+            }
+            _ => None,
+        }
+    }
+
+    /// Reports to the guard that the lock is lost, unless its user requested the exit.
+    fn notify_lost(&mut self, leader: Option<Term>) {
+        if let Phase::Held { granted_under, loss, is_releasing: false } = &self.phase {
+            let reason = if *granted_under == leader { Lost::LeaseExpired } else { Lost::Deposed };
+            loss.send_if_modified(|lost| lost.is_none() && lost.replace(reason).is_none());
+        }
+    }
+
+    /// Records the end of an entry and requests the lock for the next waiter.
+    fn on_exited(&mut self, leader: Option<Term>) -> Option<mutex::Command> {
+        self.notify_lost(leader);
+        self.phase = Phase::Idle;
+        self.request_next()
+    }
+}
+
+impl<P> Application<P> for LockApplication
+where
+    P: Protocol,
+    P::Command: LockCommand,
+    P::Event: LockEvent,
+{
+    type Request = LockRequest;
+
+    fn on_request(&mut self, LockRequest(kind): LockRequest) -> Option<P::Command> {
+        match kind {
+            // The protocol has no such lock. Dropping the waiter returns `Stopped` to its user.
+            LockRequestKind::Enter { name, .. }
+                if P::Command::for_lock(name.as_ref(), mutex::Command::Enter).is_none() =>
+            {
+                None
+            }
+            LockRequestKind::Enter { name, waiter, is_try } => {
+                self.update_queue(name, |queue| queue.enqueue(waiter, is_try))
+            }
+            LockRequestKind::Exit { name, entry } => {
+                self.update_queue(name, |queue| queue.request_exit(entry))
+            }
+            LockRequestKind::Elect => P::Command::elect(),
+            LockRequestKind::Shutdown => {
+                self.is_shutdown_requested = true;
+                None
+            }
+        }
+    }
+
+    fn is_shutdown_requested(&self) -> bool {
+        self.is_shutdown_requested
+    }
+
+    fn on_event(&mut self, event: P::Event) -> Option<P::Command> {
+        match event.election_event() {
+            Some(election::Event::Elected { term, .. }) => {
+                self.leader.send_replace(Some(*term));
+            }
+            Some(election::Event::Deposed { .. }) => {
+                self.leader.send_replace(None);
+            }
+            None => {}
+        }
+        let (name, event) = event.lock_event()?;
+        let name = name.cloned();
+        match event {
+            mutex::Event::Entered { fence } => {
+                let command = self.on_entered(name.clone(), *fence)?;
+                P::Command::for_lock(name.as_ref(), command)
+            }
+            mutex::Event::Exited => {
+                let leader = *self.leader.borrow();
+                self.update_queue(name, |queue| queue.on_exited(leader))
+            }
+        }
+    }
+
+    fn on_event_early(&mut self, events: &[P::Event]) {
+        let leaves_office = |event: &P::Event| {
+            matches!(event.election_event(), Some(election::Event::Deposed { .. }))
+        };
+        let leader = *self.leader.borrow();
+        let leader = leader.filter(|_| !events.iter().any(leaves_office));
+        for event in events {
+            let Some((name, mutex::Event::Exited)) = event.lock_event() else { continue };
+            if let Some(queue) = self.queues.get_mut(&name.cloned()) {
+                queue.notify_lost(leader);
+            }
+        }
+    }
+
+    fn leader(&self) -> Option<Term> {
+        *self.leader.borrow()
+    }
+
+    fn on_shutdown(&mut self) -> Option<P::Command> {
+        P::Command::resign()
+    }
+
+    fn on_failure(&mut self, failure: &Failure) {
+        let reason = match failure {
+            Failure::Evicted(evicted) => Lost::Superseded(*evicted),
+            _ => Lost::NodeStopped,
+        };
+        for queue in self.queues.values() {
+            if let Phase::Held { loss, .. } = &queue.phase {
+                loss.send_replace(Some(reason));
+            }
+        }
+    }
+}
+
+impl Drop for LockApplication {
+    /// A stopped node has no leader.
+    fn drop(&mut self) {
+        self.leader.send_replace(None);
+    }
+}
+
+impl fmt::Debug for LockApplication {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LockApplication").field("queues", &self.queues).finish_non_exhaustive()
+    }
+}
+
+impl LockCommand for mutex::Command {
+    fn for_lock(name: Option<&LockName>, command: mutex::Command) -> Option<Self> {
+        name.is_none().then_some(command)
+    }
+
+    fn elect() -> Option<Self> {
+        None
+    }
+
+    fn resign() -> Option<Self> {
+        None
+    }
+}
+
+impl LockCommand for office::Command {
+    fn for_lock(name: Option<&LockName>, command: mutex::Command) -> Option<Self> {
+        name.is_none().then_some(office::Command::Mutex(command))
+    }
+
+    fn elect() -> Option<Self> {
+        Some(office::Command::Election(election::Command::Elect))
+    }
+
+    fn resign() -> Option<Self> {
+        Some(office::Command::Election(election::Command::Resign))
+    }
+}
+
+/// Many named locks, coordinated by a leader.
+impl LockCommand for led::Command<Tagged<LockName, mutex::Command>> {
+    fn for_lock(name: Option<&LockName>, inner: mutex::Command) -> Option<Self> {
+        name.map(|name| led::Command::Application(Tagged { key: name.clone(), inner }))
+    }
+
+    fn elect() -> Option<Self> {
+        Some(led::Command::Election(election::Command::Elect))
+    }
+
+    fn resign() -> Option<Self> {
+        Some(led::Command::Election(election::Command::Resign))
+    }
+}
+
+impl LockEvent for mutex::Event {
+    fn lock_event(&self) -> Option<(Option<&LockName>, &mutex::Event)> {
+        Some((None, self))
+    }
+
+    fn election_event(&self) -> Option<&election::Event> {
+        None
+    }
+}
+
+impl LockEvent for office::Event {
+    fn lock_event(&self) -> Option<(Option<&LockName>, &mutex::Event)> {
+        match self {
+            office::Event::Mutex(event) => Some((None, event)),
+            office::Event::Election(_) => None,
+        }
+    }
+
+    fn election_event(&self) -> Option<&election::Event> {
+        match self {
+            office::Event::Election(event) => Some(event),
+            office::Event::Mutex(_) => None,
+        }
+    }
+}
+
+impl LockEvent for led::Event<Tagged<LockName, mutex::Event>> {
+    fn lock_event(&self) -> Option<(Option<&LockName>, &mutex::Event)> {
+        match self {
+            led::Event::Application(Tagged { key, inner }) => Some((Some(key), inner)),
+            led::Event::Election(_) => None,
+        }
+    }
+
+    fn election_event(&self) -> Option<&election::Event> {
+        match self {
+            led::Event::Election(event) => Some(event),
+            led::Event::Application(_) => None,
+        }
+    }
+}

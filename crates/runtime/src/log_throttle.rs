@@ -1,0 +1,59 @@
+//! Rate limit for log lines that a peer or a stranger can cause.
+
+use std::time::{Duration, Instant};
+
+/// Maximum number of lines of one kind within [`WINDOW`].
+const MAX_LINES_PER_WINDOW: u32 = 5;
+
+/// Duration of one counting window.
+const WINDOW: Duration = Duration::from_secs(30);
+
+/// Throttle for one kind of line, so that no remote process can fill the disk with log lines.
+#[derive(Debug, Default)]
+pub(crate) struct LogThrottle {
+    since: Option<Instant>,
+    logged: u32,
+    suppressed: u64,
+}
+
+/// Number of lines of the same kind that were suppressed before this one, as a field of its log
+/// line. `None` if there were none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Suppressed(pub(crate) Option<u64>);
+
+impl LogThrottle {
+    /// Returns the number of suppressed lines if a line may be logged now. Otherwise counts the
+    /// line and returns `None`.
+    pub(crate) fn admit(&mut self) -> Option<Suppressed> {
+        self.admit_at(Instant::now())
+    }
+
+    fn admit_at(&mut self, now: Instant) -> Option<Suppressed> {
+        if self.since.is_none_or(|since| now.duration_since(since) >= WINDOW) {
+            self.since = Some(now);
+            self.logged = 0;
+        }
+        if self.logged == MAX_LINES_PER_WINDOW {
+            self.suppressed += 1;
+            return None;
+        }
+        self.logged += 1;
+        let suppressed = std::mem::take(&mut self.suppressed);
+        Some(Suppressed((suppressed > 0).then_some(suppressed)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flood_is_limited_and_counted() {
+        let (mut throttle, begin) = (LogThrottle::default(), Instant::now());
+        let logged = (0..1000).filter_map(|_| throttle.admit_at(begin)).count();
+        assert_eq!(logged, 5);
+        assert_eq!(throttle.admit_at(begin + WINDOW / 2), None);
+        assert_eq!(throttle.admit_at(begin + WINDOW), Some(Suppressed(Some(996))));
+        assert_eq!(throttle.admit_at(begin + WINDOW), Some(Suppressed(None)));
+    }
+}

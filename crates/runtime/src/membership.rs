@@ -1,0 +1,82 @@
+//! Liveness of the peers, as one process sees it.
+
+use tenure_core::{ProcessId, ProcessSet, Verdict};
+use tokio::sync::watch;
+
+/// Live session of each process. `None` for this process and for peers that were never connected,
+/// have said goodbye, or are suspected.
+pub type LivePeers = Vec<Option<u64>>;
+
+/// Tracks connections and suspicions, and publishes the [`LivePeers`].
+#[derive(Debug)]
+pub(crate) struct Membership {
+    /// Newest connected session of each peer; 0 before the first.
+    newest_sessions: Vec<u64>,
+    suspected: ProcessSet,
+    live_peers: watch::Sender<LivePeers>,
+}
+
+impl Membership {
+    pub(crate) fn new(size: u32) -> Self {
+        let size = size as usize;
+        let live_peers = watch::Sender::new(vec![None; size]);
+        Membership { newest_sessions: vec![0; size], suspected: ProcessSet::new(), live_peers }
+    }
+
+    pub(crate) fn watch(&self) -> watch::Receiver<LivePeers> {
+        self.live_peers.subscribe()
+    }
+
+    /// Returns true if at least one peer is alive.
+    pub(crate) fn has_live_peers(&self) -> bool {
+        self.live_peers.borrow().iter().any(Option::is_some)
+    }
+
+    /// Records a connection with a session of a peer.
+    pub(crate) fn peer_up(&mut self, peer: ProcessId, session: u64) {
+        self.newest_sessions[peer.index()] = session;
+        self.publish(peer);
+    }
+
+    /// Records a suspicion of a peer, or its end.
+    pub(crate) fn set_suspected(&mut self, peer: ProcessId, verdict: Verdict) {
+        match verdict {
+            Verdict::Suspect => self.suspected.insert(peer),
+            Verdict::Trust => self.suspected.remove(peer),
+        };
+        self.publish(peer);
+    }
+
+    fn publish(&self, peer: ProcessId) {
+        let session = Some(self.newest_sessions[peer.index()]).filter(|session| *session > 0);
+        let now = session.filter(|_| !self.suspected.contains(peer));
+        self.live_peers
+            .send_if_modified(|live| std::mem::replace(&mut live[peer.index()], now) != now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const P2: ProcessId = ProcessId(1);
+
+    #[test]
+    fn connected_peer_is_alive_until_suspected() {
+        let mut membership = Membership::new(2);
+        let mut watch = membership.watch();
+        membership.set_suspected(P2, Verdict::Suspect);
+        membership.set_suspected(P2, Verdict::Trust);
+        assert!(!watch.has_changed().unwrap(), "it was never connected");
+        membership.peer_up(P2, 3);
+        assert_eq!(*watch.borrow_and_update(), [None, Some(3)]);
+        membership.peer_up(P2, 3);
+        assert!(!watch.has_changed().unwrap() && membership.has_live_peers());
+        membership.set_suspected(P2, Verdict::Suspect);
+        assert_eq!(*watch.borrow_and_update(), [None, None]);
+        membership.peer_up(P2, 4);
+        assert!(!membership.has_live_peers(), "a connection does not end a suspicion");
+        membership.set_suspected(P2, Verdict::Trust);
+        assert_eq!(*watch.borrow_and_update(), [None, Some(4)]);
+    }
+}

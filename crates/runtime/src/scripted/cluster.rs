@@ -1,0 +1,479 @@
+//! Performs a schedule on a cluster of real nodes on this machine.
+
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tenure_core::{ProcessId, Protocol, VectorClock};
+use tenure_trace::{
+    Action, ActionError, AppendError, ClockUnit, CreateError, FollowError, Header, Kind,
+    MessageRecord, MessageSelector, Record, Recorded, Schedule, ScriptRunner, ServiceCommand,
+    Source, Subject, WriteError, Writer, now,
+};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::node::{Condition, MessageId, NodeAction, ScriptedNode};
+use crate::application::Passthrough;
+use crate::driver::Parts;
+use crate::executor::SentMessage;
+use crate::failure::StartError;
+use crate::injection::Injection;
+use crate::recorder::Recorder;
+use crate::store::{OpenError, Owner, Store};
+use crate::transport::{Limits, Listen, MeshError, Settings, Trust};
+
+/// Time limit for the arrival of a message on the loopback interface.
+const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Reason why real nodes could not perform a schedule. No node is left running, and the traces
+/// remain on disk.
+#[derive(Debug, thiserror::Error)]
+pub enum ClusterError {
+    /// A sent message did not arrive in time, or a node ended.
+    #[error("a sent message did not arrive in time, or a node ended")]
+    Timeout,
+    /// No port was available.
+    #[error("cannot bind a port on the loopback interface: {0}")]
+    Port(#[source] std::io::Error),
+    /// The asynchronous runtime could not be created.
+    #[error("cannot create the asynchronous runtime: {0}")]
+    Runtime(#[source] std::io::Error),
+    /// A store could not be opened.
+    #[error(transparent)]
+    Store(#[from] OpenError),
+    /// A node did not start.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// A trace could not be created.
+    #[error(transparent)]
+    Create(#[from] CreateError),
+    /// A trace could not be continued.
+    #[error(transparent)]
+    Append(#[from] AppendError),
+    /// A trace could not be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+}
+
+/// Performs a schedule on real nodes that communicate over TCP on the loopback interface. Each
+/// message travels to its receiver and waits there until the schedule delivers it. Each node saves
+/// its state and its trace, with the given header, in `directory`. Returns the paths of the traces.
+/// The nodes run on the calling thread, which must not belong to an asynchronous runtime.
+///
+/// Without a schedule, nodes never deliver a message to a later session of its receiver. A schedule
+/// may require that, as models of networks do. The sender then sends the message again, and the
+/// trace of the run notes it.
+///
+/// # Errors
+///
+/// [`FollowError`], at the first step that is impossible, at all or over TCP: a message cannot
+/// outlive both its sender and its receiver. No node is left running.
+pub fn follow<P: Recorded>(
+    schedule: &Schedule,
+    config: impl Fn(ProcessId) -> P::Config,
+    directory: &Path,
+    header: &Header,
+) -> Result<Vec<PathBuf>, FollowError<ClusterError>> {
+    let runtime = Builder::new_current_thread().enable_all().build();
+    let mut nodes = ScriptedCluster {
+        runtime: runtime.map_err(ClusterError::Runtime)?,
+        cluster: Cluster::<P> {
+            configs: (0..schedule.size).map(|index| config(ProcessId(index))).collect(),
+            directory: directory.to_owned(),
+            header: Header {
+                source: Source::Node,
+                clock: ClockUnit::Nanosecond,
+                n: schedule.size,
+                ..header.clone()
+            },
+            addresses: addresses(schedule.size)?,
+            members: (0..schedule.size).map(|_| None).collect(),
+            sessions: vec![0; schedule.size as usize],
+            in_flight: Vec::new(),
+            application_messages: Vec::new(),
+            notes: Vec::new(),
+        },
+    };
+    let booted = nodes.runtime.block_on(nodes.cluster.boot_all(&schedule.down));
+    let outcome = booted.map_err(FollowError::from).and_then(|()| nodes.follow(schedule));
+    let ScriptedCluster { runtime, mut cluster } = nodes;
+    for index in 0..schedule.size {
+        runtime.block_on(cluster.stop(ProcessId(index)));
+    }
+    outcome?;
+    cluster.write_run_trace()?;
+    let processes = (0..schedule.size).map(|index| cluster.trace_path(ProcessId(index)));
+    let traces = processes.chain([cluster.run_trace_path()]);
+    Ok(traces.filter(|path| path.exists()).collect())
+}
+
+/// Waits for a condition that holds soon unless something is wrong.
+async fn with_timeout(waiting: impl Future<Output = Option<()>>) -> Result<(), ClusterError> {
+    timeout(ARRIVAL_TIMEOUT, waiting).await.ok().flatten().ok_or(ClusterError::Timeout)
+}
+
+/// Creates a record of the run as a whole.
+fn run_record(kind: Kind) -> Record {
+    Record::new(now(), Subject::Parent, kind)
+}
+
+fn addresses(size: u32) -> Result<Vec<SocketAddr>, ClusterError> {
+    let bound: Result<Vec<_>, _> = (0..size).map(|_| TcpListener::bind("127.0.0.1:0")).collect();
+    let addresses = bound.map_err(ClusterError::Port)?;
+    let addresses: Result<Vec<_>, _> = addresses.iter().map(TcpListener::local_addr).collect();
+    addresses.map_err(ClusterError::Port)
+}
+
+/// A message between two processes.
+#[derive(Clone, Debug)]
+struct InFlight {
+    id: MessageId,
+    message: SentMessage,
+    /// Session of the receiver when the message was sent.
+    receiver_session: u64,
+}
+
+impl InFlight {
+    const fn route(&self) -> (ProcessId, ProcessId, &'static str) {
+        (self.id.from, self.message.to, self.message.kind)
+    }
+}
+
+/// A cluster and the runtime of its nodes.
+struct ScriptedCluster<P: Protocol> {
+    runtime: Runtime,
+    cluster: Cluster<P>,
+}
+
+impl<P: Recorded> ScriptRunner for ScriptedCluster<P> {
+    fn perform(&mut self, action: &Action) -> Result<(), ActionError> {
+        match self.runtime.block_on(self.cluster.perform(action)) {
+            Ok(Some(())) => Ok(()),
+            Ok(None) => Err(ActionError::Now(action.clone())),
+            Err(error) => Err(ActionError::Broken(error.to_string())),
+        }
+    }
+}
+
+struct Cluster<P: Protocol> {
+    configs: Vec<P::Config>,
+    directory: PathBuf,
+    header: Header,
+    addresses: Vec<SocketAddr>,
+    /// Running node of each process.
+    members: Vec<Option<ScriptedNode<P>>>,
+    sessions: Vec<u64>,
+    /// Undelivered messages, oldest first.
+    in_flight: Vec<InFlight>,
+    /// Undelivered messages between applications.
+    application_messages: Vec<InFlight>,
+    /// Records of the run as a whole.
+    notes: Vec<Record>,
+}
+
+impl<P: Recorded> Cluster<P> {
+    /// Boots all processes. A process that is initially down boots alone first and then crashes, so
+    /// that its saved state exists when it recovers.
+    async fn boot_all(&mut self, down: &[ProcessId]) -> Result<(), ClusterError> {
+        for at in down {
+            self.start(*at).await?;
+            if let Some(member) = self.member(*at) {
+                member.perform(NodeAction::Boot).await.ok_or(ClusterError::Timeout)?;
+            }
+            self.crash(*at).await?;
+        }
+        let processes: Vec<ProcessId> = (0..self.header.n).map(ProcessId).collect();
+        for at in processes.iter().filter(|at| !down.contains(at)) {
+            self.start(*at).await?;
+        }
+        for at in processes {
+            self.boot(at).await?;
+        }
+        Ok(())
+    }
+
+    /// Performs one action. Returns `None` if it is impossible.
+    async fn perform(&mut self, action: &Action) -> Result<Option<()>, ClusterError> {
+        match action {
+            Action::Crash(at) if self.member(*at).is_some() => self.crash(*at).await.map(Some),
+            Action::Recover(at) if self.is_down(*at) => {
+                self.start(*at).await?;
+                self.boot(*at).await.map(Some)
+            }
+            Action::Ask(asking) => match P::Command::from_script(asking) {
+                Some(command) => self.perform_at(asking.at, NodeAction::Command(command)).await,
+                None => Ok(None),
+            },
+            // The choices of a boot cannot be forced in advance.
+            Action::Choose { at, .. } if self.is_down(*at) => Ok(Some(())),
+            Action::Choose { at, value } => self.perform_at(*at, NodeAction::Choose(*value)).await,
+            Action::Fire { at, timer } => {
+                self.perform_at(*at, NodeAction::Fire(timer.clone())).await
+            }
+            Action::Suspicion { at, peer, verdict } => {
+                self.perform_at(*at, NodeAction::Suspicion(*peer, *verdict)).await
+            }
+            Action::Deliver(pick) => self.deliver(pick).await,
+            Action::Lose(pick) => Ok(self.lose(pick).await),
+            Action::Duplicate(pick) => Ok(self.duplicate(pick).await),
+            Action::Tell { from, to } => Ok(self.send_application_message(*from, *to).await),
+            Action::Hear(pick) => self.receive_application_message(pick).await,
+            action => Ok(action.of_all().map(|kind| self.notes.push(run_record(kind)))),
+        }
+    }
+
+    /// Performs an action at a node and waits until the resulting messages have arrived.
+    async fn perform_at(
+        &mut self,
+        at: ProcessId,
+        action: NodeAction<P>,
+    ) -> Result<Option<()>, ClusterError> {
+        let Some(member) = self.member(at) else { return Ok(None) };
+        match member.perform(action).await {
+            Some(messages) => self.await_arrival(at, messages).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn is_down(&self, at: ProcessId) -> bool {
+        self.members.get(at.index()).is_some_and(Option::is_none)
+    }
+
+    fn member(&self, at: ProcessId) -> Option<&ScriptedNode<P>> {
+        self.members.get(at.index())?.as_ref()
+    }
+
+    fn trace_path(&self, at: ProcessId) -> PathBuf {
+        self.directory.join(format!("{}.ndjson", at.number()))
+    }
+
+    fn run_trace_path(&self) -> PathBuf {
+        self.directory.join("run.ndjson")
+    }
+
+    /// Writes the trace of the run as a whole.
+    fn write_run_trace(&mut self) -> Result<(), ClusterError> {
+        let header = Header { source: Source::Parent, ..self.header.clone() };
+        let mut writer = Writer::create(self.run_trace_path(), &header)?;
+        for note in self.notes.drain(..) {
+            writer.write(note)?;
+        }
+        writer.write(run_record(Kind::End))?;
+        Ok(writer.flush()?)
+    }
+
+    async fn start(&mut self, at: ProcessId) -> Result<(), ClusterError> {
+        let begun = Instant::now();
+        loop {
+            match self.try_start(at) {
+                // The port of a killed node becomes free a moment later.
+                Err(ClusterError::Start(StartError::Transport(MeshError::AddressTaken {
+                    ..
+                }))) if begun.elapsed() < ARRIVAL_TIMEOUT => {
+                    sleep(Duration::from_millis(20)).await;
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+
+    fn try_start(&mut self, at: ProcessId) -> Result<(), ClusterError> {
+        let group_size = self.header.n;
+        let owner = Owner { cluster: "followed".into(), process: at, group_size };
+        let directory = self.directory.join(at.number().to_string());
+        let store = Store::open(directory, &owner, "followed")?;
+        let writer = Writer::append(self.trace_path(at), &self.header)?;
+        let session = store.session();
+        let (local, _) = Passthrough::<P>::new();
+        let (_, asks) = mpsc::unbounded_channel();
+        let member = ScriptedNode::start(Parts {
+            config: self.configs[at.index()].clone(),
+            transport: Settings {
+                cluster: "followed".into(),
+                me: at,
+                session,
+                listen: Listen::Address(self.addresses[at.index()]),
+                addresses: self.addresses.iter().map(SocketAddr::to_string).collect(),
+                trust: Trust::LoopbackOnly,
+                limits: Limits::default(),
+            },
+            store,
+            application: local,
+            requests: asks,
+            recorder: Recorder::writing_to(writer, true),
+            injection: Injection::none(),
+            suspected: None,
+        })?;
+        self.sessions[at.index()] = session;
+        self.members[at.index()] = Some(member);
+        Ok(())
+    }
+
+    async fn boot(&mut self, at: ProcessId) -> Result<(), ClusterError> {
+        let Some(member) = self.member(at) else { return Ok(()) };
+        self.await_connections(at, member).await?;
+        let messages = member.perform(NodeAction::Boot).await.ok_or(ClusterError::Timeout)?;
+        self.await_arrival(at, messages).await
+    }
+
+    /// Waits until the process and all running processes know each other's sessions, so that later
+    /// messages are sent to the current sessions.
+    async fn await_connections(
+        &self,
+        at: ProcessId,
+        mine: &ScriptedNode<P>,
+    ) -> Result<(), ClusterError> {
+        for (index, other) in self.members.iter().enumerate() {
+            let peer = ProcessId::at(index);
+            let Some(other) = other.as_ref().filter(|_| peer != at) else { continue };
+            with_timeout(mine.wait(Condition::PeerConnected(peer, self.sessions[index]))).await?;
+            with_timeout(other.wait(Condition::PeerConnected(at, self.sessions[at.index()])))
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// Waits until the messages have arrived at all running receivers.
+    async fn await_arrival(
+        &mut self,
+        from: ProcessId,
+        messages: Vec<SentMessage>,
+    ) -> Result<(), ClusterError> {
+        for message in messages {
+            let sent = self.in_flight(from, message);
+            let id = sent.id;
+            let to = sent.message.to;
+            self.in_flight.push(sent);
+            let Some(member) = self.member(to) else { continue };
+            with_timeout(member.wait(Condition::MessageArrived(id))).await?;
+        }
+        Ok(())
+    }
+
+    async fn deliver(&mut self, pick: &MessageSelector) -> Result<Option<()>, ClusterError> {
+        let Some(sent) = self.take(pick) else { return Ok(None) };
+        let to = sent.message.to;
+        if self.is_down(to) {
+            self.record_outcome(sent, Kind::Drop).await;
+            return Ok(Some(()));
+        }
+        if !self.has_arrived(&sent) && self.resend(&sent).await?.is_none() {
+            return Ok(None);
+        }
+        self.perform_at(to, NodeAction::Deliver(sent.id)).await
+    }
+
+    /// Returns true if the message waits at its receiver.
+    fn has_arrived(&self, sent: &InFlight) -> bool {
+        let to = sent.message.to;
+        !self.is_down(to) && sent.receiver_session == self.sessions[to.index()]
+    }
+
+    /// Sends a message again whose receiver has crashed since.
+    async fn resend(&mut self, sent: &InFlight) -> Result<Option<()>, ClusterError> {
+        let (from, to) = (sent.id.from, sent.message.to);
+        let is_same_session = self.sessions[from.index()] == sent.id.session;
+        let (Some(sender), Some(receiver)) = (self.member(from), self.member(to)) else {
+            return Ok(None);
+        };
+        if !is_same_session
+            || sender.perform(NodeAction::Resend(sent.message.clone())).await.is_none()
+        {
+            return Ok(None);
+        }
+        with_timeout(receiver.wait(Condition::MessageArrived(sent.id))).await?;
+        let note = format!(
+            "{} {from}→{to} was sent again, because a message ends with the session of its \
+             receiver",
+            sent.message.kind
+        );
+        self.notes.push(run_record(Kind::Note(note)));
+        Ok(Some(()))
+    }
+
+    async fn lose(&mut self, pick: &MessageSelector) -> Option<()> {
+        let sent = self.take(pick)?;
+        if self.has_arrived(&sent) {
+            self.member(sent.message.to)?.perform(NodeAction::Lose(sent.id)).await?;
+        }
+        self.record_outcome(sent, Kind::Drop).await;
+        Some(())
+    }
+
+    async fn duplicate(&mut self, pick: &MessageSelector) -> Option<()> {
+        let index = self.pick(pick)?;
+        let sent = self.in_flight[index].clone();
+        if self.has_arrived(&sent) {
+            self.member(sent.message.to)?.perform(NodeAction::Duplicate(sent.id)).await?;
+        }
+        self.in_flight.insert(index + 1, sent.clone());
+        self.record_outcome(sent, Kind::Duplicate).await;
+        Some(())
+    }
+
+    /// Lets the sender record the outcome of a message, if its session still runs.
+    async fn record_outcome(&self, sent: InFlight, kind: fn(MessageRecord) -> Kind) {
+        let MessageId { from, session, .. } = sent.id;
+        if let Some(sender) = self.member(from).filter(|_| self.sessions[from.index()] == session) {
+            // A node that cannot write its trace stops, and the next action fails.
+            let _ = sender.perform(NodeAction::RecordOutcome(sent.message, kind)).await;
+        }
+    }
+
+    async fn send_application_message(&mut self, from: ProcessId, to: ProcessId) -> Option<()> {
+        let messages = self.member(from)?.perform(NodeAction::SendApplication(to)).await?;
+        let sent = messages.into_iter().map(|message| self.in_flight(from, message));
+        let sent: Vec<InFlight> = sent.collect();
+        self.application_messages.extend(sent);
+        Some(())
+    }
+
+    async fn receive_application_message(
+        &mut self,
+        pick: &MessageSelector,
+    ) -> Result<Option<()>, ClusterError> {
+        let Some(index) = pick.among(self.application_messages.iter().map(InFlight::route)) else {
+            return Ok(None);
+        };
+        let InFlight { id, message, .. } = self.application_messages.remove(index);
+        let clock = postcard::from_bytes::<Option<VectorClock>>(&message.payload);
+        let clock = clock.expect("an encoded clock can be decoded");
+        if self.is_down(message.to) {
+            return Ok(Some(()));
+        }
+        self.perform_at(message.to, NodeAction::ReceiveApplication(id, clock)).await
+    }
+
+    fn pick(&self, pick: &MessageSelector) -> Option<usize> {
+        pick.among(self.in_flight.iter().map(InFlight::route))
+    }
+
+    fn take(&mut self, pick: &MessageSelector) -> Option<InFlight> {
+        self.pick(pick).map(|index| self.in_flight.remove(index))
+    }
+
+    fn in_flight(&self, from: ProcessId, message: SentMessage) -> InFlight {
+        let session = self.sessions[from.index()];
+        let id = MessageId { from, session, number: message.number };
+        let receiver_session = self.sessions.get(message.to.index()).copied().unwrap_or_default();
+        InFlight { id, message, receiver_session }
+    }
+
+    async fn crash(&mut self, at: ProcessId) -> Result<(), ClusterError> {
+        self.stop(at).await;
+        let mut writer = Writer::append(self.trace_path(at), &self.header)?;
+        let session = self.sessions[at.index()];
+        writer.write(Record::new(now(), at, Kind::Crash).in_session(session))?;
+        Ok(writer.flush()?)
+    }
+
+    /// Kills a node. Its trace is complete because the node flushes it after each action.
+    async fn stop(&mut self, at: ProcessId) {
+        let Some(member) = self.members[at.index()].take() else { return };
+        member.task.abort();
+        // The task ends with a cancellation.
+        let _ = member.task.await;
+    }
+}

@@ -1,0 +1,255 @@
+//! A node that performs single actions on request.
+
+use tenure_core::{ProcessId, Protocol, VectorClock, Verdict};
+use tenure_trace::{Kind, MessageRecord, Recorded, find_timer};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+use crate::application::Application;
+use crate::driver::{Driver, Parts, prepare};
+use crate::envelope::Envelope;
+use crate::executor::SentMessage;
+use crate::failure::{Failure, StartError};
+use crate::transport::{Inbox, Incoming};
+
+/// Identity of a message: sender, session and number. Positions in a queue are no identity, because
+/// a message to a crashed process may or may not arrive after its recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct MessageId {
+    pub(super) from: ProcessId,
+    pub(super) session: u64,
+    pub(super) number: u64,
+}
+
+/// Action of a node.
+pub(super) enum NodeAction<P: Protocol> {
+    /// Returns the messages of the boot.
+    Boot,
+    /// Handles a command of the user.
+    Command(P::Command),
+    /// Delivers a waiting message.
+    Deliver(MessageId),
+    /// Drops a waiting message.
+    Lose(MessageId),
+    /// Duplicates a waiting message.
+    Duplicate(MessageId),
+    /// Sends a message again to a peer that has crashed since.
+    Resend(SentMessage),
+    /// Records the outcome of a sent message in the trace.
+    RecordOutcome(SentMessage, fn(MessageRecord) -> Kind),
+    /// Sends a message of the application.
+    SendApplication(ProcessId),
+    /// Receives a message of a peer's application with the clock of its sender.
+    ReceiveApplication(MessageId, Option<VectorClock>),
+    /// Forces the value of the next random choice, if the next step makes one.
+    Choose(u32),
+    /// Fires a timer.
+    Fire(String),
+    /// Reports a suspicion of the failure detector.
+    Suspicion(ProcessId, Verdict),
+}
+
+/// Condition that a caller waits for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Condition {
+    /// The message has arrived and waits here.
+    MessageArrived(MessageId),
+    /// This session of a peer, or a later one, is connected.
+    PeerConnected(ProcessId, u64),
+}
+
+/// Request to the task of a node.
+enum NodeRequest<P: Protocol> {
+    Perform(NodeAction<P>, oneshot::Sender<Option<Vec<SentMessage>>>),
+    Wait(Condition, oneshot::Sender<()>),
+}
+
+/// Handle of a node that performs actions on request.
+pub(super) struct ScriptedNode<P: Protocol> {
+    requests: mpsc::UnboundedSender<NodeRequest<P>>,
+    pub(super) task: JoinHandle<Result<(), Failure>>,
+}
+
+impl<P: Protocol> ScriptedNode<P> {
+    /// Boots a process that performs no step on its own.
+    pub(super) fn start<L>(parts: Parts<P, L>) -> Result<Self, StartError>
+    where
+        P: Recorded,
+        L: Application<P>,
+    {
+        let (mut driver, inbox, _, recovered) = prepare(parts)?;
+        driver.executor.sent_messages = Some(Vec::new());
+        let (requests, receiver) = mpsc::unbounded_channel();
+        let scripted = ScriptedDriver { driver, waiting: Vec::new(), waiters: Vec::new() };
+        let task = tokio::spawn(scripted.run(inbox, receiver, recovered));
+        Ok(ScriptedNode { requests, task })
+    }
+
+    /// Performs an action. Returns the messages that it sent, or `None` if it is impossible.
+    pub(super) async fn perform(&self, action: NodeAction<P>) -> Option<Vec<SentMessage>> {
+        let (answer, answered) = oneshot::channel();
+        self.requests.send(NodeRequest::Perform(action, answer)).ok()?;
+        answered.await.ok().flatten()
+    }
+
+    /// Waits for a condition. Returns `None` if the node ends first.
+    pub(super) async fn wait(&self, condition: Condition) -> Option<()> {
+        let (answer, answered) = oneshot::channel();
+        self.requests.send(NodeRequest::Wait(condition, answer)).ok()?;
+        answered.await.ok()
+    }
+}
+
+struct ScriptedDriver<P: Protocol, L> {
+    driver: Driver<P, L>,
+    /// Waiting messages, oldest first.
+    waiting: Vec<(MessageId, Vec<u8>)>,
+    waiters: Vec<(Condition, oneshot::Sender<()>)>,
+}
+
+impl<P, L> ScriptedDriver<P, L>
+where
+    P: Recorded,
+    L: Application<P>,
+{
+    async fn run(
+        mut self,
+        mut inbox: Inbox,
+        mut requests: mpsc::UnboundedReceiver<NodeRequest<P>>,
+        recovered: bool,
+    ) -> Result<(), Failure> {
+        self.driver.boot(recovered)?;
+        self.driver.flush_saves().await?;
+        loop {
+            self.driver.executor.trace.flush()?;
+            tokio::select! {
+                incoming = inbox.receive() => match incoming {
+                    Some(incoming) => self.take(incoming),
+                    None => return Ok(()),
+                },
+                request = requests.recv() => match request {
+                    Some(NodeRequest::Perform(action, answer)) => {
+                        let sent = self.perform(action).await?;
+                        self.driver.executor.trace.flush()?;
+                        // The caller may have stopped waiting.
+                        let _ = answer.send(sent);
+                    }
+                    Some(NodeRequest::Wait(condition, answer)) => {
+                        self.waiters.push((condition, answer));
+                    }
+                    None => return self.driver.executor.close(std::time::Duration::ZERO).await,
+                },
+            }
+            self.notify_waiters();
+        }
+    }
+
+    fn take(&mut self, incoming: Incoming) {
+        match incoming {
+            Incoming::Message { from, session, payload } => {
+                let envelope = Envelope::<P::Message>::decode(&payload);
+                let number = envelope.map_or(0, |envelope| envelope.number);
+                self.waiting.push((MessageId { from, session, number }, payload));
+            }
+            Incoming::PeerUp { peer, session } => self.driver.sessions[peer.index()] = session,
+            Incoming::PeerDown { .. } | Incoming::PeerLeft { .. } | Incoming::Evicted(_) => {}
+        }
+    }
+
+    /// Notifies the callers whose conditions hold.
+    fn notify_waiters(&mut self) {
+        for (condition, answer) in std::mem::take(&mut self.waiters) {
+            let holds = match condition {
+                Condition::MessageArrived(id) => self.waiting.iter().any(|(waits, _)| *waits == id),
+                Condition::PeerConnected(peer, session) => {
+                    self.driver.sessions[peer.index()] >= session
+                }
+            };
+            if holds {
+                let _ = answer.send(());
+            } else {
+                self.waiters.push((condition, answer));
+            }
+        }
+    }
+
+    async fn perform(
+        &mut self,
+        action: NodeAction<P>,
+    ) -> Result<Option<Vec<SentMessage>>, Failure> {
+        let outcome = self.apply(action)?;
+        self.driver.flush_saves().await?;
+        let sent =
+            self.driver.executor.sent_messages.as_mut().map(std::mem::take).unwrap_or_default();
+        Ok(outcome.map(|()| sent))
+    }
+
+    fn apply(&mut self, action: NodeAction<P>) -> Result<Option<()>, Failure> {
+        let index = |id| self.waiting.iter().position(|(waits, _)| *waits == id);
+        Ok(match action {
+            NodeAction::Boot => Some(()),
+            NodeAction::Command(command) => Some(self.driver.on_command(command)?),
+            NodeAction::Suspicion(peer, verdict) => Some(self.driver.on_suspicion(peer, verdict)?),
+            NodeAction::Deliver(id) => match index(id) {
+                Some(index) => {
+                    let (_, payload) = self.waiting.remove(index);
+                    Some(self.driver.on_message(id.from, id.session, &payload)?)
+                }
+                None => None,
+            },
+            NodeAction::Lose(id) => index(id).map(|index| drop(self.waiting.remove(index))),
+            NodeAction::Duplicate(id) => {
+                index(id).map(|index| self.waiting.insert(index + 1, self.waiting[index].clone()))
+            }
+            NodeAction::Resend(sent) => self.driver.executor.mesh.send(sent.to, sent.payload).ok(),
+            NodeAction::RecordOutcome(sent, kind) => Some(self.record_outcome(&sent, kind)?),
+            NodeAction::SendApplication(to) => Some(self.send_application_message(to)?),
+            NodeAction::ReceiveApplication(id, clock) => {
+                let trace = &mut self.driver.executor.trace;
+                trace.merge_clock(clock.as_ref());
+                let message_record = MessageRecord::of_applications(id.from, id.session, id.number);
+                Some(trace.record(Kind::Receive(message_record))?)
+            }
+            NodeAction::Choose(value) => {
+                self.driver.node.environment().force_next_choice(value);
+                Some(())
+            }
+            NodeAction::Fire(name) => {
+                let timers = &mut self.driver.executor.timers;
+                match find_timer(timers.armed(), &name).cloned() {
+                    Some(timer) => {
+                        timers.cancel(&timer);
+                        Some(self.driver.on_timer(timer)?)
+                    }
+                    None => None,
+                }
+            }
+        })
+    }
+
+    /// Records the outcome of a sent message.
+    fn record_outcome(
+        &mut self,
+        sent: &SentMessage,
+        kind: fn(MessageRecord) -> Kind,
+    ) -> Result<(), Failure> {
+        let Some(Envelope { message, .. }) = Envelope::<P::Message>::decode(&sent.payload) else {
+            return Ok(());
+        };
+        let trace = &mut self.driver.executor.trace;
+        Ok(trace.record_message(&message, sent.to, 0, sent.number, kind)?)
+    }
+
+    /// Sends a message of the application, with the current clock. It does not travel over the
+    /// mesh; the caller hands it over.
+    fn send_application_message(&mut self, to: ProcessId) -> Result<(), Failure> {
+        let executor = &mut self.driver.executor;
+        let number = executor.next_message_number();
+        executor.trace.record(Kind::Send(MessageRecord::of_applications(to, 0, number)))?;
+        let clock = executor.trace.clock();
+        let payload = postcard::to_stdvec(&clock).expect("a clock is serializable");
+        let sent = SentMessage { to, kind: "", number, payload };
+        executor.sent_messages.get_or_insert_default().push(sent);
+        Ok(())
+    }
+}

@@ -1,0 +1,261 @@
+//! Changes since the last state file, in numbered segments.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use super::directory::{OpenError, SaveError, sync_directory};
+use super::private_file;
+use super::segment::{self, SegmentHeader};
+use super::state_file::{Damage, Owner};
+
+/// Prefix of the file name of a segment, before its number.
+const SEGMENT_PREFIX: &str = "log-";
+
+/// Name of a new segment until it is complete.
+const TEMPORARY_SEGMENT: &str = "log.next";
+
+/// Minimum size of a segment, in bytes.
+const MIN_SEGMENT_BYTES: u64 = 64 << 10;
+
+/// Maximum size of a segment, in bytes, unless a single change is longer. A save waits while a new
+/// segment is filled with zeros: 1 to 2 ms on a disk with flushes of 0.2 ms.
+const MAX_SEGMENT_BYTES: u64 = 256 << 10;
+
+/// The segments of a directory.
+#[derive(Debug)]
+pub(super) struct ChangeLog {
+    directory: PathBuf,
+    owner: Owner,
+    /// Segment that is appended to.
+    open: Option<OpenSegment>,
+    /// Number of the next segment.
+    next: u64,
+    /// Number of records ever written.
+    records: u64,
+    /// Size of the changes since the last state file, in bytes.
+    bytes: u64,
+}
+
+/// A segment with free space.
+#[derive(Debug)]
+struct OpenSegment {
+    file: File,
+    path: PathBuf,
+    room: u64,
+}
+
+impl ChangeLog {
+    /// Opens the segments from number `first` on and returns their changes, which follow `records`
+    /// earlier ones. Older segments are remains of a crash during their removal.
+    pub(super) fn recover(
+        directory: &Path,
+        owner: &Owner,
+        first: u64,
+        records: u64,
+    ) -> Result<(ChangeLog, Vec<Vec<u8>>), OpenError> {
+        let (directory, owner) = (directory.to_owned(), owner.clone());
+        let open = None;
+        let mut change_log = ChangeLog { directory, owner, open, next: first, records, bytes: 0 };
+        let mut segments = numbers(&change_log.directory).map_err(|source| {
+            let path = change_log.directory.clone();
+            OpenError::Io { path, source }
+        })?;
+        segments.retain(|number| *number >= first);
+        let mut changes = Vec::new();
+        for (position, number) in segments.iter().enumerate() {
+            let is_last = position + 1 == segments.len();
+            changes.extend(change_log.read_segment(*number, is_last)?);
+        }
+        Ok((change_log, changes))
+    }
+
+    fn read_segment(&mut self, number: u64, is_last: bool) -> Result<Vec<Vec<u8>>, OpenError> {
+        let path = self.path(number);
+        let file = match fs::read(&path) {
+            Ok(file) => file,
+            Err(source) => return Err(OpenError::Io { path, source }),
+        };
+        let read = match segment::read(&file, is_last) {
+            Ok(read) => read,
+            Err(damage @ Damage::NewerVersion { .. }) => {
+                return Err(OpenError::NewerVersion { path, damage });
+            }
+            Err(damage) => return Err(OpenError::Damaged { path, damage }),
+        };
+        let SegmentHeader { owner: found, segment, first } = read.header;
+        if found != self.owner {
+            return Err(OpenError::WrongOwner { path, found, expected: self.owner.clone() });
+        }
+        if number > self.next {
+            let damage = Damage::Missing { count: number - self.next };
+            return Err(OpenError::Damaged { path, damage });
+        }
+        if segment != number || first != self.records + 1 {
+            return Err(OpenError::Damaged { path, damage: Damage::Inconsistent });
+        }
+        self.next = number + 1;
+        self.records += read.changes.len() as u64;
+        Ok(read.changes)
+    }
+
+    /// Returns the number of the next segment.
+    pub(super) fn next_segment(&self) -> u64 {
+        self.next
+    }
+
+    /// Returns the number of records ever written.
+    pub(super) fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// Returns true if the segments are longer than a state of `whole` bytes, so that writing the
+    /// state pays off.
+    pub(super) fn is_rewrite_due(&self, state_bytes: u64) -> bool {
+        self.bytes > state_bytes.max(MIN_SEGMENT_BYTES / 2)
+    }
+
+    /// Returns true if the change fits into the open segment.
+    pub(super) fn has_room(&self, change: &[u8]) -> bool {
+        let length = segment::record_bytes(change.len()) as u64;
+        self.open.as_ref().is_some_and(|open| open.room >= length)
+    }
+
+    /// Appends a change to a state of `whole` bytes. It is durable when this returns.
+    pub(super) fn append(&mut self, change: &[u8], state_bytes: u64) -> Result<(), SaveError> {
+        let record = segment::encode_record(self.records + 1, change);
+        let length = record.len() as u64;
+        let has_room = self.has_room(change);
+        let mut open = match self.open.take().filter(|_| has_room) {
+            Some(open) => open,
+            None => self.create_segment(length, state_bytes)?,
+        };
+        let written = open.file.write_all(&record).and_then(|()| open.file.sync_data());
+        if let Err(source) = written {
+            return Err(SaveError::Unknown { path: open.path, source });
+        }
+        open.room -= length;
+        self.open = Some(open);
+        self.records += 1;
+        self.bytes += length;
+        Ok(())
+    }
+
+    /// Creates the next segment with space for at least one record of this length.
+    fn create_segment(&mut self, record: u64, state_bytes: u64) -> Result<OpenSegment, SaveError> {
+        let header = SegmentHeader {
+            owner: self.owner.clone(),
+            segment: self.next,
+            first: self.records + 1,
+        };
+        let header = header.encode();
+        let length = (2 * state_bytes)
+            .clamp(MIN_SEGMENT_BYTES, MAX_SEGMENT_BYTES)
+            .max(header.len() as u64 + record);
+        let next = self.directory.join(TEMPORARY_SEGMENT);
+        let path = self.path(self.next);
+        let file = match create_zeroed(&next, &header, length) {
+            Ok(file) => file,
+            Err(source) => {
+                let _ = fs::remove_file(&next);
+                return Err(SaveError::from_io(next, source));
+            }
+        };
+        let named = fs::rename(&next, &path).and_then(|()| sync_directory(&self.directory));
+        if let Err(source) = named {
+            return Err(SaveError::Unknown { path, source });
+        }
+        self.next += 1;
+        Ok(OpenSegment { file, path, room: length - header.len() as u64 })
+    }
+
+    /// Starts a new segment and removes the old ones, after a state file has replaced them.
+    pub(super) fn restart(&mut self) {
+        self.start_new_segment();
+        self.obsolete_segments().remove();
+    }
+
+    /// Closes the open segment. Returns the number of the next one, and the number of earlier
+    /// records.
+    pub(super) fn start_new_segment(&mut self) -> (u64, u64) {
+        self.open = None;
+        self.bytes = 0;
+        (self.next, self.records)
+    }
+
+    /// Returns the segments that exist now, which a new state file makes obsolete.
+    pub(super) fn obsolete_segments(&self) -> ObsoleteSegments {
+        ObsoleteSegments { directory: self.directory.clone(), next: self.next }
+    }
+
+    /// Replaces the open file, to test failures.
+    #[cfg(all(test, unix))]
+    pub(super) fn replace_file(&mut self, file: File) {
+        self.open.as_mut().expect("an open segment").file = file;
+    }
+
+    fn path(&self, number: u64) -> PathBuf {
+        path(&self.directory, number)
+    }
+}
+
+/// Segments that a state file has replaced.
+#[derive(Debug)]
+pub(super) struct ObsoleteSegments {
+    directory: PathBuf,
+    /// Number of the first segment that is still needed.
+    next: u64,
+}
+
+impl ObsoleteSegments {
+    /// Removes the segments. Any that remain are older than the state file and are removed later.
+    pub(super) fn remove(&self) {
+        let segments = numbers(&self.directory).unwrap_or_default();
+        for number in segments.into_iter().filter(|number| *number < self.next) {
+            let _ = fs::remove_file(path(&self.directory, number));
+        }
+    }
+}
+
+fn path(directory: &Path, number: u64) -> PathBuf {
+    directory.join(format!("{SEGMENT_PREFIX}{number:010}"))
+}
+
+/// Returns the numbers of the existing segments in ascending order.
+fn numbers(directory: &Path) -> io::Result<Vec<u64>> {
+    let mut numbers = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let name = entry?.file_name();
+        let number: Option<u64> =
+            name.to_str().and_then(|name| name.strip_prefix(SEGMENT_PREFIX)?.parse().ok());
+        numbers.extend(number);
+    }
+    numbers.sort_unstable();
+    Ok(numbers)
+}
+
+/// Creates a durable file with a header and zeros.
+fn create_zeroed(path: &Path, header: &[u8], length: u64) -> io::Result<File> {
+    let mut file = private_file::create(path)?;
+    file.write_all(header)?;
+    let zeros = vec![0; MIN_SEGMENT_BYTES as usize];
+    let mut left = length - header.len() as u64;
+    while left > 0 {
+        let now = zeros.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        file.write_all(&zeros[..now])?;
+        left -= now as u64;
+    }
+    file.sync_all()?;
+    file.seek(SeekFrom::Start(header.len() as u64))?;
+    Ok(file)
+}
+
+impl SaveError {
+    /// Creates the error for a file that is not in its final position yet.
+    pub(super) fn from_io(path: PathBuf, source: io::Error) -> Self {
+        match source.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => SaveError::DiskFull { path },
+            _ => SaveError::NotWritten { path, source },
+        }
+    }
+}

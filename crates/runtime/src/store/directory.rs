@@ -1,0 +1,578 @@
+//! Directory of one process: lock file, state file and change log.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+#[cfg(test)]
+use std::sync::Arc;
+#[cfg(test)]
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
+
+use thiserror::Error;
+
+use super::change_log::ChangeLog;
+use super::private_file;
+use super::registry::Registry;
+use super::saves::SaveMetrics;
+use super::state_file::{Damage, Owner, StateFile};
+use crate::priority::lower_priority;
+use crate::transport::SESSION_LIMIT;
+
+/// Name of the state file.
+const STATE_FILE: &str = "state";
+
+/// Name of a new state file until it replaces the old one.
+const TEMPORARY_STATE_FILE: &str = "state.next";
+
+/// Name of the file whose lock protects the directory. It stays empty.
+const LOCK_FILE: &str = "lock";
+
+/// Number of bytes of a state file between two flushes. Other writes to the same disk, of this or
+/// another process, wait for at most this amount.
+const FLUSH_BYTES: usize = 256 << 10;
+
+/// Stable state of one process, in a directory that this value owns exclusively.
+#[derive(Debug)]
+pub struct Store {
+    directory: PathBuf,
+    state_file: StateFile,
+    /// Changes since the state file.
+    change_log: ChangeLog,
+    /// True if the content of the disk is unknown. Nothing is saved from then on.
+    has_failed: bool,
+    /// Lock of the directory. The operating system releases it even after a crash.
+    lock: DirectoryLock,
+    /// File descriptor that is closed before a file is opened, so that a save succeeds even if the
+    /// process has used up its descriptors.
+    reserved_file: Option<File>,
+    saves: SaveMetrics,
+    registry: Option<Registry>,
+    /// Thread that rewrites the state file.
+    rewriting: Option<JoinHandle<Option<StateFile>>>,
+    /// True while a test simulates a stuck disk.
+    #[cfg(test)]
+    pub(crate) is_stuck: Arc<AtomicBool>,
+}
+
+/// Reason why a store was not opened. Nothing in the directory has changed, except after
+/// [`OpenError::SessionNotSaved`], which leaves the state as it was.
+#[derive(Debug, Error)]
+pub enum OpenError {
+    /// Another node uses the directory.
+    #[error("{path} is in use by another node")]
+    Locked {
+        /// Path of the directory.
+        path: PathBuf,
+    },
+    /// The state file is damaged. It is left as it is: a process that forgets its promises must not
+    /// participate, so an operator has to decide.
+    #[error(
+        "the saved state {path} is damaged: {damage}; restore its directory, or empty it if this \
+         process may forget all its promises"
+    )]
+    Damaged {
+        /// Path of the file.
+        path: PathBuf,
+        /// Kind of damage.
+        damage: Damage,
+    },
+    /// A newer build wrote the state file.
+    #[error("the saved state {path} is too new: {damage}; use the build that wrote it")]
+    NewerVersion {
+        /// Path of the file.
+        path: PathBuf,
+        /// Version of the file.
+        damage: Damage,
+    },
+    /// The state file has another schema.
+    #[error("the saved state {path} has the schema {found:?} instead of {expected:?}")]
+    WrongSchema {
+        /// Path of the file.
+        path: PathBuf,
+        /// Schema of the file.
+        found: String,
+        /// Expected schema.
+        expected: String,
+    },
+    /// The state file is of another process, or of this one in another group.
+    #[error(
+        "the saved state {path} belongs to {found}, but this node is {expected}; give each node \
+         its own directory (the name and the size of a group never change)"
+    )]
+    WrongOwner {
+        /// Path of the file.
+        path: PathBuf,
+        /// Owner in the file.
+        found: Owner,
+        /// Expected owner.
+        expected: Owner,
+    },
+    /// The saved session is higher than any process can reach.
+    #[error(
+        "the saved state {path} is impossible: no process reaches session {session}; see \
+         \"Impossible states\" in docs/wire.md"
+    )]
+    ImpossibleSession {
+        /// Path of the file.
+        path: PathBuf,
+        /// Session in the file.
+        session: u64,
+    },
+    /// A file operation failed.
+    #[error("cannot open {path}: {source}")]
+    Io {
+        /// Path of the directory or file.
+        path: PathBuf,
+        /// Error of the operating system.
+        source: io::Error,
+    },
+    /// The new session number could not be saved.
+    #[error("cannot begin a new session: {0}")]
+    SessionNotSaved(#[source] SaveError),
+}
+
+/// Reason why a state was not saved.
+#[derive(Debug, Error)]
+pub enum SaveError {
+    /// The disk is full. The earlier state is intact.
+    #[error("cannot write {path}: the disk is full; the earlier state is intact")]
+    DiskFull {
+        /// Path of the file.
+        path: PathBuf,
+    },
+    /// The state could not be written. The earlier state is intact.
+    #[error("cannot write {path}: {source}; the earlier state is intact")]
+    NotWritten {
+        /// Path of the file.
+        path: PathBuf,
+        /// Error of the operating system.
+        source: io::Error,
+    },
+    /// The state was replaced, but may not survive a power failure.
+    #[error("cannot make {path} durable: {source}; it has either the earlier or the new state")]
+    NotDurable {
+        /// Path of the directory.
+        path: PathBuf,
+        /// Error of the operating system.
+        source: io::Error,
+    },
+    /// The last change may be on disk completely, partly or not at all.
+    #[error("cannot save to {path}: {source}; the last change may be on disk or not")]
+    Unknown {
+        /// Path of the segment.
+        path: PathBuf,
+        /// Error of the operating system.
+        source: io::Error,
+    },
+    /// An earlier save failed, so the content of the disk is unknown. After a failed flush the data
+    /// may be lost, although the next flush reports success.
+    #[error("cannot save in {path} after an earlier failure; open the store again")]
+    EarlierFailure {
+        /// Path of the directory.
+        path: PathBuf,
+    },
+}
+
+impl Store {
+    /// Locks `directory`, creates it if necessary, reads the saved state, and durably begins a new
+    /// session.
+    ///
+    /// `schema` identifies the kind of state: the algorithm and the version of its stable form. It
+    /// prevents that a process boots with the state of another algorithm. `owner` identifies the
+    /// process.
+    ///
+    /// # Errors
+    ///
+    /// [`OpenError`]; see its variants.
+    ///
+    /// # Panics
+    ///
+    /// If `schema` or the name of the cluster is longer than 65,535 bytes.
+    pub fn open(
+        directory: impl Into<PathBuf>,
+        owner: &Owner,
+        schema: &str,
+    ) -> Result<Store, OpenError> {
+        let directory = directory.into();
+        let lock = lock_directory(&directory)?;
+        let path = directory.join(STATE_FILE);
+        let mut state_file = match read_state_file(&path)? {
+            Some(state_file) => state_file,
+            None => StateFile::new(schema),
+        };
+        // A file without an owner belongs to the first process that uses it.
+        let found = state_file.owner.replace(owner.clone()).filter(|found| found != owner);
+        if let Some(found) = found {
+            return Err(OpenError::WrongOwner { path, found, expected: owner.clone() });
+        }
+        if state_file.schema != schema {
+            let expected = schema.to_owned();
+            return Err(OpenError::WrongSchema { path, found: state_file.schema, expected });
+        }
+        if state_file.session >= SESSION_LIMIT - 1 {
+            return Err(OpenError::ImpossibleSession { path, session: state_file.session });
+        }
+        let (change_log, changes) =
+            ChangeLog::recover(&directory, owner, state_file.segment, state_file.records)?;
+        if state_file.state.is_none() && !changes.is_empty() {
+            return Err(OpenError::Damaged { path, damage: Damage::Missing { count: 1 } });
+        }
+        state_file.session += 1;
+        state_file.changes.extend(changes);
+        let saves = SaveMetrics::default();
+        let (reserved_file, rewriting, registry) = (None, None, None);
+        let mut store = Store {
+            directory,
+            state_file,
+            change_log,
+            has_failed: false,
+            lock,
+            reserved_file,
+            saves,
+            registry,
+            rewriting,
+            #[cfg(test)]
+            is_stuck: Arc::default(),
+        };
+        // Everything is written again. After a failed flush and a crash of the process alone, the
+        // data that was read may exist only in the memory of the operating system.
+        store.write_state().map_err(OpenError::SessionNotSaved)?;
+        Ok(store)
+    }
+
+    /// Raises the session to at least `session`. A process that replaces another one with a lost
+    /// directory needs this, so that peers do not take it for an earlier boot.
+    ///
+    /// # Errors
+    ///
+    /// [`SaveError`], which describes the content of the disk.
+    ///
+    /// # Panics
+    ///
+    /// If `session` is higher than any process can reach.
+    pub fn with_session_at_least(mut self, session: u64) -> Result<Store, SaveError> {
+        assert!(session < SESSION_LIMIT - 1, "the session is above the limit");
+        if session > self.state_file.session {
+            self.state_file.session = session;
+            self.write_state()?;
+        }
+        Ok(self)
+    }
+
+    /// Adds a [`Registry`] in the same directory, so that this process remembers its peers after a
+    /// restart. `has_joined` applies to a new registry: false if this process replaces another one
+    /// and is not a member yet.
+    ///
+    /// # Errors
+    ///
+    /// [`OpenError`], if the registry cannot be read or created.
+    pub fn with_registry(mut self, has_joined: bool) -> Result<Store, OpenError> {
+        let size = self.state_file.owner.as_ref().map_or(0, |owner| owner.group_size);
+        self.registry = Some(Registry::open(&self.directory, size, has_joined)?);
+        Ok(self)
+    }
+
+    /// Returns the registry, if there is one.
+    pub fn registry(&self) -> Option<Registry> {
+        self.registry.clone()
+    }
+
+    /// Returns the number of this boot of the process, which is higher than all earlier ones.
+    pub fn session(&self) -> u64 {
+        self.state_file.session
+    }
+
+    /// Returns the last saved state, if there is one.
+    pub fn state(&self) -> Option<&[u8]> {
+        self.state_file.state.as_deref()
+    }
+
+    /// Returns the changes that earlier sessions appended to the state, in order.
+    pub fn changes(&self) -> &[Vec<u8>] {
+        &self.state_file.changes
+    }
+
+    /// Replaces the state. It is durable when this returns: written to a new file, flushed, and
+    /// renamed into place, with a flush of the directory.
+    ///
+    /// # Errors
+    ///
+    /// [`SaveError`], which describes the content of the disk. [`Store::state`] stays unchanged.
+    pub fn save(&mut self, state: &[u8]) -> Result<(), SaveError> {
+        self.finish_rewrite();
+        let state = self.state_file.state.replace(state.to_vec());
+        let changes = std::mem::take(&mut self.state_file.changes);
+        let saved = self.write_state();
+        if saved.is_err() {
+            (self.state_file.state, self.state_file.changes) = (state, changes);
+        }
+        saved
+    }
+
+    /// Appends a change to the saved state. It is durable when this returns.
+    ///
+    /// # Errors
+    ///
+    /// [`SaveError`], which describes the content of the disk. After [`SaveError::Unknown`] nothing
+    /// is saved any more, because a later flush does not report data that an earlier flush has
+    /// lost.
+    ///
+    /// # Panics
+    ///
+    /// If no state has been saved, or if the change has 4 GiB or more.
+    pub fn append(&mut self, change: &[u8]) -> Result<(), SaveError> {
+        if self.rewriting.as_ref().is_some_and(JoinHandle::is_finished) {
+            self.finish_rewrite();
+        }
+        assert!(self.state_file.state.is_some(), "a change requires a saved state");
+        let state_bytes = self.state_bytes();
+        let opens = !self.change_log.has_room(change);
+        self.save_with(opens, |store| store.change_log.append(change, state_bytes))
+    }
+
+    /// Replaces the state in the background by an equivalent one that includes all changes so far.
+    /// A thread with low priority ([`lower_priority`](crate::lower_priority)) calls `state` and
+    /// writes the result. Later changes follow the new state. `done` receives the result once the
+    /// state is durable. After an earlier crash the store has the old state and all changes.
+    ///
+    /// # Panics
+    ///
+    /// If the operating system starts no thread.
+    pub fn rewrite(
+        &mut self,
+        state: impl FnOnce() -> Vec<u8> + Send + 'static,
+        done: impl FnOnce(Result<(), SaveError>) + Send + 'static,
+    ) {
+        self.finish_rewrite();
+        let (segment, records) = self.change_log.start_new_segment();
+        let (owner, schema) = (self.state_file.owner.clone(), self.state_file.schema.clone());
+        let session = self.state_file.session;
+        let (directory, obsolete) = (self.directory.clone(), self.change_log.obsolete_segments());
+        let reserved_file =
+            std::mem::replace(&mut self.reserved_file, self.lock.0.try_clone().ok());
+        let write = move || {
+            lower_priority();
+            drop(reserved_file);
+            let (state, changes) = (Some(state()), Vec::new());
+            let state_file = StateFile { owner, schema, session, state, changes, segment, records };
+            let written = replace_state_file(&directory, &state_file);
+            let is_written = written.is_ok();
+            if is_written {
+                obsolete.remove();
+            }
+            done(written);
+            is_written.then_some(state_file)
+        };
+        let thread = thread::Builder::new().name("tenure-rewrite".into()).spawn(write);
+        self.rewriting = Some(thread.expect("the operating system starts a thread"));
+    }
+
+    /// Waits for the end of a rewrite.
+    fn finish_rewrite(&mut self) {
+        let Some(rewriting) = self.rewriting.take() else { return };
+        // A panic of that thread has already been reported.
+        if let Ok(Some(state_file)) = rewriting.join() {
+            self.state_file = state_file;
+        }
+    }
+
+    /// Returns true if the changes are so long that the whole state should be saved instead.
+    pub fn is_rewrite_due(&self) -> bool {
+        self.rewriting.is_none() && self.change_log.is_rewrite_due(self.state_bytes())
+    }
+
+    /// Returns the size of the state and its changes in the state file, in bytes.
+    fn state_bytes(&self) -> u64 {
+        let changes = self.state_file.changes.iter().map(Vec::len).sum::<usize>();
+        (self.state_file.state.as_ref().map_or(0, Vec::len) + changes) as u64
+    }
+
+    /// Returns the metrics of the saves.
+    pub fn saves(&self) -> SaveMetrics {
+        self.saves.clone()
+    }
+
+    /// Returns the directory of this store.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    fn write_state(&mut self) -> Result<(), SaveError> {
+        (self.state_file.segment, self.state_file.records) =
+            (self.change_log.next_segment(), self.change_log.records());
+        self.save_with(true, |store| replace_state_file(&store.directory, &store.state_file))?;
+        self.change_log.restart();
+        Ok(())
+    }
+
+    /// Performs a save, unless an earlier one has failed. `opens` is true if it opens a file.
+    fn save_with(
+        &mut self,
+        opens: bool,
+        save: impl FnOnce(&mut Store) -> Result<(), SaveError>,
+    ) -> Result<(), SaveError> {
+        if self.has_failed {
+            return Err(SaveError::EarlierFailure { path: self.directory.clone() });
+        }
+        if opens {
+            self.reserved_file = None;
+        }
+        let started = Instant::now();
+        #[cfg(test)]
+        while self.is_stuck.load(Ordering::SeqCst) {
+            thread::sleep(std::time::Duration::from_millis(1));
+        }
+        let saved = save(self);
+        if saved.is_ok() {
+            self.saves.record(started.elapsed());
+        }
+        if self.reserved_file.is_none() {
+            self.reserved_file = self.lock.0.try_clone().ok();
+        }
+        self.has_failed =
+            matches!(saved, Err(SaveError::NotDurable { .. } | SaveError::Unknown { .. }));
+        saved
+    }
+}
+
+impl Drop for Store {
+    /// Waits for the rewrite, so that the directory is free afterwards.
+    fn drop(&mut self) {
+        self.finish_rewrite();
+    }
+}
+
+/// Replaces the state file.
+fn replace_state_file(directory: &Path, state_file: &StateFile) -> Result<(), SaveError> {
+    let next = directory.join(TEMPORARY_STATE_FILE);
+    let write = || {
+        let mut file = private_file::create(&next)?;
+        for (index, piece) in state_file.encode().chunks(FLUSH_BYTES).enumerate() {
+            if index > 0 {
+                file.sync_data()?;
+            }
+            file.write_all(piece)?;
+        }
+        file.sync_all()?;
+        fs::rename(&next, directory.join(STATE_FILE))
+    };
+    if let Err(source) = write() {
+        // The file is useless and takes space on a full disk. The next attempt would overwrite it.
+        let _ = fs::remove_file(&next);
+        return Err(SaveError::from_io(next, source));
+    }
+    let undurable = |source| SaveError::NotDurable { path: directory.to_owned(), source };
+    sync_directory(directory).map_err(undurable)
+}
+
+/// Lock of a directory, released explicitly: a child process that is being started holds a copy of
+/// the descriptor, so closing ours would not release the lock at once.
+#[derive(Debug)]
+struct DirectoryLock(File);
+
+impl Drop for DirectoryLock {
+    fn drop(&mut self) {
+        // If this fails, closing the file releases the lock a moment later.
+        let _ = self.0.unlock();
+    }
+}
+
+/// Creates the directory if necessary and locks it against other nodes.
+fn lock_directory(directory: &Path) -> Result<DirectoryLock, OpenError> {
+    let unusable = |path: &Path, source| OpenError::Io { path: path.to_owned(), source };
+    create_durably(directory).map_err(|source| unusable(directory, source))?;
+    let path = directory.join(LOCK_FILE);
+    let open = File::options().create(true).truncate(false).write(true).open(&path);
+    let lock = open.map_err(|source| unusable(&path, source))?;
+    match lock.try_lock() {
+        Ok(()) => Ok(DirectoryLock(lock)),
+        Err(TryLockError::WouldBlock) => Err(OpenError::Locked { path: directory.to_owned() }),
+        Err(TryLockError::Error(source)) => Err(unusable(&path, source)),
+    }
+}
+
+/// Creates the directory and its missing parents, so that they survive a power failure.
+fn create_durably(directory: &Path) -> io::Result<()> {
+    let above = |path: &Path| match path.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => PathBuf::from("."),
+        Some(parent) => parent.to_path_buf(),
+        None => path.to_path_buf(),
+    };
+    let missing = directory.ancestors().take_while(|path| !path.exists());
+    let missing: Vec<&Path> = missing.filter(|path| !path.as_os_str().is_empty()).collect();
+    private_file::create_directory(directory)?;
+    missing.into_iter().try_for_each(|path| sync_directory(&above(path)))
+}
+
+/// Reads the state file. Returns `None` before the first boot.
+fn read_state_file(path: &Path) -> Result<Option<StateFile>, OpenError> {
+    let path = path.to_owned();
+    let bytes = match fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(source) => return Err(OpenError::Io { path, source }),
+    };
+    match StateFile::decode(&bytes) {
+        Ok(state_file) => Ok(Some(state_file)),
+        Err(damage @ Damage::NewerVersion { .. }) => Err(OpenError::NewerVersion { path, damage }),
+        Err(damage) => Err(OpenError::Damaged { path, damage }),
+    }
+}
+
+/// Makes a rename in the directory survive a power failure.
+///
+/// # Errors
+///
+/// The error of the operating system. The rename may or may not survive then.
+#[cfg(unix)]
+pub fn sync_directory(directory: &Path) -> io::Result<()> {
+    File::open(directory)?.sync_all()
+}
+
+/// Does nothing, because directories cannot be flushed on this system.
+///
+/// # Errors
+///
+/// Never.
+#[cfg(not(unix))]
+pub fn sync_directory(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::io::Read;
+    use std::os::fd::OwnedFd;
+
+    use tenure_core::ProcessId;
+
+    use super::*;
+
+    /// A pipe accepts data but cannot be flushed.
+    #[test]
+    fn rejects_saves_after_failed_flush() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let owner = Owner { cluster: "demo".into(), process: ProcessId(0), group_size: 1 };
+        let mut store = Store::open(directory.path(), &owner, "token 1").expect("a store");
+        store.save(b"whole").expect("room");
+        store.append(b"one").expect("room");
+        let (mut reader, writer) = std::io::pipe().expect("a pipe");
+        store.change_log.replace_file(File::from(OwnedFd::from(writer)));
+        let error = store.append(b"two").expect_err("the flush fails");
+        assert!(matches!(error, SaveError::Unknown { .. }), "{error}");
+        let mut written = [0; 64];
+        assert!(reader.read(&mut written).expect("a pipe") > 0, "the change was written");
+        // Every later attempt fails.
+        for _ in 0..2 {
+            let error = store.append(b"two").expect_err("the content is unknown");
+            assert!(matches!(error, SaveError::EarlierFailure { .. }), "{error}");
+            let error = store.save(b"whole").expect_err("the content is unknown");
+            assert!(matches!(error, SaveError::EarlierFailure { .. }), "{error}");
+        }
+        drop(store);
+        let store = Store::open(directory.path(), &owner, "token 1").expect("a store");
+        assert_eq!(store.changes(), [b"one".to_vec()]);
+    }
+}

@@ -1,0 +1,24 @@
+//! Files and directories that only their owner can access. A saved state may contain secrets, such
+//! as signing keys or the passwords of users.
+
+use std::fs::{DirBuilder, File};
+use std::io;
+use std::path::Path;
+
+/// Creates a file, or truncates an existing one without a change of its permissions.
+pub(super) fn create(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// Creates a directory and its missing parents.
+pub(super) fn create_directory(path: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}

@@ -1,0 +1,324 @@
+//! Encoding of the state file, which is written as a whole and checked completely when it is read.
+
+use std::fmt;
+
+use sha2::{Digest, Sha256};
+use tenure_core::ProcessId;
+use thiserror::Error;
+
+/// Version of the state file that this build writes, and the newest that it reads.
+pub const FORMAT_VERSION: u16 = 3;
+
+/// Magic number of a state file in every version.
+const MAGIC: [u8; 8] = *b"TENSTATE";
+
+/// Size of the checksum at the end, in bytes.
+const CHECKSUM_BYTES: usize = 32;
+
+/// Owner of a state. No other process may use it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// Name of the cluster.
+    pub cluster: String,
+    /// Process that saved the state.
+    pub process: ProcessId,
+    /// Number of processes in its group.
+    pub group_size: u32,
+}
+
+impl fmt::Display for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Owner { cluster, process, group_size } = self;
+        write!(f, "{process} of {group_size} in the cluster {cluster:?}")
+    }
+}
+
+/// Decoded state file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StateFile {
+    /// Owner; absent in files of version 1.
+    pub(crate) owner: Option<Owner>,
+    /// Schema of the state.
+    pub(crate) schema: String,
+    /// Session of the process that wrote the file.
+    pub(crate) session: u64,
+    /// Saved state; absent before the first save.
+    pub(crate) state: Option<Vec<u8>>,
+    /// Changes since the saved state, in order.
+    pub(crate) changes: Vec<Vec<u8>>,
+    /// Number of the first segment with later changes.
+    pub(crate) segment: u64,
+    /// Number of changes ever written.
+    pub(crate) records: u64,
+}
+
+/// Reason why the bytes of a file are not a valid state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Damage {
+    /// The file does not start with the magic number.
+    #[error("it is not a state file of tenure")]
+    Foreign,
+    /// A newer build wrote the file. It is not damaged, but this build cannot read it.
+    #[error("it has format version {found}, and this build reads up to {FORMAT_VERSION}")]
+    NewerVersion {
+        /// Version of the file.
+        found: u16,
+    },
+    /// The file is truncated.
+    #[error("it is truncated after {length} bytes")]
+    Torn {
+        /// Length of the file, in bytes.
+        length: usize,
+    },
+    /// The checksum does not match.
+    #[error("its checksum does not match its content")]
+    Checksum,
+    /// A record of a segment is damaged, and a crash during its write cannot be the reason.
+    #[error("the record at byte {offset} is damaged, and not by a crash during the write")]
+    Record {
+        /// Position of the record, in bytes.
+        offset: u64,
+    },
+    /// Earlier files of the sequence are missing.
+    #[error("{count} of the files before it are missing")]
+    Missing {
+        /// Number of missing files.
+        count: u64,
+    },
+    /// The checksum matches, but the parts contradict each other. The cause is a defect, not the
+    /// disk.
+    #[error("its parts contradict each other")]
+    Inconsistent,
+}
+
+impl StateFile {
+    /// Creates the content of a new store.
+    pub(crate) fn new(schema: &str) -> Self {
+        let schema = schema.to_owned();
+        let changes = Vec::new();
+        StateFile { owner: None, schema, session: 0, state: None, changes, segment: 1, records: 0 }
+    }
+
+    /// Encodes the file.
+    ///
+    /// # Panics
+    ///
+    /// If the schema or the name of the cluster is longer than 65,535 bytes, or there is no owner.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let schema = self.schema.as_bytes();
+        let schema_length = u16::try_from(schema.len()).expect("a schema is a short name");
+        let owner = self.owner.as_ref().expect("a written state has an owner");
+        let cluster = owner.cluster.as_bytes();
+        let cluster_length = u16::try_from(cluster.len()).expect("a cluster has a short name");
+        let state = self.state.as_deref().unwrap_or_default();
+        let changes = self.changes.iter().map(|change| 4 + change.len()).sum::<usize>();
+        let names = schema.len() + cluster.len();
+        let mut bytes = Vec::with_capacity(59 + names + state.len() + changes + CHECKSUM_BYTES);
+        bytes.extend_from_slice(&MAGIC);
+        bytes.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
+        bytes.extend_from_slice(&schema_length.to_le_bytes());
+        bytes.extend_from_slice(&self.session.to_le_bytes());
+        bytes.push(u8::from(self.state.is_some()));
+        bytes.extend_from_slice(&(state.len() as u64).to_le_bytes());
+        bytes.extend_from_slice(&owner.process.0.to_le_bytes());
+        bytes.extend_from_slice(&owner.group_size.to_le_bytes());
+        bytes.extend_from_slice(&cluster_length.to_le_bytes());
+        bytes.extend_from_slice(&self.segment.to_le_bytes());
+        bytes.extend_from_slice(&self.records.to_le_bytes());
+        bytes.extend_from_slice(&encode_length(self.changes.len()));
+        bytes.extend_from_slice(schema);
+        bytes.extend_from_slice(cluster);
+        bytes.extend_from_slice(state);
+        for change in &self.changes {
+            bytes.extend_from_slice(&encode_length(change.len()));
+            bytes.extend_from_slice(change);
+        }
+        let checksum = Sha256::digest(&bytes);
+        bytes.extend_from_slice(&checksum);
+        bytes
+    }
+
+    /// Decodes a file.
+    ///
+    /// # Errors
+    ///
+    /// [`Damage`], the first one in reading order.
+    pub(crate) fn decode(file: &[u8]) -> Result<StateFile, Damage> {
+        let torn = Damage::Torn { length: file.len() };
+        // A file that is shorter than the magic number is truncated if it is a prefix of it.
+        if !file.starts_with(&MAGIC[..file.len().min(MAGIC.len())]) {
+            return Err(Damage::Foreign);
+        }
+        let rest = file.get(MAGIC.len()..).ok_or(torn)?;
+        let (version, _) = rest.split_first_chunk().ok_or(torn)?;
+        let found = u16::from_le_bytes(*version);
+        if found > FORMAT_VERSION {
+            return Err(Damage::NewerVersion { found });
+        }
+        let (content, checksum) = file.split_last_chunk::<CHECKSUM_BYTES>().ok_or(torn)?;
+        let matches = Sha256::digest(content).as_slice() == checksum;
+        match (decode_fields(content, found), matches) {
+            (Some(state_file), true) => Ok(state_file),
+            (None, true) => Err(Damage::Inconsistent),
+            (Some(_), false) => Err(Damage::Checksum),
+            // The lengths do not add up: the file is truncated, unless the lengths are damaged.
+            (None, false) => Err(torn),
+        }
+    }
+}
+
+fn encode_length(length: usize) -> [u8; 4] {
+    u32::try_from(length).expect("a change has less than 4 GiB").to_le_bytes()
+}
+
+/// Decodes all fields before the checksum, if they fill the content exactly.
+fn decode_fields(content: &[u8], version: u16) -> Option<StateFile> {
+    let mut rest = FieldReader(content.get(MAGIC.len() + size_of::<u16>()..)?);
+    let schema_length = usize::from(u16::from_le_bytes(rest.array()?));
+    let session = u64::from_le_bytes(rest.array()?);
+    let [presence] = rest.array()?;
+    let state_length = usize::try_from(u64::from_le_bytes(rest.array()?)).ok()?;
+    let owner = match version {
+        1 => None,
+        _ => Some((u32::from_le_bytes(rest.array()?), u32::from_le_bytes(rest.array()?))),
+    };
+    let cluster_length = match owner {
+        None => 0,
+        Some(_) => usize::from(u16::from_le_bytes(rest.array()?)),
+    };
+    let (segment, records, count) = match version {
+        1 | 2 => (0, 0, 0),
+        _ => (
+            u64::from_le_bytes(rest.array()?),
+            u64::from_le_bytes(rest.array()?),
+            u32::from_le_bytes(rest.array()?),
+        ),
+    };
+    let schema = String::from_utf8(rest.bytes(schema_length)?).ok()?;
+    let cluster = String::from_utf8(rest.bytes(cluster_length)?).ok()?;
+    let state = rest.bytes(state_length)?;
+    let mut changes = Vec::new();
+    for _ in 0..count {
+        let length = u32::from_le_bytes(rest.array()?);
+        changes.push(rest.bytes(usize::try_from(length).ok()?)?);
+    }
+    let state = match presence {
+        0 if state.is_empty() && changes.is_empty() => None,
+        1 => Some(state),
+        _ => return None,
+    };
+    let owner = owner.map(|(process, group_size)| {
+        let process = ProcessId(process);
+        Owner { cluster, process, group_size }
+    });
+    rest.0.is_empty().then_some(StateFile {
+        owner,
+        schema,
+        session,
+        state,
+        changes,
+        segment,
+        records,
+    })
+}
+
+/// Reader of the remaining fields.
+struct FieldReader<'a>(&'a [u8]);
+
+impl FieldReader<'_> {
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (first, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(*first)
+    }
+
+    fn bytes(&mut self, length: usize) -> Option<Vec<u8>> {
+        let (first, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(first.to_vec())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state_file() -> StateFile {
+        let owner = Owner { cluster: "demo".into(), process: ProcessId(2), group_size: 5 };
+        let (owner, state) = (Some(owner), Some(b"here".to_vec()));
+        let changes = vec![b"one".to_vec(), Vec::new()];
+        let schema = "token 1".into();
+        StateFile { owner, schema, session: 7, state, changes, segment: 3, records: 9 }
+    }
+
+    #[test]
+    fn round_trip() {
+        for state in [None, Some(Vec::new()), Some(vec![1, 2, 3])] {
+            let changes = if state.is_none() { Vec::new() } else { state_file().changes };
+            let state_file = StateFile { state, changes, ..state_file() };
+            assert_eq!(StateFile::decode(&state_file.encode()), Ok(state_file));
+        }
+    }
+
+    /// These bytes are in `docs/wire.md`, and other builds depend on them.
+    #[test]
+    fn encoding_matches_specification() {
+        let expected = b"TENSTATE\x03\0\x07\0\x07\0\0\0\0\0\0\0\x01\x04\0\0\0\0\0\0\0\
+            \x02\0\0\0\x05\0\0\0\x04\0\x03\0\0\0\0\0\0\0\x09\0\0\0\0\0\0\0\
+            \x02\0\0\0token 1demohere\x03\0\0\0one\0\0\0\0";
+        let bytes = state_file().encode();
+        let (content, checksum) = bytes.split_at(bytes.len() - CHECKSUM_BYTES);
+        assert_eq!(content, expected);
+        assert_eq!(checksum, Sha256::digest(expected).as_slice());
+    }
+
+    #[test]
+    fn reads_version_1_without_owner() {
+        let mut file =
+            b"TENSTATE\x01\0\x07\0\x07\0\0\0\0\0\0\0\x01\x04\0\0\0\0\0\0\0token 1here".to_vec();
+        let checksum = Sha256::digest(&file);
+        file.extend_from_slice(&checksum);
+        let nothing = StateFile { changes: Vec::new(), segment: 0, records: 0, ..state_file() };
+        assert_eq!(StateFile::decode(&file), Ok(StateFile { owner: None, ..nothing }));
+    }
+
+    #[test]
+    fn reads_version_2_without_changes() {
+        let mut file = b"TENSTATE\x02\0\x07\0\x07\0\0\0\0\0\0\0\x01\x04\0\0\0\0\0\0\0\
+            \x02\0\0\0\x05\0\0\0\x04\0token 1demohere"
+            .to_vec();
+        let checksum = Sha256::digest(&file);
+        file.extend_from_slice(&checksum);
+        let nothing = StateFile { changes: Vec::new(), segment: 0, records: 0, ..state_file() };
+        assert_eq!(StateFile::decode(&file), Ok(nothing));
+    }
+
+    #[test]
+    fn detects_each_flipped_bit() {
+        let whole = state_file().encode();
+        for position in 0..whole.len() * 8 {
+            let mut damaged = whole.clone();
+            damaged[position / 8] ^= 1 << (position % 8);
+            assert!(StateFile::decode(&damaged).is_err(), "bit {position}");
+        }
+    }
+
+    #[test]
+    fn detects_truncation_and_extra_bytes() {
+        let whole = state_file().encode();
+        for length in 0..whole.len() {
+            let damage = StateFile::decode(&whole[..length]).expect_err("a truncated file");
+            assert_eq!(damage, Damage::Torn { length });
+        }
+        let longer = [whole.as_slice(), &[0]].concat();
+        assert!(StateFile::decode(&longer).is_err());
+    }
+
+    #[test]
+    fn newer_version_is_reported_first() {
+        let mut newer = state_file().encode();
+        newer[8] = 4;
+        newer.truncate(12);
+        assert_eq!(StateFile::decode(&newer), Err(Damage::NewerVersion { found: 4 }));
+    }
+}

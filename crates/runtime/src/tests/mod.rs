@@ -1,0 +1,4 @@
+//! Tests that need access to the internals of a node.
+
+mod handover;
+mod lease_expiry;

@@ -1,0 +1,150 @@
+//! Buffers and state of one connection.
+
+use super::frame::{Decoder, Frame, Refused};
+use super::seal::{RECORD_LENGTH_BYTES, Seal, SealError};
+
+/// Approximate size of one write, in bytes, so that reads are not delayed.
+const OUTPUT_BYTES: usize = 256 << 10;
+
+/// Space for one read of sealed data, in bytes.
+const READ_BYTES: usize = 16 << 10;
+
+/// Progress of one connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// The peer has not yet acknowledged the messages of earlier connections.
+    Resuming,
+    /// Messages are exchanged.
+    Open,
+    /// This side has sent its goodbye, after all messages.
+    GoodbyeSent,
+}
+
+/// Buffers and flags of one connection.
+#[derive(Debug)]
+pub(crate) struct ConnectionState {
+    seal: Option<Seal>,
+    pub(crate) input: Input,
+    pub(crate) output: Output,
+    pub(crate) phase: Phase,
+    /// True if the inbox is full. Received frames wait, and the peer with them.
+    pub(crate) is_blocked: bool,
+    /// True if the acknowledgement timer runs.
+    pub(crate) is_timer_armed: bool,
+    /// True if the mesh is closing.
+    pub(crate) is_closing: bool,
+}
+
+impl ConnectionState {
+    pub(crate) fn new(max_body_bytes: usize, seal: Option<Seal>) -> Self {
+        let decoder = Decoder::new(max_body_bytes);
+        ConnectionState {
+            input: Input { sealed: seal.as_ref().map(|_| Vec::new()), decoder },
+            output: Output::default(),
+            seal,
+            phase: Phase::Resuming,
+            is_blocked: false,
+            is_timer_armed: false,
+            is_closing: false,
+        }
+    }
+
+    /// Returns true once messages may be exchanged.
+    pub(crate) fn is_open(&self) -> bool {
+        self.phase != Phase::Resuming
+    }
+
+    /// Decrypts all complete records that were read.
+    pub(crate) fn open_input(&mut self) -> Result<(), SealError> {
+        let (Some(seal), Some(sealed)) = (&mut self.seal, &mut self.input.sealed) else {
+            return Ok(());
+        };
+        let mut rest = sealed.as_slice();
+        while let Some((prefix, behind)) = rest.split_first_chunk::<RECORD_LENGTH_BYTES>() {
+            let length = usize::from(u16::from_le_bytes(*prefix));
+            let Some((record, behind)) = behind.split_at_checked(length) else { break };
+            seal.open(record, self.input.decoder.space())?;
+            rest = behind;
+        }
+        let opened = sealed.len() - rest.len();
+        sealed.drain(..opened);
+        Ok(())
+    }
+
+    /// Prepares the pushed frames for writing, encrypted in as few records as possible.
+    pub(crate) fn seal_output(&mut self) -> Result<(), SealError> {
+        let Output { frames, bytes, .. } = &mut self.output;
+        match &mut self.seal {
+            Some(seal) => seal.seal(frames, bytes)?,
+            None if bytes.is_empty() => std::mem::swap(frames, bytes),
+            None => bytes.extend_from_slice(frames),
+        }
+        frames.clear();
+        frames.shrink_to(2 * OUTPUT_BYTES);
+        Ok(())
+    }
+
+    /// Returns the remaining output, followed by a refusal.
+    pub(crate) fn final_frame(&mut self, refused: Refused<'_>) -> &[u8] {
+        self.output.push(&Frame::Refused(refused));
+        if self.seal_output().is_ok() { self.output.unwritten() } else { &[] }
+    }
+}
+
+/// Input of a connection.
+#[derive(Debug)]
+pub(crate) struct Input {
+    /// Encrypted input that was not decrypted yet; `None` on a connection without encryption.
+    sealed: Option<Vec<u8>>,
+    pub(crate) decoder: Decoder,
+}
+
+impl Input {
+    /// Returns the buffer for the next read. Callers may only append to it.
+    pub(crate) fn space(&mut self) -> &mut Vec<u8> {
+        match &mut self.sealed {
+            Some(sealed) => {
+                sealed.reserve(READ_BYTES);
+                sealed
+            }
+            None => self.decoder.space(),
+        }
+    }
+}
+
+/// Output of a connection, written with as few calls as possible.
+#[derive(Debug, Default)]
+pub(crate) struct Output {
+    /// Frames that are not prepared for writing yet.
+    frames: Vec<u8>,
+    bytes: Vec<u8>,
+    written: usize,
+}
+
+impl Output {
+    pub(crate) fn push(&mut self, frame: &Frame<'_>) {
+        frame.encode(&mut self.frames);
+    }
+
+    pub(crate) fn unwritten(&self) -> &[u8] {
+        &self.bytes[self.written..]
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.written == self.bytes.len()
+    }
+
+    /// Returns true if a further frame may be pushed before the next write.
+    pub(crate) fn has_room(&self) -> bool {
+        self.bytes.len() + self.frames.len() < OUTPUT_BYTES
+    }
+
+    pub(crate) fn advance(&mut self, bytes: usize) {
+        self.written += bytes;
+        if self.is_empty() {
+            self.bytes.clear();
+            self.written = 0;
+            self.bytes.shrink_to(2 * OUTPUT_BYTES);
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Eviction of this node: refusals by peers that end its participation.
+
+use std::sync::{Mutex, OnceLock};
+
+use tenure_core::{ProcessId, ProcessSet};
+use thiserror::Error;
+use tokio::sync::Notify;
+
+use super::refusal::{Refusal, Severity};
+use crate::store::Registry;
+
+/// Permanent refusal of this node by its peers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("{by} refuses it permanently: {}", .refusal.eviction_reason())]
+pub struct Evicted {
+    /// Peer whose refusal was decisive.
+    pub by: ProcessId,
+    /// Reason for the refusal.
+    pub refusal: Refusal,
+}
+
+/// Tracks whether this node is evicted. An eviction is permanent.
+#[derive(Debug)]
+pub(crate) struct Eviction {
+    size: u32,
+    /// Peers that belong to another group.
+    mismatched_peers: Mutex<ProcessSet>,
+    evicted: OnceLock<Evicted>,
+    notify: Notify,
+    /// Registry that knows whether this node has been a member, if there is one.
+    registry: Option<Registry>,
+}
+
+impl Eviction {
+    pub(crate) fn new(size: u32, registry: Option<Registry>) -> Self {
+        let (mismatched_peers, evicted) = (Mutex::default(), OnceLock::new());
+        Eviction { size, mismatched_peers, evicted, notify: Notify::new(), registry }
+    }
+
+    /// Handles a refusal of this node by an authenticated peer.
+    pub(crate) fn on_refused(&self, by: ProcessId, code: u8) {
+        match Refusal::from_code(code) {
+            // A process that replaces a member is refused until the old member is removed.
+            Some(refusal) if refusal.severity() == Severity::Final && self.is_newcomer() => {}
+            Some(refusal) if refusal.severity() == Severity::Final => self.evict(by, refusal),
+            Some(refusal) => self.on_group_mismatch(by, refusal),
+            None => {}
+        }
+    }
+
+    /// Records that a peer belongs to another group. One of the two is misconfigured. It is this
+    /// node once the remaining peers and this node are no majority.
+    pub(crate) fn on_group_mismatch(&self, by: ProcessId, refusal: Refusal) {
+        if refusal.severity() != Severity::NeedsMajority {
+            return;
+        }
+        let mut mismatched_peers = self.mismatched_peers.lock().expect("the lock is not poisoned");
+        mismatched_peers.insert(by);
+        if (self.size - mismatched_peers.len()) * 2 <= self.size {
+            self.evict(by, refusal);
+        }
+    }
+
+    /// Records that a peer belongs to the same group.
+    pub(crate) fn on_group_match(&self, peer: ProcessId) {
+        self.mismatched_peers.lock().expect("the lock is not poisoned").remove(peer);
+    }
+
+    fn is_newcomer(&self) -> bool {
+        self.registry.as_ref().is_some_and(|registry| !registry.has_joined())
+    }
+
+    fn evict(&self, by: ProcessId, refusal: Refusal) {
+        if self.evicted.set(Evicted { by, refusal }).is_ok() {
+            self.notify.notify_one();
+        }
+    }
+
+    pub(crate) fn evicted(&self) -> Option<Evicted> {
+        self.evicted.get().copied()
+    }
+
+    /// Resolves once this node is evicted.
+    pub(crate) async fn wait(&self) {
+        self.notify.notified().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PEERS: [ProcessId; 3] = [ProcessId(0), ProcessId(1), ProcessId(2)];
+
+    #[test]
+    fn one_peer_with_newer_session_suffices() {
+        let eviction = Eviction::new(5, None);
+        eviction.on_refused(PEERS[0], Refusal::TooSlow.code());
+        eviction.on_refused(PEERS[0], 255);
+        assert_eq!(eviction.evicted(), None);
+        eviction.on_refused(PEERS[1], Refusal::Twin.code());
+        eviction.on_refused(PEERS[0], Refusal::OldSession.code());
+        let first = Evicted { by: PEERS[1], refusal: Refusal::Twin };
+        assert_eq!(eviction.evicted(), Some(first));
+    }
+
+    #[test]
+    fn minority_of_mismatched_peers_evicts_no_node() {
+        let eviction = Eviction::new(5, None);
+        for _ in 0..10 {
+            eviction.on_refused(PEERS[0], Refusal::WrongCluster.code());
+        }
+        eviction.on_group_mismatch(PEERS[1], Refusal::WrongGroupSize);
+        assert_eq!(eviction.evicted(), None);
+        eviction.on_group_match(PEERS[0]);
+        eviction.on_refused(PEERS[2], Refusal::WrongCluster.code());
+        assert_eq!(eviction.evicted(), None);
+        eviction.on_refused(PEERS[0], Refusal::WrongCluster.code());
+        assert_eq!(eviction.evicted().map(|evicted| evicted.by), Some(PEERS[0]));
+    }
+}

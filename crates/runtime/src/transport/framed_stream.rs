@@ -1,0 +1,101 @@
+//! A stream during its handshake, which carries one frame at a time, encrypted or not.
+
+use std::io;
+
+use thiserror::Error;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use super::frame::{Frame, FrameError, LENGTH_BYTES, Refused, VERSION, body_length};
+use super::refusal::Refusal;
+use super::seal::{RECORD_LENGTH_BYTES, Seal, SealError};
+
+/// Maximum body size during a handshake, in bytes. It bounds the memory that a stranger can use.
+const MAX_HANDSHAKE_BODY_BYTES: usize = 1024;
+
+/// A stream with its encryption, if keys were exchanged.
+#[derive(Debug)]
+pub(crate) struct FramedStream<S> {
+    pub(crate) stream: S,
+    pub(crate) seal: Option<Seal>,
+}
+
+/// Reason why a frame could not be sent or received.
+#[derive(Debug, Error)]
+pub(crate) enum StreamError {
+    #[error("{0}")]
+    Stream(#[from] io::Error),
+    #[error("{0}")]
+    Frame(#[from] FrameError),
+    #[error("{0}")]
+    Seal(#[from] SealError),
+}
+
+impl<S> FramedStream<S> {
+    pub(crate) fn new(stream: S) -> Self {
+        FramedStream { stream, seal: None }
+    }
+
+    /// Encodes and encrypts a frame.
+    fn encoded(&mut self, frame: &Frame<'_>) -> Result<Vec<u8>, SealError> {
+        let mut bytes = Vec::new();
+        frame.encode(&mut bytes);
+        let Some(seal) = &mut self.seal else { return Ok(bytes) };
+        let mut records = Vec::new();
+        seal.seal(&bytes, &mut records)?;
+        Ok(records)
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> FramedStream<S> {
+    pub(crate) async fn send(&mut self, frame: &Frame<'_>) -> Result<(), StreamError> {
+        let bytes = self.encoded(frame)?;
+        Ok(self.stream.write_all(&bytes).await?)
+    }
+
+    /// Receives the body of the next frame and reads no byte beyond it.
+    pub(crate) async fn receive(&mut self) -> Result<Vec<u8>, StreamError> {
+        let Some(seal) = &mut self.seal else {
+            let mut prefix = [0; LENGTH_BYTES];
+            self.stream.read_exact(&mut prefix).await?;
+            let mut body = vec![0; body_length(prefix, MAX_HANDSHAKE_BODY_BYTES)?];
+            self.stream.read_exact(&mut body).await?;
+            return Ok(body);
+        };
+        let mut prefix = [0; RECORD_LENGTH_BYTES];
+        self.stream.read_exact(&mut prefix).await?;
+        let mut record = vec![0; usize::from(u16::from_le_bytes(prefix))];
+        self.stream.read_exact(&mut record).await?;
+        let mut frame = Vec::new();
+        seal.open(&record, &mut frame)?;
+        let Some((prefix, body)) = frame.split_first_chunk() else {
+            return Err(FrameError::Malformed { length: frame.len() }.into());
+        };
+        // During a handshake each record contains exactly one frame.
+        if body_length(*prefix, MAX_HANDSHAKE_BODY_BYTES)? != body.len() {
+            return Err(FrameError::Malformed { length: body.len() }.into());
+        }
+        Ok(body.to_vec())
+    }
+
+    /// Sends a refusal and closes the stream. Errors are ignored because the connection ends
+    /// anyway.
+    pub(crate) async fn refuse(&mut self, refusal: Refusal) {
+        let _ = self.send(&Frame::Refused(refused_frame(refusal))).await;
+        let _ = self.stream.shutdown().await;
+    }
+}
+
+impl FramedStream<TcpStream> {
+    /// Sends a refusal without waiting, on a connection whose handshake has ended.
+    pub(crate) fn try_refuse(mut self, refusal: Refusal) {
+        if let Ok(bytes) = self.encoded(&Frame::Refused(refused_frame(refusal))) {
+            let _ = self.stream.try_write(&bytes);
+        }
+    }
+}
+
+/// Creates the frame of a refusal.
+pub(crate) fn refused_frame(refusal: Refusal) -> Refused<'static> {
+    Refused { newest_version: VERSION, code: refusal.code(), sentence: refusal.message() }
+}

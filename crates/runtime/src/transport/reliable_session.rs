@@ -1,0 +1,227 @@
+//! Sequence numbers, acknowledgements and resumption between two sessions. Pure: no I/O, no time.
+
+use std::collections::VecDeque;
+
+use super::frame::Frame;
+
+/// Number of received messages after which an acknowledgement is sent at once.
+const MAX_UNACKNOWLEDGED_FRAMES: usize = 64;
+
+/// Number of received bytes after which an acknowledgement is sent at once.
+const MAX_UNACKNOWLEDGED_BYTES: usize = 256 << 10;
+
+/// State between one session of this process and one session of a peer. It outlives connections and
+/// ends with either session.
+#[derive(Debug, Default)]
+pub(crate) struct ReliableSession {
+    /// Messages that the peer has not acknowledged, oldest first.
+    unacknowledged: VecDeque<Vec<u8>>,
+    /// Highest number that the peer has acknowledged.
+    acknowledged: u64,
+    /// Highest number written to the current connection.
+    written: u64,
+    /// Highest number written to any connection.
+    ever_written: u64,
+    /// Highest number received from the peer.
+    received: u64,
+    /// Messages received since the last acknowledgement.
+    unacknowledged_received: QueueSize,
+}
+
+/// Number of messages and size of their payloads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct QueueSize {
+    pub(crate) frames: usize,
+    pub(crate) bytes: usize,
+}
+
+impl QueueSize {
+    pub(crate) fn add(&mut self, payload: &[u8]) {
+        self.frames += 1;
+        self.bytes += payload.len();
+    }
+}
+
+/// Violation of the numbering by the peer, caused by a defect or an attacker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum SequenceError {
+    #[error("received message {number} but expected {expected}")]
+    Gap { number: u64, expected: u64 },
+    #[error("the peer acknowledged message {received} but only {written} were sent")]
+    NeverSent { received: u64, written: u64 },
+}
+
+/// Classification of a received message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reception {
+    New,
+    Duplicate,
+}
+
+impl ReliableSession {
+    /// Adds a message for the peer.
+    pub(crate) fn push(&mut self, payload: Vec<u8>) {
+        self.unacknowledged.push_back(payload);
+    }
+
+    /// Restarts after the last acknowledged message, on a new connection.
+    pub(crate) fn rewind(&mut self) {
+        self.written = self.acknowledged;
+    }
+
+    /// Returns the next message to write, with an acknowledgement.
+    pub(crate) fn next_frame(&mut self) -> Option<Frame<'_>> {
+        let index = usize::try_from(self.written - self.acknowledged).ok()?;
+        let payload = self.unacknowledged.get(index)?;
+        self.written += 1;
+        self.ever_written = self.ever_written.max(self.written);
+        self.unacknowledged_received = QueueSize::default();
+        Some(Frame::Data { number: self.written, received: self.received, payload })
+    }
+
+    /// Returns a separate acknowledgement.
+    pub(crate) fn acknowledgement(&mut self) -> Frame<'static> {
+        self.unacknowledged_received = QueueSize::default();
+        Frame::Acknowledge { received: self.received }
+    }
+
+    /// Handles the acknowledgement of all messages up to `received`. Returns the released space.
+    pub(crate) fn acknowledge_up_to(&mut self, received: u64) -> Result<QueueSize, SequenceError> {
+        if received > self.ever_written {
+            return Err(SequenceError::NeverSent { received, written: self.ever_written });
+        }
+        let mut freed = QueueSize::default();
+        while self.acknowledged < received {
+            let payload = self.unacknowledged.pop_front().expect("a written message is kept");
+            freed.add(&payload);
+            self.acknowledged += 1;
+        }
+        self.written = self.written.max(self.acknowledged);
+        Ok(freed)
+    }
+
+    /// Classifies message `number`. A new one counts as received.
+    pub(crate) fn receive(
+        &mut self,
+        number: u64,
+        payload: &[u8],
+    ) -> Result<Reception, SequenceError> {
+        let expected = self.received + 1;
+        if number > expected {
+            return Err(SequenceError::Gap { number, expected });
+        }
+        // A duplicate is acknowledged again, because its sender missed the acknowledgement.
+        self.unacknowledged_received.add(payload);
+        if number < expected {
+            return Ok(Reception::Duplicate);
+        }
+        self.received = number;
+        Ok(Reception::New)
+    }
+
+    /// Returns true if the peer waits for an acknowledgement.
+    pub(crate) fn has_pending_acknowledgement(&self) -> bool {
+        self.unacknowledged_received.frames > 0
+    }
+
+    /// Returns true if the acknowledgement should not wait for a message.
+    pub(crate) fn is_acknowledgement_due(&self) -> bool {
+        self.unacknowledged_received.frames >= MAX_UNACKNOWLEDGED_FRAMES
+            || self.unacknowledged_received.bytes >= MAX_UNACKNOWLEDGED_BYTES
+    }
+
+    /// Returns the goodbye, if all messages have been written.
+    pub(crate) fn goodbye(&mut self) -> Option<Frame<'static>> {
+        let behind = usize::try_from(self.written - self.acknowledged).ok()?;
+        if behind < self.unacknowledged.len() {
+            return None;
+        }
+        self.unacknowledged_received = QueueSize::default();
+        Some(Frame::Goodbye { received: self.received })
+    }
+
+    /// Returns true if the peer has acknowledged all messages.
+    pub(crate) fn is_fully_acknowledged(&self) -> bool {
+        self.unacknowledged.is_empty()
+    }
+
+    /// Returns the number and size of the unacknowledged messages.
+    pub(crate) fn outstanding(&self) -> QueueSize {
+        let mut size = QueueSize::default();
+        self.unacknowledged.iter().for_each(|payload| size.add(payload));
+        size
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(session: &mut ReliableSession) -> Vec<u64> {
+        let mut numbers = Vec::new();
+        while let Some(Frame::Data { number, .. }) = session.next_frame() {
+            numbers.push(number);
+        }
+        numbers
+    }
+
+    #[test]
+    fn new_connection_resumes_after_last_acknowledgement() {
+        let mut session = ReliableSession::default();
+        (0..5).for_each(|byte| session.push(vec![byte]));
+        assert_eq!(numbers(&mut session), [1, 2, 3, 4, 5]);
+        session.rewind();
+        assert_eq!(session.acknowledge_up_to(3), Ok(QueueSize { frames: 3, bytes: 3 }));
+        assert_eq!(numbers(&mut session), [4, 5]);
+    }
+
+    #[test]
+    fn accepts_acknowledgement_of_earlier_connection() {
+        let mut session = ReliableSession::default();
+        session.push(vec![1]);
+        assert_eq!(numbers(&mut session), [1]);
+        session.rewind();
+        assert_eq!(session.acknowledge_up_to(1), Ok(QueueSize { frames: 1, bytes: 1 }));
+        assert!(session.is_fully_acknowledged());
+        session.push(vec![2]);
+        assert_eq!(numbers(&mut session), [2]);
+    }
+
+    #[test]
+    fn detects_duplicates_and_gaps() {
+        let mut session = ReliableSession::default();
+        assert_eq!(session.receive(1, &[]), Ok(Reception::New));
+        assert_eq!(session.receive(1, &[]), Ok(Reception::Duplicate));
+        assert_eq!(session.receive(3, &[]), Err(SequenceError::Gap { number: 3, expected: 2 }));
+    }
+
+    #[test]
+    fn rejects_acknowledgement_of_unsent_message() {
+        let mut session = ReliableSession::default();
+        session.push(vec![1]);
+        assert_eq!(
+            session.acknowledge_up_to(1),
+            Err(SequenceError::NeverSent { received: 1, written: 0 })
+        );
+    }
+
+    #[test]
+    fn goodbye_follows_all_messages() {
+        let mut session = ReliableSession::default();
+        session.push(vec![1]);
+        assert_eq!(session.goodbye(), None);
+        assert_eq!(numbers(&mut session), [1]);
+        assert_eq!(session.goodbye(), Some(Frame::Goodbye { received: 0 }));
+    }
+
+    #[test]
+    fn message_carries_acknowledgement() {
+        let mut session = ReliableSession::default();
+        session.receive(1, &[]).expect("the first message");
+        assert!(session.has_pending_acknowledgement());
+        session.push(vec![9]);
+        let carried = Frame::Data { number: 1, received: 1, payload: &[9] };
+        assert_eq!(session.next_frame(), Some(carried));
+        assert!(!session.has_pending_acknowledgement());
+    }
+}

@@ -1,0 +1,247 @@
+//! Validation of messages and states before an algorithm receives them.
+//!
+//! An algorithm adopts the highest number that it receives, saves it, and sends it to all peers. A
+//! single message with a number near the end of its range, from a defect or an attacker, could
+//! therefore block a whole cluster forever. The validator inspects each message by means of its
+//! serialization before the algorithm receives it. It also inspects each state when it is saved and
+//! when it is loaded.
+
+mod walker;
+
+use serde::Serialize;
+use tenure_core::{ProcessId, Term};
+use thiserror::Error;
+
+use walker::ValueWalker;
+
+/// Reason why a value is invalid.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ValidationError {
+    /// The value refers to a process outside of the group.
+    #[error("it refers to {process}, but the group has {group_size} processes")]
+    UnknownProcess {
+        /// Process that the value refers to.
+        process: ProcessId,
+        /// Number of processes in the group.
+        group_size: u32,
+    },
+    /// A number is higher than any process can have reached.
+    #[error("it contains the number {number}, but at most {max} is possible")]
+    NumberTooLarge {
+        /// Number in the value.
+        number: u64,
+        /// Highest number that would have been accepted.
+        max: u64,
+    },
+    /// A list is longer than the group, or does not have one element for each process.
+    #[error("it contains a list whose length does not fit a group of {group_size} processes")]
+    ListLength {
+        /// Number of processes in the group.
+        group_size: u32,
+    },
+    /// The bytes are not a message of this algorithm, or the value cannot be inspected.
+    #[error("it cannot be decoded; all nodes need the same release")]
+    Unreadable,
+}
+
+/// Kinds of numbers with separate limits.
+#[derive(Clone, Copy, Debug)]
+enum Count {
+    /// Numbers of terms, which are packed into fences.
+    Terms,
+    /// Other 64-bit numbers, such as clocks, requests and entries.
+    Long,
+    /// 32-bit numbers.
+    Short,
+}
+
+/// Number of usable bits, by [`Count`]. One bit is reserved, so that an algorithm that adds to an
+/// accepted number does not overflow.
+const BITS: [u32; 3] = [Term::NUMBERS.trailing_zeros(), 62, 31];
+
+/// Validator of the messages and states of one process.
+///
+/// Each process that a value refers to must be in the group. A number may exceed the highest one
+/// accepted so far by at most 1/65,536 of its range: 2^24 elections or 2^46 clock ticks. The first
+/// number of its kind may use half of the range, because a recovering process knows no earlier one.
+/// Lists must not be longer than the group, unless their field allows it. A field declares the
+/// meaning of its numbers and lists by a [`mark`](tenure_core::mark).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Validator {
+    group_size: u32,
+    /// Highest number accepted so far, by [`Count`].
+    highest: [Option<u64>; 3],
+    /// Highest number that is accepted next, by [`Count`].
+    limits: [u64; 3],
+}
+
+impl Validator {
+    /// Creates the validator of a process in a group of `group_size` that has accepted nothing yet.
+    pub fn new(group_size: u32) -> Self {
+        Validator { group_size, highest: [None; 3], limits: BITS.map(|bits| 1 << (bits - 1)) }
+    }
+
+    /// Checks a message and records its numbers.
+    ///
+    /// # Errors
+    ///
+    /// [`ValidationError`]; nothing is recorded, and the message must be dropped.
+    pub fn check_message(&mut self, message: &impl Serialize) -> Result<(), ValidationError> {
+        let limits = self.limits;
+        self.walk(message, limits, self.group_size)
+    }
+
+    /// Checks a state before it is saved or after it is loaded, and records its numbers.
+    ///
+    /// # Errors
+    ///
+    /// [`ValidationError`]; a process that continued with this state would panic when it packs a
+    /// term.
+    pub fn check_state(&mut self, stable: &impl Serialize) -> Result<(), ValidationError> {
+        // The highest term that can be packed must not be saved either, because the next one
+        // cannot.
+        self.walk(stable, [Term::NUMBERS - 2, u64::MAX, u64::MAX], u32::MAX)
+    }
+
+    fn walk(
+        &mut self,
+        value: &impl Serialize,
+        limits: [u64; 3],
+        max_list_length: u32,
+    ) -> Result<(), ValidationError> {
+        let mut walk = ValueWalker::new(self.group_size, max_list_length, limits, self.highest);
+        value.serialize(&mut walk)?;
+        let highest = walk.highest();
+        if highest != self.highest {
+            self.highest = highest;
+            for (index, bits) in BITS.into_iter().enumerate() {
+                let step = 1 << (bits - 16);
+                if let Some(number) = highest[index] {
+                    self.limits[index] = number.saturating_add(step).min((1 << bits) - step);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_core::{Fence, LamportClock, Rank, Timestamp, VectorClock};
+
+    use super::*;
+
+    const P2: ProcessId = ProcessId(1);
+    const P4: ProcessId = ProcessId(3);
+
+    fn term(number: u64) -> Term {
+        Term { number, leader: P2 }
+    }
+
+    fn check_message(message: &impl Serialize) -> Result<(), ValidationError> {
+        Validator::new(3).check_message(message)
+    }
+
+    #[derive(Serialize)]
+    struct Token {
+        #[serde(serialize_with = "tenure_core::mark::by_process")]
+        served: Vec<u64>,
+        queue: Vec<ProcessId>,
+    }
+
+    fn token(served: usize, queue: usize) -> Token {
+        Token { served: vec![0; served], queue: vec![P2; queue] }
+    }
+
+    #[test]
+    fn accepts_messages_of_algorithms() {
+        assert_eq!(check_message(&(term(7), Fence(term(7).packed(), 3), Some(P2))), Ok(()));
+        assert_eq!(check_message(&Timestamp { clock: 1 << 45, process: P2 }), Ok(()));
+        assert_eq!(check_message(&VectorClock::from(vec![1, 2, 3])), Ok(()));
+        assert_eq!(check_message(&Rank { weight: u64::MAX, id: u32::MAX }), Ok(()));
+        assert_eq!(check_message(&(token(3, 0), "büro", true, -5_i64, 255_u8)), Ok(()));
+    }
+
+    #[test]
+    fn rejects_processes_outside_of_group() {
+        let stranger = Err(ValidationError::UnknownProcess { process: P4, group_size: 3 });
+        assert_eq!(check_message(&P4), stranger);
+        assert_eq!(check_message(&Term { number: 1, leader: P4 }), stranger);
+        assert_eq!(check_message(&vec![P2, P4]), stranger);
+        assert_eq!(check_message(&Timestamp { clock: 1, process: P4 }), stranger);
+    }
+
+    #[test]
+    fn rejects_numbers_above_limits() {
+        for number in [Term::NUMBERS, u64::MAX] {
+            assert!(check_message(&term(number)).is_err(), "{number}");
+        }
+        assert!(check_message(&Fence(u64::MAX, 1)).is_err());
+        assert!(check_message(&Fence(0, u64::MAX)).is_err());
+        assert!(check_message(&LamportClock(u64::MAX)).is_err());
+        assert!(check_message(&u32::MAX).is_err());
+        assert!(check_message(&i64::MIN).is_err());
+    }
+
+    #[test]
+    fn rejects_jump_and_does_not_record_it() {
+        let mut validator = Validator::new(3);
+        assert_eq!(validator.check_message(&term(5)), Ok(()));
+        let (number, most) = (6 + (1 << 24), 5 + (1 << 24));
+        for _ in 0..2 {
+            assert_eq!(
+                validator.check_message(&term(number)),
+                Err(ValidationError::NumberTooLarge { number, max: most })
+            );
+        }
+        assert_eq!(validator.check_message(&term(most)), Ok(()));
+        assert_eq!(validator.check_message(&term(number)), Ok(()));
+    }
+
+    #[test]
+    fn repeated_jumps_never_exceed_packable_terms() {
+        let mut validator = Validator::new(3);
+        let mut believed = 0;
+        while validator.check_message(&term(believed + (1 << 24))).is_ok() {
+            believed += 1 << 24;
+        }
+        assert!(believed + (1 << 24) <= Term::NUMBERS, "the limit exceeds {believed}");
+    }
+
+    #[test]
+    fn rejects_lists_of_wrong_length() {
+        assert_eq!(check_message(&token(3, 3)), Ok(()));
+        for (served, queue) in [(0, 0), (2, 0), (4, 0), (3, 4)] {
+            assert_eq!(
+                check_message(&token(served, queue)),
+                Err(ValidationError::ListLength { group_size: 3 })
+            );
+        }
+    }
+
+    #[test]
+    fn checks_elements_of_lists_of_any_length() {
+        #[derive(Serialize)]
+        struct Entries(
+            #[serde(serialize_with = "tenure_core::mark::of_any_length")]
+            Vec<(Term, Vec<ProcessId>)>,
+        );
+        let entries = |last: (Term, Vec<ProcessId>)| {
+            Entries((0..64).map(|_| (term(7), vec![P2])).chain([last]).collect())
+        };
+        assert_eq!(check_message(&entries((term(8), vec![P2]))), Ok(()));
+        assert!(check_message(&entries((term(Term::NUMBERS), vec![P2]))).is_err(), "a term");
+        assert!(check_message(&entries((term(8), vec![P4]))).is_err(), "an unknown process");
+        assert!(check_message(&entries((term(8), vec![P2; 4]))).is_err(), "an inner list");
+    }
+
+    #[test]
+    fn saved_state_must_be_packable_and_sets_limits() {
+        let mut validator = Validator::new(3);
+        assert_eq!(validator.check_state(&(term(1 << 30), vec![u64::MAX; 9])), Ok(()));
+        assert_eq!(validator.check_message(&term((1 << 30) + 1)), Ok(()));
+        assert!(validator.check_message(&term(1 << 31)).is_err());
+        assert!(validator.check_state(&term(Term::NUMBERS - 1)).is_err());
+        assert!(validator.check_state(&Term { number: 1, leader: P4 }).is_err());
+    }
+}

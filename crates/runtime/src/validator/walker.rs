@@ -1,0 +1,314 @@
+//! Serializer that inspects a value of any type, guided by the names in its serialization.
+
+use std::fmt::Display;
+
+use serde::Serialize;
+use serde::ser::{self, Serializer};
+use tenure_core::{ProcessId, mark};
+
+use super::{Count, ValidationError};
+
+/// Meaning of the numbers and lists that follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mark {
+    /// A counted number, such as a clock.
+    Plain,
+    Process,
+    TermNumber,
+    Packed,
+    Any,
+    ByProcess,
+    OfAnyLength,
+}
+
+/// Largest absolute value of signed numbers, which are times in nanoseconds: about two years.
+const MAX_ABSOLUTE_TIME: u64 = 1 << 56;
+
+/// State of an inspection.
+#[derive(Debug)]
+pub(super) struct ValueWalker {
+    group_size: u32,
+    /// Maximum number of elements of a list.
+    max_list_length: u32,
+    /// Highest accepted number, by [`Count`].
+    limits: [u64; 3],
+    /// Highest number so far, by [`Count`], including earlier values.
+    highest: [Option<u64>; 3],
+    mark: Mark,
+}
+
+impl ValueWalker {
+    pub(super) fn new(
+        group_size: u32,
+        max_list_length: u32,
+        limits: [u64; 3],
+        highest: [Option<u64>; 3],
+    ) -> Self {
+        ValueWalker { group_size, max_list_length, limits, highest, mark: Mark::Plain }
+    }
+
+    pub(super) fn highest(&self) -> [Option<u64>; 3] {
+        self.highest
+    }
+
+    fn count(&mut self, count: Count, number: u64) -> Result<(), ValidationError> {
+        let max = self.limits[count as usize];
+        if number > max {
+            return Err(ValidationError::NumberTooLarge { number, max });
+        }
+        let highest = &mut self.highest[count as usize];
+        *highest = Some(number).max(*highest);
+        Ok(())
+    }
+}
+
+impl ser::Error for ValidationError {
+    fn custom<T: Display>(_: T) -> Self {
+        ValidationError::Unreadable
+    }
+}
+
+macro_rules! nothing_to_check {
+    ($($name:ident: $type:ty),+ $(,)?) => {
+        $(fn $name(self, _: $type) -> Result<(), ValidationError> {
+            Ok(())
+        })+
+    };
+}
+
+impl<'a> Serializer for &'a mut ValueWalker {
+    type Ok = ();
+    type Error = ValidationError;
+    type SerializeSeq = List<'a>;
+    type SerializeTuple = Self;
+    type SerializeTupleStruct = Self;
+    type SerializeTupleVariant = Self;
+    type SerializeMap = Self;
+    type SerializeStruct = Self;
+    type SerializeStructVariant = Self;
+
+    nothing_to_check!(
+        serialize_bool: bool, serialize_i8: i8, serialize_i16: i16, serialize_i32: i32,
+        serialize_u8: u8, serialize_u16: u16, serialize_f32: f32, serialize_f64: f64,
+        serialize_char: char, serialize_str: &str, serialize_bytes: &[u8],
+    );
+
+    fn serialize_i64(self, number: i64) -> Result<(), ValidationError> {
+        let number = number.unsigned_abs();
+        if number <= MAX_ABSOLUTE_TIME || self.mark == Mark::Any {
+            return Ok(());
+        }
+        Err(ValidationError::NumberTooLarge { number, max: MAX_ABSOLUTE_TIME })
+    }
+
+    fn serialize_u32(self, number: u32) -> Result<(), ValidationError> {
+        match self.mark {
+            Mark::Any => Ok(()),
+            Mark::Process if number < self.group_size => Ok(()),
+            Mark::Process => Err(ValidationError::UnknownProcess {
+                process: ProcessId(number),
+                group_size: self.group_size,
+            }),
+            _ => self.count(Count::Short, number.into()),
+        }
+    }
+
+    fn serialize_u64(self, number: u64) -> Result<(), ValidationError> {
+        match self.mark {
+            Mark::Any => Ok(()),
+            Mark::TermNumber => self.count(Count::Terms, number),
+            Mark::Packed => self.count(Count::Terms, number >> 24),
+            Mark::Plain | Mark::Process | Mark::ByProcess | Mark::OfAnyLength => {
+                self.count(Count::Long, number)
+            }
+        }
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<(), ValidationError> {
+        let mark = match name {
+            "ProcessId" => Mark::Process,
+            _ if self.mark == Mark::Any => Mark::Any,
+            mark::TERM_NUMBER => Mark::TermNumber,
+            mark::PACKED => Mark::Packed,
+            mark::ANY => Mark::Any,
+            mark::BY_PROCESS => Mark::ByProcess,
+            mark::OF_ANY_LENGTH => Mark::OfAnyLength,
+            _ => self.mark,
+        };
+        let before = std::mem::replace(&mut self.mark, mark);
+        value.serialize(&mut *self)?;
+        self.mark = before;
+        Ok(())
+    }
+
+    fn serialize_seq(self, _: Option<usize>) -> Result<List<'a>, ValidationError> {
+        let remaining = match self.mark {
+            Mark::Any | Mark::OfAnyLength => u32::MAX,
+            Mark::ByProcess => self.group_size,
+            _ => self.max_list_length,
+        };
+        let is_exact = self.mark == Mark::ByProcess;
+        if self.mark == Mark::OfAnyLength {
+            // The mark does not apply to the elements.
+            self.mark = Mark::Plain;
+        }
+        Ok(List { remaining, is_exact, walk: self })
+    }
+
+    fn serialize_none(self) -> Result<(), ValidationError> {
+        Ok(())
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), ValidationError> {
+        value.serialize(self)
+    }
+
+    fn serialize_unit(self) -> Result<(), ValidationError> {
+        Ok(())
+    }
+
+    fn serialize_unit_struct(self, _: &'static str) -> Result<(), ValidationError> {
+        Ok(())
+    }
+
+    fn serialize_unit_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+    ) -> Result<(), ValidationError> {
+        Ok(())
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        value: &T,
+    ) -> Result<(), ValidationError> {
+        value.serialize(self)
+    }
+
+    fn serialize_tuple(self, _: usize) -> Result<Self, ValidationError> {
+        Ok(self)
+    }
+
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self, ValidationError> {
+        Ok(self)
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self, ValidationError> {
+        Ok(self)
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Self, ValidationError> {
+        Ok(self)
+    }
+
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self, ValidationError> {
+        Ok(self)
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self, ValidationError> {
+        Ok(self)
+    }
+
+    fn is_human_readable(&self) -> bool {
+        false
+    }
+}
+
+/// Inspection of a list.
+#[derive(Debug)]
+pub(super) struct List<'a> {
+    walk: &'a mut ValueWalker,
+    /// Number of elements that may follow, or must if `is_exact`.
+    remaining: u32,
+    is_exact: bool,
+}
+
+impl ser::SerializeSeq for List<'_> {
+    type Ok = ();
+    type Error = ValidationError;
+
+    fn serialize_element<T: Serialize + ?Sized>(
+        &mut self,
+        value: &T,
+    ) -> Result<(), ValidationError> {
+        let group_size = self.walk.group_size;
+        self.remaining =
+            self.remaining.checked_sub(1).ok_or(ValidationError::ListLength { group_size })?;
+        value.serialize(&mut *self.walk)
+    }
+
+    fn end(self) -> Result<(), ValidationError> {
+        if self.is_exact && self.remaining > 0 {
+            return Err(ValidationError::ListLength { group_size: self.walk.group_size });
+        }
+        Ok(())
+    }
+}
+
+macro_rules! walk_through {
+    ($($trait:ident :: $method:ident ($($key:ident)?)),+ $(,)?) => {
+        $(impl ser::$trait for &mut ValueWalker {
+            type Ok = ();
+            type Error = ValidationError;
+
+            fn $method<T: Serialize + ?Sized>(
+                &mut self,
+                $($key: &'static str,)?
+                value: &T,
+            ) -> Result<(), ValidationError> {
+                $(let _ = $key;)?
+                value.serialize(&mut **self)
+            }
+
+            fn end(self) -> Result<(), ValidationError> {
+                Ok(())
+            }
+        })+
+    };
+}
+
+walk_through!(
+    SerializeTuple::serialize_element(),
+    SerializeTupleStruct::serialize_field(),
+    SerializeTupleVariant::serialize_field(),
+    SerializeStruct::serialize_field(key),
+    SerializeStructVariant::serialize_field(key),
+);
+
+impl ser::SerializeMap for &mut ValueWalker {
+    type Ok = ();
+    type Error = ValidationError;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), ValidationError> {
+        key.serialize(&mut **self)
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), ValidationError> {
+        value.serialize(&mut **self)
+    }
+
+    fn end(self) -> Result<(), ValidationError> {
+        Ok(())
+    }
+}

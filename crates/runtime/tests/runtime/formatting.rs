@@ -1,0 +1,105 @@
+//! Commands and events are formatted only if they are recorded or watched. They can contain the
+//! data of users, and formatting costs time.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tenure_core::{Effects, EventViews, Group, ProcessId, Protocol};
+use tenure_runtime::Recorder;
+use tenure_trace::{CommandData, EventData, ServiceCommand, ServiceEvent};
+use tokio::time::timeout;
+
+use crate::{start_alone, store_alone};
+
+const EVENT_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// A command or event that counts how often it is formatted.
+#[derive(Clone, Debug)]
+struct Words(Arc<AtomicU64>);
+
+impl Words {
+    fn spelt(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl PartialEq for Words {
+    fn eq(&self, _: &Words) -> bool {
+        true
+    }
+}
+
+impl Eq for Words {}
+
+impl std::hash::Hash for Words {
+    fn hash<H: std::hash::Hasher>(&self, _: &mut H) {}
+}
+
+impl EventViews for Words {}
+
+impl ServiceCommand for Words {
+    fn to_record(&self) -> CommandData {
+        self.spelt();
+        CommandData::Other("words".into())
+    }
+}
+
+impl ServiceEvent for Words {
+    fn to_record(&self) -> EventData {
+        self.spelt();
+        EventData::Other("words".into())
+    }
+}
+
+/// Emits each command as an event.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Echo;
+
+impl Protocol for Echo {
+    type Config = ();
+    type Command = Words;
+    type Event = Words;
+    type Message = ();
+    type Timer = ();
+    type Stable = ();
+
+    fn boot(_: Group, (): &(), _: Option<()>, _: &mut impl Effects<Self>) -> Self {
+        Echo
+    }
+
+    fn stable(&self) {}
+
+    fn on_command(&mut self, words: Words, fx: &mut impl Effects<Self>) {
+        fx.emit(words);
+    }
+
+    fn on_message(&mut self, _: ProcessId, (): (), _: &mut impl Effects<Self>) {}
+}
+
+/// Returns how often a node with this recorder formats the commands and events of ten commands.
+async fn spelt(recorder: Recorder) -> u64 {
+    let directory = TempDir::new().unwrap();
+    let store = store_alone(directory.path(), "echo 1");
+    let (commands, mut events, running) = start_alone::<Echo>(store, recorder);
+    let words = Words(Arc::default());
+    for _ in 0..10 {
+        commands.send(words.clone()).unwrap();
+        timeout(EVENT_TIMEOUT, events.recv())
+            .await
+            .expect("an event in time")
+            .expect("a running node");
+    }
+    drop(commands);
+    running.task.await.unwrap().unwrap();
+    words.0.load(Ordering::Relaxed)
+}
+
+#[tokio::test]
+async fn unrecorded_events_are_not_formatted() {
+    assert_eq!(spelt(Recorder::none()).await, 0);
+    let (watcher, watched) = std::sync::mpsc::channel();
+    assert_eq!(spelt(Recorder::none().with_watcher(watcher)).await, 20);
+    assert!(watched.try_iter().count() > 20, "commands, events and other records");
+}

@@ -1,0 +1,182 @@
+//! A faulty member that follows its algorithm but also sends invalid variants of its messages.
+
+use std::collections::BTreeSet;
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use fastrand::Rng;
+use tenure_core::{
+    Delay, Effects, Group, Labelled, LocalTime, ProcessId, ProcessSet, Protocol, TimerRole, Verdict,
+};
+use tenure_runtime::Validator;
+
+use super::SIZE;
+use super::mutation::variants;
+
+/// Maximum number of invalid messages per correct one.
+const MAX_FAULTS_PER_MESSAGE: usize = 3;
+
+/// Invalid messages that were sent so far, and their limit.
+#[derive(Clone, Debug)]
+pub(super) struct FaultSource(Arc<Mutex<SentFaults>>);
+
+#[derive(Debug)]
+struct SentFaults {
+    rng: Rng,
+    max_messages: usize,
+    /// Kind of message, position in it, and index of the variant.
+    sent: BTreeSet<(&'static str, usize, usize)>,
+}
+
+impl FaultSource {
+    pub(super) fn new(seed: u64, max_messages: usize) -> Self {
+        let state = SentFaults { rng: Rng::with_seed(seed), max_messages, sent: BTreeSet::new() };
+        FaultSource(Arc::new(Mutex::new(state)))
+    }
+
+    fn with_state<R>(&self, with: impl FnOnce(&mut SentFaults) -> R) -> R {
+        with(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Returns the number of invalid messages.
+    pub(super) fn count(&self) -> usize {
+        self.with_state(|state| state.sent.len())
+    }
+
+    /// Returns the number of kinds of messages, and of positions in them, that were altered.
+    pub(super) fn coverage(&self) -> (usize, usize) {
+        self.with_state(|state| {
+            let kinds: BTreeSet<_> = state.sent.iter().map(|(kind, ..)| kind).collect();
+            let places: BTreeSet<_> = state.sent.iter().map(|(kind, at, _)| (kind, at)).collect();
+            (kinds.len(), places.len())
+        })
+    }
+}
+
+impl SentFaults {
+    /// Returns new invalid variants of a message. Variants that pass validation are rare, because
+    /// one of them may block the group until a restart.
+    fn variants_of<P: Protocol>(&mut self, message: &P::Message) -> Vec<P::Message> {
+        let kind = message.label().kind;
+        let mut all = variants(message);
+        self.rng.shuffle(&mut all);
+        let mut chosen = Vec::new();
+        for variant in all {
+            if chosen.len() == MAX_FAULTS_PER_MESSAGE || self.sent.len() >= self.max_messages {
+                break;
+            }
+            let is_valid = Validator::new(SIZE).check_message(&variant.message).is_ok();
+            if is_valid && self.rng.u8(0..100) > 0 {
+                continue;
+            }
+            let (place, index) = variant.place;
+            if self.sent.insert((kind, place, index)) {
+                chosen.push(variant.message);
+            }
+        }
+        chosen
+    }
+}
+
+/// A process that sends invalid messages.
+#[derive(Clone, Debug)]
+pub(super) struct FaultyProcess<P> {
+    correct: P,
+    faults: FaultSource,
+}
+
+impl<P: PartialEq> PartialEq for FaultyProcess<P> {
+    fn eq(&self, other: &Self) -> bool {
+        self.correct == other.correct
+    }
+}
+
+impl<P: Eq> Eq for FaultyProcess<P> {}
+
+impl<P: Hash> Hash for FaultyProcess<P> {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.correct.hash(hasher);
+    }
+}
+
+impl<P: Protocol> Protocol for FaultyProcess<P> {
+    type Config = (P::Config, FaultSource);
+    type Command = P::Command;
+    type Event = P::Event;
+    type Message = P::Message;
+    type Timer = P::Timer;
+    type Stable = P::Stable;
+
+    fn boot(
+        group: Group,
+        (config, faults): &Self::Config,
+        stable: Option<P::Stable>,
+        fx: &mut impl Effects<Self>,
+    ) -> Self {
+        let faults = faults.clone();
+        FaultyProcess {
+            correct: P::boot(group, config, stable, &mut FaultyEffects(fx, faults.clone())),
+            faults,
+        }
+    }
+
+    fn stable(&self) -> P::Stable {
+        self.correct.stable()
+    }
+
+    fn on_command(&mut self, command: P::Command, fx: &mut impl Effects<Self>) {
+        self.correct.on_command(command, &mut FaultyEffects(fx, self.faults.clone()));
+    }
+
+    fn on_message(&mut self, from: ProcessId, message: P::Message, fx: &mut impl Effects<Self>) {
+        self.correct.on_message(from, message, &mut FaultyEffects(fx, self.faults.clone()));
+    }
+
+    fn on_timer(&mut self, timer: P::Timer, fx: &mut impl Effects<Self>) {
+        self.correct.on_timer(timer, &mut FaultyEffects(fx, self.faults.clone()));
+    }
+
+    fn timer_role(timer: &P::Timer) -> TimerRole {
+        P::timer_role(timer)
+    }
+
+    fn on_suspicion(&mut self, peer: ProcessId, verdict: Verdict, fx: &mut impl Effects<Self>) {
+        self.correct.on_suspicion(peer, verdict, &mut FaultyEffects(fx, self.faults.clone()));
+    }
+}
+
+/// Effects of the correct process, with invalid messages added.
+struct FaultyEffects<'a, E>(&'a mut E, FaultSource);
+
+impl<P: Protocol, E: Effects<FaultyProcess<P>>> Effects<P> for FaultyEffects<'_, E> {
+    fn send(&mut self, to: ProcessId, message: P::Message) {
+        for variant in self.1.with_state(|state| state.variants_of::<P>(&message)) {
+            self.0.send(to, variant);
+        }
+        self.0.send(to, message);
+    }
+
+    fn broadcast(&mut self, to: &ProcessSet, message: P::Message) {
+        to.iter().for_each(|peer| self.send(peer, message.clone()));
+    }
+
+    fn set_timer(&mut self, timer: P::Timer, after: Delay) {
+        self.0.set_timer(timer, after);
+    }
+
+    fn cancel_timer(&mut self, timer: P::Timer) {
+        self.0.cancel_timer(timer);
+    }
+
+    fn emit(&mut self, event: P::Event) {
+        self.0.emit(event);
+    }
+
+    fn choose(&mut self, bound: u32) -> u32 {
+        self.0.choose(bound)
+    }
+
+    fn local_clock(&mut self) -> LocalTime {
+        self.0.local_clock()
+    }
+}

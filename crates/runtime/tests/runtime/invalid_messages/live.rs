@@ -1,0 +1,284 @@
+//! Invalid messages over real sockets: one of three nodes, with its own keys, alters every field of
+//! its messages. The other nodes continue. After a restart of all nodes with a correct third one,
+//! every user enters.
+
+use std::net::{SocketAddr, TcpListener};
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tenure_algorithms::catalogue::{
+    ELECTIONS, MUTEXES, OfficeVisitor, Parameters, office_card, visit_office,
+};
+use tenure_algorithms::compose::{Detected, detected};
+use tenure_algorithms::detector::{Heartbeat, heartbeat};
+use tenure_core::{Algorithm, Crashes, Delay, Office, ProcessId, TICKS_PER_UNIT};
+use tenure_runtime::store::Owner;
+use tenure_runtime::transport::{
+    GroupKeys, Keys, Limits, Listen, MeshView, PrivateKey, Settings, Trust,
+};
+use tenure_runtime::{
+    Failure, Injection, Leadership, Lock, LockApplication, Parts, Recorder, RunningNode, Store,
+    start,
+};
+use tokio::task::{JoinError, JoinHandle};
+use tokio::time::{Instant, sleep, timeout};
+
+use super::SIZE;
+use super::faulty_process::{FaultSource, FaultyProcess};
+
+/// Time limit for correct nodes to serve all users, on a busy machine.
+const EVENT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Time after which a faulty node without new variants counts as finished.
+const MAX_IDLE_TIME: Duration = Duration::from_millis(1_500);
+
+/// Maximum duration of the faults.
+const MAX_DURATION: Duration = Duration::from_secs(12);
+
+/// Names of a lock and of the election that it is combined with.
+type Name = (String, &'static str);
+
+/// Returns each lock with an election, and each election with a lock.
+fn offices() -> Vec<Name> {
+    let locks = MUTEXES.iter().map(|lock| ((*lock).to_owned(), "raft"));
+    let below = ["raft", "bully"].map(|election| (format!("coordinated:{election}"), election));
+    let elections = ELECTIONS.iter().map(|election| ("central".to_owned(), *election));
+    below.into_iter().chain(locks).chain(elections).collect()
+}
+
+fn parameters() -> Parameters {
+    Parameters { delay: 40 * TICKS_PER_UNIT, ..Parameters::plain(SIZE) }
+}
+
+/// Keys, addresses and state directories of a cluster.
+struct ClusterFiles {
+    directory: TempDir,
+    addresses: Vec<SocketAddr>,
+    keys: Vec<Keys>,
+}
+
+/// A node with its user, which acquires and releases the lock repeatedly.
+struct Node {
+    lock: Lock,
+    leadership: Leadership,
+    running: RunningNode,
+    user: JoinHandle<()>,
+}
+
+impl ClusterFiles {
+    fn new() -> (ClusterFiles, Vec<TcpListener>) {
+        let bind = |_| TcpListener::bind("127.0.0.1:0").unwrap();
+        let listeners: Vec<TcpListener> = (0..SIZE).map(bind).collect();
+        let private: Vec<_> = (0..SIZE).map(|_| PrivateKey::generate().unwrap()).collect();
+        let group = GroupKeys::new(private.iter().map(|key| vec![key.public()]).collect()).unwrap();
+        let keys = |(index, key)| Keys::new(ProcessId::at(index), key, group.clone()).unwrap();
+        let files = ClusterFiles {
+            directory: tempfile::tempdir().unwrap(),
+            addresses: listeners.iter().map(|it| it.local_addr().unwrap()).collect(),
+            keys: private.into_iter().enumerate().map(keys).collect(),
+        };
+        (files, listeners)
+    }
+
+    fn start<P: Office>(&self, me: ProcessId, listen: Listen, config: P::Config) -> Node {
+        let owner = Owner { cluster: "faulty".into(), process: me, group_size: SIZE };
+        let directory = self.directory.path().join(me.to_string());
+        let store = Store::open(directory, &owner, "test").unwrap();
+        let transport = Settings {
+            cluster: "faulty".into(),
+            me,
+            session: store.session(),
+            listen,
+            addresses: self.addresses.iter().map(SocketAddr::to_string).collect(),
+            trust: Trust::Keys(self.keys[me.index()].clone().into()),
+            limits: Limits::default(),
+        };
+        let (application, lock, leadership, asks) = LockApplication::new();
+        let running = start::<P, LockApplication>(Parts {
+            config,
+            transport,
+            store,
+            application,
+            requests: asks,
+            recorder: Recorder::none(),
+            injection: Injection::none(),
+            suspected: None,
+        })
+        .unwrap();
+        let user = tokio::spawn(user(lock.clone(), leadership.clone(), running.view.clone(), me));
+        Node { lock, leadership, running, user }
+    }
+}
+
+/// Acquires and releases the lock repeatedly, and starts an election if there is no leader. The
+/// highest process starts first.
+async fn user(lock: Lock, leadership: Leadership, view: MeshView, me: ProcessId) {
+    let begun = Instant::now();
+    while !view.peers().iter().all(|it| it.is_connected) && begun.elapsed() < Duration::from_secs(1)
+    {
+        sleep(Duration::from_millis(2)).await;
+    }
+    sleep(Duration::from_millis(200) * (SIZE - me.number())).await;
+    loop {
+        if leadership.current().is_none() {
+            let _ = leadership.elect();
+        }
+        let entered = timeout(Duration::from_millis(500), lock.enter()).await;
+        drop(entered);
+        sleep(Duration::from_millis(2)).await;
+    }
+}
+
+impl Node {
+    /// Shuts the node down and returns the result of its task.
+    async fn stop(self) -> Result<Result<(), Failure>, JoinError> {
+        self.user.abort();
+        let _ = self.user.await;
+        drop((self.lock, self.leadership));
+        self.running.task.await
+    }
+}
+
+/// Test of one combination with one faulty node.
+struct Trial {
+    seed: u64,
+    /// Maximum number of invalid messages.
+    max_messages: usize,
+    /// True if the nodes keep their saved state. A lock whose card excludes recovery starts with
+    /// empty directories when all nodes restart.
+    survives: bool,
+}
+
+impl OfficeVisitor for Trial {
+    type Output = Result<String, String>;
+
+    fn office<P: Office + Algorithm>(self, inner: P::Config) -> Self::Output {
+        let detector = heartbeat::Config {
+            period: Delay::units(20),
+            timeout: 400 * TICKS_PER_UNIT,
+            increment: 100 * TICKS_PER_UNIT,
+            longest: 2_000 * TICKS_PER_UNIT,
+        };
+        let config = detected::Config { detector, inner };
+        let mut threads = tokio::runtime::Builder::new_multi_thread();
+        let runtime = threads.worker_threads(2).enable_all().build().unwrap();
+        runtime.block_on(self.of::<Detected<Heartbeat, P>>(config))
+    }
+}
+
+impl Trial {
+    async fn of<P: Office>(&self, config: P::Config) -> Result<String, String> {
+        let (files, listeners) = ClusterFiles::new();
+        let faulty = ProcessId::at(usize::try_from(self.seed).unwrap() % SIZE as usize);
+        let faults = FaultSource::new(self.seed, self.max_messages);
+        let mut nodes = Vec::new();
+        for (index, listener) in listeners.into_iter().enumerate() {
+            let (me, listen) = (ProcessId::at(index), Listen::Listener(listener));
+            nodes.push(if me == faulty {
+                files.start::<FaultyProcess<P>>(me, listen, (config.clone(), faults.clone()))
+            } else {
+                files.start::<P>(me, listen, config.clone())
+            });
+        }
+        self.wait_for_faults(&faults).await;
+        let counts = nodes.iter().map(|node| node.running.view.counts().implausible);
+        let rejected: u64 = counts.sum();
+        for (index, node) in nodes.into_iter().enumerate() {
+            let ended = timeout(EVENT_TIMEOUT, node.stop()).await;
+            match ended.map_err(|_| "does not stop".to_owned()) {
+                Ok(Ok(Ok(()))) => {}
+                _ if ProcessId::at(index) == faulty => {}
+                ended => return Err(format!("{} has failed: {ended:?}", ProcessId::at(index))),
+            }
+        }
+        if rejected == 0 {
+            return Err("no message was invalid".to_owned());
+        }
+        self.start_again::<P>(&files, config).await?;
+        let (count, (kinds, places)) = (faults.count(), faults.coverage());
+        Ok(format!(
+            "{count} invalid messages of {faulty} in {places} places of {kinds} kinds, {rejected} \
+             times rejected"
+        ))
+    }
+
+    /// Waits until all variants are sent.
+    async fn wait_for_faults(&self, faults: &FaultSource) {
+        let (begun, mut sent, mut last) = (Instant::now(), 0, Instant::now());
+        while sent < self.max_messages
+            && last.elapsed() < MAX_IDLE_TIME
+            && begun.elapsed() < MAX_DURATION
+        {
+            sleep(Duration::from_millis(20)).await;
+            let now = faults.count();
+            if now > sent {
+                (sent, last) = (now, Instant::now());
+            }
+        }
+        // The last message needs time to arrive.
+        sleep(Duration::from_millis(100)).await;
+    }
+
+    /// Restarts all nodes as correct ones, and checks that each user enters.
+    async fn start_again<P: Office>(
+        &self,
+        files: &ClusterFiles,
+        config: P::Config,
+    ) -> Result<(), String> {
+        if !self.survives {
+            for index in 0..SIZE as usize {
+                let state = files.directory.path().join(ProcessId::at(index).to_string());
+                std::fs::remove_dir_all(state).unwrap();
+            }
+        }
+        let start = |index: usize| {
+            let listen = Listen::Address(files.addresses[index]);
+            files.start::<P>(ProcessId::at(index), listen, config.clone())
+        };
+        let nodes: Vec<Node> = (0..SIZE as usize).map(start).collect();
+        let mut unserved = Vec::new();
+        for (index, node) in nodes.iter().enumerate() {
+            let me = ProcessId::at(index);
+            match timeout(EVENT_TIMEOUT, node.lock.enter()).await {
+                Ok(Ok(guard)) => drop(guard),
+                failed => unserved.push(format!("{me} cannot enter: {failed:?}")),
+            }
+        }
+        for node in nodes {
+            if !matches!(timeout(EVENT_TIMEOUT, node.stop()).await, Ok(Ok(Ok(())))) {
+                unserved.push("a correct node among correct nodes fails".to_owned());
+            }
+        }
+        if unserved.is_empty() { Ok(()) } else { Err(unserved.join("; ")) }
+    }
+}
+
+/// Runs the test for one combination and returns its failure.
+fn run_trial((mutex, election): &Name, seed: u64, max_messages: usize) -> Result<(), String> {
+    let card = office_card(mutex, election, &parameters()).map_err(|it| it.to_string())?;
+    let survives = card.faults.crashes == Crashes::Recovery;
+    let trial = Trial { seed, max_messages, survives };
+    let outcome = visit_office(mutex, election, &parameters(), trial);
+    let outcome = outcome.map_err(|unknown| unknown.to_string()).and_then(|it| it);
+    let summary =
+        outcome.map_err(|wrong| format!("{mutex} beside {election}, seed {seed}: {wrong}"))?;
+    eprintln!("{mutex} beside {election}, seed {seed}: {summary}");
+    Ok(())
+}
+
+#[test]
+fn invalid_messages_stop_no_node() {
+    run_trial(&offices()[0], 2, 40).unwrap();
+}
+
+/// All variants of all combinations in turn: `cargo xtask attack messages`.
+#[test]
+#[ignore = "minutes"]
+fn all_invalid_messages_stop_no_node() {
+    let offices = offices();
+    let all = crate::seeds(0..offices.len() as u64);
+    let office = |seed: u64| &offices[usize::try_from(seed).unwrap() % offices.len()];
+    let wrong: Vec<String> =
+        all.filter_map(|seed| run_trial(office(seed), seed, usize::MAX).err()).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

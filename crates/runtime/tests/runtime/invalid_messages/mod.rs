@@ -1,0 +1,176 @@
+//! Messages that can be decoded but are impossible. Those that pass validation make no process
+//! panic, and after a restart of all processes every user is served.
+
+mod faulty_process;
+mod live;
+mod mutation;
+pub(crate) mod world;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use tenure_algorithms::catalogue::{Parameters, Visitor, names, visit};
+use tenure_core::{Agreement, Algorithm, Batch, Crashes, Election, Input, Mutex, Protocol};
+
+use self::mutation::{Variant, variants};
+use self::world::{Due, Service, SplitMix64, World};
+
+const SIZE: u32 = 3;
+
+/// Returns all names of the catalogue, and some with the adapter for ordered channels.
+fn algorithms() -> impl Iterator<Item = String> {
+    let over = ["lamport", "suzuki-kasami", "raft", "coordinated:bully"];
+    names().map(String::from).chain(over.map(|name| format!("fifo:{name}")))
+}
+
+/// Test of a group of one algorithm, which returns the failures.
+trait Attack {
+    fn attack<P: Algorithm>(&self, config: P::Config, service: Service<P>) -> Vec<String>;
+}
+
+struct Of<A>(A);
+
+impl<A: Attack> Visitor for Of<A> {
+    type Output = Vec<String>;
+
+    fn mutex<P: Mutex + Algorithm>(self, config: P::Config) -> Vec<String> {
+        self.0.attack::<P>(config, Service::lock())
+    }
+
+    fn election<P: Election + Algorithm>(self, config: P::Config) -> Vec<String> {
+        self.0.attack::<P>(config, Service::election())
+    }
+
+    fn agreement<P: Agreement + Algorithm>(self, config: P::Config) -> Vec<String> {
+        let service = Service::agreement(&config, SIZE);
+        service.map_or_else(Vec::new, |service| self.0.attack::<P>(config, service))
+    }
+}
+
+fn attack_all(attack: impl Attack + Copy) {
+    let failures = algorithms().flat_map(|name| {
+        let parameters = Parameters::plain(SIZE);
+        let failures = visit(&name, &parameters, Of(attack)).expect("a name of the catalogue");
+        failures.into_iter().map(move |what| format!("{name}: {what}"))
+    });
+    let failures: Vec<String> = failures.collect();
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+fn booted<P: Protocol>(config: P::Config, service: Service<P>, seed: u64) -> World<P> {
+    World::boot(SIZE, config, service, vec![None; SIZE as usize], seed)
+}
+
+/// Sends each invalid variant of each message to a copy of its receiver.
+#[derive(Clone, Copy)]
+struct SendVariants {
+    is_validated: bool,
+}
+
+impl Attack for SendVariants {
+    fn attack<P: Algorithm>(&self, config: P::Config, service: Service<P>) -> Vec<String> {
+        let mut world = booted(config, service, 1);
+        let mut failures = Vec::new();
+        let mut rejected = 0;
+        for _ in 0..2_000 {
+            if world.is_served(6) {
+                break;
+            }
+            let Some(due) = world.next() else { break };
+            if let Due::Message { from, to, message } = &due {
+                let receiver = &world.members[to.index()];
+                if let Err(why) = receiver.validator.clone().check_message(message) {
+                    failures.push(format!("a correct message was rejected: {message:?}: {why}"));
+                }
+                for Variant { message: invalid, .. } in variants(message) {
+                    let mut receiver = receiver.clone();
+                    if self.is_validated && receiver.validator.check_message(&invalid).is_err() {
+                        rejected += 1;
+                        continue;
+                    }
+                    let (from, sent) = (*from, format!("{invalid:?}"));
+                    let step = || {
+                        let mut batch: Batch<P, SplitMix64> =
+                            Batch::new(SplitMix64(fastrand::Rng::with_seed(1)));
+                        receiver
+                            .process
+                            .step(Input::Message { from, message: invalid }, &mut batch);
+                    };
+                    if catch_unwind(AssertUnwindSafe(step)).is_err() {
+                        failures.push(format!("{to} panics after {sent}"));
+                    }
+                }
+            }
+            world.perform(due);
+        }
+        if !world.is_served(1) {
+            failures.push("correct processes are not served".into());
+        }
+        if self.is_validated && rejected == 0 {
+            failures.push("no message was rejected".into());
+        }
+        failures
+    }
+}
+
+#[test]
+fn accepted_messages_cause_no_panic() {
+    attack_all(SendVariants { is_validated: true });
+}
+
+/// Control experiment.
+#[test]
+fn unvalidated_messages_cause_panics() {
+    for name in ["nishio-li-manning", "repaired-ring"] {
+        let failures =
+            visit(name, &Parameters::plain(SIZE), Of(SendVariants { is_validated: false }))
+                .unwrap();
+        assert!(!failures.is_empty(), "{name}");
+    }
+}
+
+/// Sends invalid messages for a while, and then restarts all processes as correct ones.
+#[derive(Clone, Copy)]
+struct SendAndRestart {
+    seed: u64,
+}
+
+impl Attack for SendAndRestart {
+    fn attack<P: Algorithm>(&self, config: P::Config, service: Service<P>) -> Vec<String> {
+        let survives = P::card(&config, SIZE).faults.crashes == Crashes::Recovery;
+        let mut world = booted(config, service, self.seed);
+        let mut rng = fastrand::Rng::with_seed(self.seed);
+        let mut sent = Vec::new();
+        let variants = || {
+            for _ in 0..400 {
+                let Some(due) = world.next() else { break };
+                if let Due::Message { from, to, message } = &due
+                    && rng.u8(0..4) == 0
+                {
+                    let copies = variants(message);
+                    if let Some(Variant { message: invalid, .. }) = rng.choice(copies) {
+                        sent.push(format!("{to} received {invalid:?}"));
+                        world.perform(Due::Message { from: *from, to: *to, message: invalid });
+                    }
+                }
+                world.perform(due);
+            }
+            let mut correct = world.restarted(survives, self.seed);
+            if !correct.serves(1, 5_000) {
+                correct.suspect_all();
+            }
+            correct.serves(1, 5_000)
+        };
+        match catch_unwind(AssertUnwindSafe(variants)) {
+            Ok(true) => Vec::new(),
+            Ok(false) => vec![format!("serves no user after seed {}", self.seed)],
+            Err(_) => vec![format!("panics in seed {}: {sent:#?}", self.seed)],
+        }
+    }
+}
+
+#[test]
+fn users_are_served_after_invalid_messages_and_restart() {
+    for seed in crate::seeds(0..4) {
+        attack_all(SendAndRestart { seed });
+    }
+}

@@ -1,0 +1,252 @@
+//! A group in virtual time whose messages may be altered. The validator rejects invalid ones.
+
+use std::collections::BTreeMap;
+
+use tenure_core::service::agreement::{ServiceUser, User, UserConfig};
+use tenure_core::service::{election, mutex};
+use tenure_core::{
+    Agreement, Algorithm, Batch, Election, Environment, Group, Input, LocalTime, Mutex, ProcessId,
+    Protocol, TICKS_PER_UNIT, TimerChange, Verdict,
+};
+use tenure_runtime::Validator;
+
+/// Random numbers that are the same on every machine.
+#[derive(Clone, Debug)]
+pub(crate) struct SplitMix64(pub(crate) fastrand::Rng);
+
+impl Environment for SplitMix64 {
+    fn choose(&mut self, bound: u32) -> u32 {
+        self.0.u32(0..bound)
+    }
+
+    fn local_clock(&mut self) -> LocalTime {
+        LocalTime(0)
+    }
+}
+
+/// Commands and events of the users of a service.
+#[derive(Clone, Debug)]
+pub(crate) struct Service<P: Protocol> {
+    pub(crate) ask: P::Command,
+    /// Command of a user that has been served, if there is one.
+    pub(crate) leave: Option<P::Command>,
+    pub(crate) serves: fn(&P::Event) -> bool,
+}
+
+impl<P: Mutex> Service<P> {
+    pub(crate) fn lock() -> Self {
+        let serves = |event: &mutex::Event| matches!(event, mutex::Event::Entered { .. });
+        Service { ask: mutex::Command::Enter, leave: Some(mutex::Command::Exit), serves }
+    }
+}
+
+impl<P: Election> Service<P> {
+    pub(crate) fn election() -> Self {
+        let serves = |event: &election::Event| matches!(event, election::Event::Elected { .. });
+        Service { ask: election::Command::Elect, leave: None, serves }
+    }
+}
+
+impl<P: Agreement + Algorithm> Service<P> {
+    /// Returns `None` if users of this service have no command.
+    pub(crate) fn agreement(config: &P::Config, size: u32) -> Option<Self> {
+        let service = P::card(config, size).service;
+        let ask = User::first_command(&UserConfig { service, at: ProcessId(0), size, times: 1 })?;
+        Some(Service { ask, leave: None, serves: |_| true })
+    }
+}
+
+/// Next event of the group.
+#[derive(Clone, Debug)]
+pub(crate) enum Due<P: Protocol> {
+    Message { from: ProcessId, to: ProcessId, message: P::Message },
+    Timer(ProcessId, P::Timer),
+    Ask(ProcessId),
+    Leave(ProcessId),
+}
+
+/// A process with the state of its runner.
+#[derive(Clone, Debug)]
+pub(crate) struct Member<P: Protocol> {
+    pub(crate) process: P,
+    pub(crate) validator: Validator,
+    saved: Option<P::Stable>,
+    /// True if the process reached a state that must not be saved.
+    pub(crate) stopped: bool,
+    served: u32,
+}
+
+#[derive(Debug)]
+pub(crate) struct World<P: Protocol> {
+    config: P::Config,
+    service: Service<P>,
+    pub(crate) members: Vec<Member<P>>,
+    due: BTreeMap<(u64, u64), Due<P>>,
+    timers: BTreeMap<(ProcessId, P::Timer), (u64, u64)>,
+    now: u64,
+    number: u64,
+    batch: Batch<P, SplitMix64>,
+}
+
+impl<P: Protocol> World<P> {
+    /// Boots all processes with their saved states. Each user issues its first command.
+    pub(crate) fn boot(
+        size: u32,
+        config: P::Config,
+        service: Service<P>,
+        saved: Vec<Option<P::Stable>>,
+        seed: u64,
+    ) -> Self {
+        let mut batch = Batch::new(SplitMix64(fastrand::Rng::with_seed(seed)));
+        let (due, timers) = (BTreeMap::new(), BTreeMap::new());
+        let members = Vec::new();
+        let mut processes = Vec::new();
+        for (place, stable) in saved.into_iter().enumerate() {
+            let at = ProcessId::at(place);
+            let mut validator = Validator::new(size);
+            if let Some(stable) = &stable {
+                validator.check_state(stable).expect("a saved state is valid");
+            }
+            let process = P::boot(Group::new(at, size), &config, stable.clone(), &mut batch);
+            processes.push((
+                Member { process, validator, saved: stable, stopped: false, served: 0 },
+                std::mem::replace(
+                    &mut batch,
+                    Batch::new(SplitMix64(fastrand::Rng::with_seed(seed))),
+                ),
+            ));
+        }
+        let mut world = World { config, service, members, due, timers, now: 0, number: 0, batch };
+        for (place, (member, effects)) in processes.into_iter().enumerate() {
+            world.members.push(member);
+            world.batch = effects;
+            world.release(ProcessId::at(place));
+            world.after(TICKS_PER_UNIT, Due::Ask(ProcessId::at(place)));
+        }
+        world
+    }
+
+    /// Crashes and boots all processes, with their saved states if the algorithm supports recovery.
+    pub(crate) fn restarted(self, survives: bool, seed: u64) -> Self {
+        let saved = self.members.into_iter().map(|member| member.saved.filter(|_| survives));
+        let saved = saved.collect::<Vec<_>>();
+        let size = u32::try_from(saved.len()).expect("a small group");
+        World::boot(size, self.config, self.service, saved, seed)
+    }
+
+    /// Removes the next event.
+    pub(crate) fn next(&mut self) -> Option<Due<P>> {
+        let ((time, _), due) = self.due.pop_first()?;
+        self.now = time;
+        if let Due::Timer(at, timer) = &due {
+            self.timers.remove(&(*at, timer.clone()));
+        }
+        Some(due)
+    }
+
+    /// Performs an event, unless validation rejects it.
+    pub(crate) fn perform(&mut self, due: Due<P>) {
+        match due {
+            Due::Message { from, to, message } => {
+                if self.members[to.index()].validator.check_message(&message).is_ok() {
+                    self.step(to, Input::Message { from, message });
+                }
+            }
+            Due::Timer(at, timer) => self.step(at, Input::Timer(timer)),
+            Due::Ask(at) => self.step(at, Input::Command(self.service.ask.clone())),
+            Due::Leave(at) => {
+                if let Some(command) = self.service.leave.clone() {
+                    self.step(at, Input::Command(command));
+                    self.after(TICKS_PER_UNIT, Due::Ask(at));
+                }
+            }
+        }
+    }
+
+    /// Returns true if each user was served `times` times.
+    pub(crate) fn is_served(&self, times: u32) -> bool {
+        self.members.iter().all(|member| member.served >= times)
+    }
+
+    /// Runs until each user was served `times` times, or for at most `steps` steps.
+    pub(crate) fn serves(&mut self, times: u32, steps: usize) -> bool {
+        for _ in 0..steps {
+            if self.is_served(times) {
+                return true;
+            }
+            let Some(due) = self.next() else { break };
+            self.perform(due);
+        }
+        self.is_served(times)
+    }
+
+    /// Lets all processes suspect each other for a moment, as when nodes start one after the other.
+    pub(crate) fn suspect_all(&mut self) {
+        let all: Vec<ProcessId> = (0..self.members.len()).map(ProcessId::at).collect();
+        for verdict in [Verdict::Suspect, Verdict::Trust] {
+            for (at, peer) in all.iter().flat_map(|at| all.iter().map(move |peer| (*at, *peer))) {
+                if at != peer {
+                    self.step(at, Input::Suspicion { peer, verdict });
+                }
+            }
+        }
+    }
+
+    fn step(&mut self, at: ProcessId, input: Input<P>) {
+        let member = &mut self.members[at.index()];
+        if member.stopped {
+            return;
+        }
+        member.process.step(input, &mut self.batch);
+        self.release(at);
+    }
+
+    /// Saves and releases the effects of a step, as a runner does.
+    fn release(&mut self, at: ProcessId) {
+        let member = &mut self.members[at.index()];
+        let stable = member.process.stable();
+        if size_of::<P::Stable>() > 0 && member.saved.as_ref() != Some(&stable) {
+            member.stopped = member.validator.check_state(&stable).is_err();
+            if member.stopped {
+                self.batch = Batch::new(self.batch.environment.clone());
+                return;
+            }
+            member.saved = Some(stable);
+        }
+        let messages: Vec<_> = self.batch.messages.drain(..).collect();
+        let timers: Vec<_> = self.batch.timers.drain(..).collect();
+        let events: Vec<_> = self.batch.events.drain(..).collect();
+        for (to, message) in messages {
+            if to != at {
+                self.after(TICKS_PER_UNIT / 2, Due::Message { from: at, to, message });
+            }
+        }
+        for change in timers {
+            let (timer, after) = match change {
+                TimerChange::Set(timer, after) => (timer, Some(after)),
+                TimerChange::Cancel(timer) => (timer, None),
+            };
+            if let Some(armed) = self.timers.remove(&(at, timer.clone())) {
+                self.due.remove(&armed);
+            }
+            if let Some(after) = after {
+                let ticks = self.batch.environment.0.u64(after.min..=after.max);
+                let key = self.after(ticks, Due::Timer(at, timer.clone()));
+                self.timers.insert((at, timer), key);
+            }
+        }
+        for event in events {
+            if (self.service.serves)(&event) {
+                self.members[at.index()].served += 1;
+                self.after(TICKS_PER_UNIT, Due::Leave(at));
+            }
+        }
+    }
+
+    fn after(&mut self, ticks: u64, due: Due<P>) -> (u64, u64) {
+        self.number += 1;
+        let key = (self.now + ticks, self.number);
+        self.due.insert(key, due);
+        key
+    }
+}

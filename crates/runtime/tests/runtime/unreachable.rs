@@ -1,0 +1,76 @@
+//! Queued messages for an unreachable peer.
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::time::Duration;
+
+use tenure_algorithms::compose::{Coordinated, Detected, detected};
+use tenure_algorithms::detector::{Heartbeat, heartbeat};
+use tenure_algorithms::election::{Bully, bully};
+use tenure_core::{Delay, ProcessId, TICKS_PER_UNIT};
+use tenure_runtime::store::Owner;
+use tenure_runtime::transport::{Limits, Listen, Settings, Trust};
+use tenure_runtime::{Injection, LockApplication, Parts, Recorder, RunningNode, Store, start};
+
+type Office = Detected<Heartbeat, Coordinated<Bully>>;
+
+/// Boots a node with a heartbeat every 2 ms and at most 64 queued messages per peer.
+fn boot(directory: &Path, me: usize, listener: TcpListener, addresses: &[String]) -> RunningNode {
+    let detector = heartbeat::Config {
+        period: Delay::units(2),
+        timeout: 400 * TICKS_PER_UNIT,
+        increment: 0,
+        longest: 2_000 * TICKS_PER_UNIT,
+    };
+    let inner = bully::Config::plain(3, 30 * TICKS_PER_UNIT).into();
+    let (application, lock, leadership, requests) = LockApplication::new();
+    // The handles keep the node running.
+    std::mem::forget((lock, leadership));
+    let settings = Settings {
+        cluster: "test".into(),
+        me: ProcessId::at(me),
+        session: 1,
+        listen: Listen::Listener(listener),
+        addresses: addresses.to_vec(),
+        trust: Trust::LoopbackOnly,
+        limits: Limits { queue_frames: 64, ..Limits::default() },
+    };
+    let owner = Owner { cluster: "test".into(), process: ProcessId::at(me), group_size: 3 };
+    start::<Office, LockApplication>(Parts {
+        config: detected::Config { detector, inner },
+        transport: settings,
+        store: Store::open(directory.join(me.to_string()), &owner, "test").unwrap(),
+        application,
+        requests,
+        recorder: Recorder::none(),
+        injection: Injection::none(),
+        suspected: None,
+    })
+    .unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn heartbeats_do_not_queue_for_unreachable_peer() {
+    let directory = tempfile::tempdir().unwrap();
+    let listener = |_| TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut listeners: Vec<TcpListener> = (0..3).map(listener).collect();
+    let address = |it: &TcpListener| it.local_addr().unwrap().to_string();
+    let addresses: Vec<String> = listeners.iter().map(address).collect();
+    // The third node never starts.
+    drop(listeners.pop());
+    let nodes: Vec<RunningNode> = listeners
+        .into_iter()
+        .enumerate()
+        .map(|(me, listener)| boot(directory.path(), me, listener, &addresses))
+        .collect();
+    for (me, node) in nodes.iter().enumerate() {
+        while node.view.counts().messages_sent < 500 {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        let status = node.view.peers().into_iter().find(|it| it.peer == ProcessId(2)).unwrap();
+        assert_eq!(status.held_frames, 1, "only one heartbeat waits: {status:?}");
+        assert_eq!(node.view.counts().overflowed, 0);
+        let connected: Vec<ProcessId> = node.view.responsive_peers(64).iter().collect();
+        assert_eq!(connected, [ProcessId::at(1 - me)], "only the connected peer");
+    }
+}

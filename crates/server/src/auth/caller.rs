@@ -1,0 +1,452 @@
+//! Callers: the identity of a client, and the checks of its rights.
+
+use std::future::pending;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use http::HeaderMap;
+use tenure_store::{AccessControl, Command, CommandResult, Error, Outcome, Principal, Span, Store};
+use tokio::time::{Instant, sleep_until};
+
+use crate::auth::secrets::{self, Token};
+use crate::log::proposal::OnAbandoned;
+use crate::log::request::Released;
+use crate::member::Member;
+use crate::rpc::error::RpcError;
+
+/// Options of a call, from its metadata.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct CallOptions {
+    /// True if the call ends when no leader is known.
+    pub(crate) requires_leader: bool,
+    /// Time at which the client stops waiting.
+    pub(crate) deadline: Option<Instant>,
+}
+
+/// Member as seen by one call: requests are carried out with the rights of the caller.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller {
+    member: Arc<Member>,
+    identity: Identity,
+    options: CallOptions,
+    /// Number of requests of this call that were sent to the leader and have no outcome yet.
+    undecided: Arc<AtomicUsize>,
+}
+
+/// Identity of a caller.
+#[derive(Clone, Debug)]
+enum Identity {
+    /// Identity that stays the same for the whole call.
+    Known(Principal),
+    /// User named by a token. The token is verified at each use, because an open stream may outlive
+    /// the password, the user or the setting that the token was issued for.
+    Token {
+        text: Arc<str>,
+        /// User name at the beginning of the call, for log messages.
+        user: Option<Arc<str>>,
+    },
+}
+
+/// Counts a request as undecided until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Undecided(Arc<AtomicUsize>);
+
+impl Drop for Undecided {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Deref for Caller {
+    type Target = Member;
+
+    fn deref(&self) -> &Member {
+        &self.member
+    }
+}
+
+impl Caller {
+    pub(crate) fn new(member: Arc<Member>, principal: Principal) -> Self {
+        Caller::with_identity(member, Identity::Known(principal))
+    }
+
+    fn with_identity(member: Arc<Member>, identity: Identity) -> Self {
+        Caller { member, identity, options: CallOptions::default(), undecided: Arc::default() }
+    }
+
+    /// Returns the caller of a request by its token. The header is `token`, as clients in Go send
+    /// it, or `authorization`, with or without `Bearer`.
+    pub(crate) fn from_headers(member: Arc<Member>, headers: &HeaderMap) -> Result<Self, RpcError> {
+        let token = headers.get("token").or_else(|| headers.get("authorization"));
+        let Some(token) = token else { return Ok(Caller::new(member, Principal::Anonymous)) };
+        let token = token.to_str().unwrap_or_default();
+        Caller::from_token(member, token.strip_prefix("Bearer ").unwrap_or(token))
+    }
+
+    /// Returns the caller with this token, if the token is valid or none is needed. Counts as a use
+    /// of the token.
+    fn from_token(member: Arc<Member>, token: &str) -> Result<Self, RpcError> {
+        let identity = Identity::Token { text: token.into(), user: None };
+        let mut caller = Caller::with_identity(member, identity);
+        let token = caller.with_state(|state| caller.token(state.store.access()))?;
+        if let Some(token) = token {
+            caller.token_uses.check_and_use(&token, std::time::Instant::now())?;
+            if let Identity::Token { user, .. } = &mut caller.identity {
+                *user = Some(token.name.into());
+            }
+        }
+        Ok(caller)
+    }
+
+    /// Returns the same caller with these options.
+    pub(crate) fn with_options(self, options: CallOptions) -> Self {
+        Caller { options, ..self }
+    }
+
+    /// Returns the verified token of the caller; none if users are disabled.
+    fn token(&self, access: &AccessControl) -> Result<Option<Token>, RpcError> {
+        match &self.identity {
+            Identity::Token { text, .. } if access.is_enabled() => {
+                secrets::verify_token(access, text).map(Some)
+            }
+            Identity::Token { .. } | Identity::Known(_) => Ok(None),
+        }
+    }
+
+    /// Returns the current identity. Ignores the age of the token.
+    fn principal(&self, access: &AccessControl) -> Result<Principal, RpcError> {
+        let token = self.token(access)?;
+        Ok(match (token, &self.identity) {
+            (Some(token), _) => Principal::User(token.name),
+            (None, Identity::Known(principal)) => principal.clone(),
+            (None, Identity::Token { .. }) => Principal::Anonymous,
+        })
+    }
+
+    /// True if the call ends when no leader is known.
+    pub(crate) fn requires_leader(&self) -> bool {
+        self.options.requires_leader
+    }
+
+    /// Resolves when no leader has been known for a while and the call requires one.
+    pub(crate) fn leader_lost(&self) -> impl Future<Output = ()> + Send + use<> {
+        let monitor = self.requires_leader().then(|| self.member.leader_monitor.clone());
+        async move {
+            match monitor {
+                Some(monitor) => monitor.lost().await,
+                None => pending().await,
+            }
+        }
+    }
+
+    /// Resolves with an error when the server must end a stream: the leader is lost, or the
+    /// deadline has passed.
+    pub(crate) fn stream_end(&self) -> impl Future<Output = RpcError> + Send + use<> {
+        let (leader_lost, deadline) = (self.leader_lost(), self.options.deadline);
+        async move {
+            let deadline_passed = async {
+                match deadline {
+                    Some(deadline) => sleep_until(deadline).await,
+                    None => pending().await,
+                }
+            };
+            tokio::select! {
+                () = leader_lost => RpcError::NO_LEADER,
+                () = deadline_passed => RpcError::DEADLINE_EXCEEDED,
+            }
+        }
+    }
+
+    /// Counts a request as sent to the leader until the returned guard is dropped.
+    pub(crate) fn track_undecided(&self) -> Undecided {
+        self.undecided.fetch_add(1, Ordering::Relaxed);
+        Undecided(self.undecided.clone())
+    }
+
+    /// Returns the error of a call whose deadline has passed. As at etcd, it is `Unavailable` if a
+    /// request may yet be carried out, so that no client takes the call for safe to repeat.
+    pub(crate) fn deadline_error(&self) -> RpcError {
+        match self.undecided.load(Ordering::Relaxed) {
+            0 => RpcError::DEADLINE_EXCEEDED,
+            _ => RpcError::TIMED_OUT,
+        }
+    }
+
+    /// Proposes a command, and returns its outcome.
+    ///
+    /// An unauthenticated caller is rejected here, so that it cannot fill the log. All other rights
+    /// are checked when the entry is applied.
+    pub(crate) async fn propose(&self, command: Command) -> Result<Outcome, RpcError> {
+        self.propose_with(command, None).await
+    }
+
+    /// Like [`Caller::propose`], with a callback for the outcome if the caller stops waiting.
+    pub(crate) async fn propose_or_else(
+        &self,
+        command: Command,
+        on_abandoned: impl FnOnce(Outcome) + Send + 'static,
+    ) -> Result<Outcome, RpcError> {
+        self.propose_with(command, Some(Box::new(on_abandoned))).await
+    }
+
+    async fn propose_with(
+        &self,
+        command: Command,
+        on_abandoned: Option<OnAbandoned>,
+    ) -> Result<Outcome, RpcError> {
+        self.check_authenticated()?;
+        self.check_quota(&command).await?;
+        let _undecided = self.track_undecided();
+        let principal = self.with_state(|state| self.principal(state.store.access()))?;
+        self.member.propose_for(&principal, command, on_abandoned, || self.check_valid()).await
+    }
+
+    /// Returns the member itself, which has all rights.
+    pub(crate) fn member(&self) -> &Member {
+        &self.member
+    }
+
+    /// Checks that the caller may execute a command, as far as this member knows by now.
+    pub(crate) fn check_command(&self, command: &Command) -> Result<(), RpcError> {
+        self.with_state(|state| {
+            let principal = self.principal(state.store.access())?;
+            Ok(state.store.authorize(&principal, command)?)
+        })
+    }
+
+    /// Notifies clients that wait behind the key of a released lock, if the caller may delete the
+    /// key.
+    pub(crate) fn release(&self, released: Released) -> Result<(), RpcError> {
+        self.check_access(|access, principal| {
+            access.authorize_write(principal, &Span::single(released.key.clone()))
+        })?;
+        self.member.release_lock(released);
+        Ok(())
+    }
+
+    /// Proposes a command, and returns its revision and answer, or its error.
+    pub(crate) async fn execute(&self, command: Command) -> Result<(u64, CommandResult), RpcError> {
+        let outcome = self.propose(command).await?;
+        Ok((outcome.revision, outcome.result?))
+    }
+
+    /// Checks a right of the caller, as far as this member knows by now.
+    pub(crate) fn check_access(
+        &self,
+        check: impl FnOnce(&AccessControl, &Principal) -> Result<(), Error>,
+    ) -> Result<(), RpcError> {
+        self.check_store_access(|store, principal| check(store.access(), principal))
+    }
+
+    /// Checks a right of the caller that depends on the contents of the store.
+    pub(crate) fn check_store_access(
+        &self,
+        check: impl FnOnce(&Store, &Principal) -> Result<(), Error>,
+    ) -> Result<(), RpcError> {
+        self.with_state(|state| {
+            let principal = self.principal(state.store.access())?;
+            Ok(check(&state.store, &principal)?)
+        })
+    }
+
+    /// Checks a right and reads the store, both as of the same log entry.
+    pub(crate) fn read<T>(
+        &self,
+        check: impl FnOnce(&AccessControl, &Principal) -> Result<(), Error>,
+        read: impl FnOnce(&Store) -> Result<T, Error>,
+    ) -> Result<T, RpcError> {
+        self.with_state(|state| {
+            let principal = self.principal(state.store.access())?;
+            check(state.store.access(), &principal)?;
+            Ok(read(&state.store)?)
+        })
+    }
+
+    /// Checks at the beginning of a request that the caller is a user, if users are enabled, and
+    /// that its token is valid and not too old. Counts as a use of the token.
+    pub(crate) fn check_authenticated(&self) -> Result<(), RpcError> {
+        let token = self.with_state(|state| {
+            let access = state.store.access();
+            access.authenticated_user(&self.principal(access)?)?;
+            self.token(access)
+        })?;
+        token.map_or(Ok(()), |token| {
+            self.token_uses.check_and_use(&token, std::time::Instant::now())
+        })
+    }
+
+    /// Checks that the identity of the caller is still valid. Ignores the age of the token.
+    pub(crate) fn check_valid(&self) -> Result<(), RpcError> {
+        self.check_access(|access, principal| access.authenticated_user(principal).map(drop))
+    }
+
+    /// Checks that the caller is root, if users are enabled.
+    pub(crate) fn check_root(&self) -> Result<(), RpcError> {
+        self.check_access(AccessControl::authorize_root)
+    }
+
+    /// Returns the user name, if the caller's identity is valid now.
+    pub(crate) fn user_name(&self) -> Option<String> {
+        match self.with_state(|state| self.principal(state.store.access())) {
+            Ok(Principal::User(name)) => Some(name),
+            Ok(Principal::Member | Principal::Anonymous) | Err(_) => None,
+        }
+    }
+
+    /// Returns the user name for log messages.
+    pub(crate) fn log_name(&self) -> Option<&str> {
+        match &self.identity {
+            Identity::Known(Principal::User(name)) => Some(name),
+            Identity::Token { user, .. } => user.as_deref(),
+            Identity::Known(Principal::Member | Principal::Anonymous) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::path::Path;
+    use std::time::Duration;
+
+    use tenure_store::{AccessChange, ROOT};
+
+    use super::*;
+    use crate::auth::secrets::HashMemory;
+    use crate::config::Config;
+
+    /// Starts a single member with users enabled. Root has this password.
+    pub(crate) async fn member_with_users(folder: &Path, password: &str) -> Arc<Member> {
+        let config = Config { data_dir: Some(folder.into()), ..Config::default() };
+        let (member, _) = Member::start(&config, config.plan().expect("a plan")).expect("a member");
+        let (name, password) =
+            (String::from(ROOT), secrets::hash_password(password, &mut HashMemory::default()));
+        for change in [
+            AccessChange::AddUser { name: name.clone(), password },
+            AccessChange::GrantRole { user: name.clone(), role: name.clone() },
+            AccessChange::Enable { secret: secrets::new_signing_key() },
+        ] {
+            let outcome = member.propose(Command::Access(change)).await.expect("an outcome");
+            assert_eq!(outcome.result, Ok(CommandResult::AccessChanged));
+        }
+        member
+    }
+
+    #[tokio::test]
+    async fn unauthorized_request_appends_no_entry() {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let member = member_with_users(folder.path(), "secret").await;
+        let applied = || member.with_state(|state| state.store.applied());
+        let (before, grant) = (applied(), Command::Grant { lease: 7, ttl: 60 });
+        for (principal, why) in [
+            (Principal::Anonymous, Error::UserEmpty),
+            (Principal::User("eve".into()), Error::PermissionDenied),
+        ] {
+            let result = Caller::new(member.clone(), principal).execute(grant.clone()).await;
+            assert_eq!(result, Err(why.into()));
+        }
+        assert_eq!(applied(), before);
+        let root = Caller::new(member.clone(), Principal::User(ROOT.into()));
+        assert!(root.execute(grant).await.is_ok());
+        assert!(applied().index > before.index);
+    }
+
+    #[tokio::test]
+    async fn release_requires_the_right_to_delete() {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let member = member_with_users(folder.path(), "secret").await;
+        let released = || Released { key: "1".into(), fence: 2 };
+        for (principal, why) in [
+            (Principal::Anonymous, Error::UserEmpty),
+            (Principal::User("eve".into()), Error::PermissionDenied),
+        ] {
+            let result = Caller::new(member.clone(), principal).release(released());
+            assert_eq!(result, Err(why.into()));
+        }
+        assert_eq!(Caller::new(member, Principal::User(ROOT.into())).release(released()), Ok(()));
+    }
+
+    /// Issues a token of root with this time to live.
+    fn token(member: &Member, ttl: Duration) -> String {
+        member.with_state(|state| {
+            let access = state.store.access();
+            let hash = &access.user(ROOT).expect("root").password;
+            secrets::issue_token(access, ROOT, hash, ttl).expect("a token")
+        })
+    }
+
+    #[tokio::test]
+    async fn request_does_not_revive_an_expired_token() {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let member = member_with_users(folder.path(), "secret").await;
+        let expired = token(&member, Duration::ZERO);
+        assert_eq!(
+            Caller::from_token(member.clone(), &expired).err(),
+            Some(RpcError::INVALID_TOKEN)
+        );
+        let read = member.with_state(|state| secrets::verify_token(state.store.access(), &expired));
+        // A token in use is valid beyond its expiry.
+        member.token_uses.record(read.expect("a token").signature, std::time::Instant::now());
+        let caller = Caller::from_token(member.clone(), &expired).expect("a token in use");
+        assert_eq!(caller.check_authenticated(), Ok(()));
+        member.token_uses.clear();
+        assert_eq!(caller.check_authenticated(), Err(RpcError::INVALID_TOKEN));
+        assert_eq!(Caller::from_token(member, &expired).err(), Some(RpcError::INVALID_TOKEN));
+        assert_eq!(caller.check_valid(), Ok(()), "the age does not matter between requests");
+    }
+
+    #[tokio::test]
+    async fn token_ends_with_the_password_or_setting_it_was_issued_for() {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let member = member_with_users(folder.path(), "secret").await;
+        let change = async |change| {
+            let outcome = member.propose(Command::Access(change)).await.expect("an outcome");
+            assert_eq!(outcome.result, Ok(CommandResult::AccessChanged));
+        };
+        let hash = |password: &str| secrets::hash_password(password, &mut HashMemory::default());
+        let (name, minute) = (String::from(ROOT), Duration::from_secs(60));
+        let caller = Caller::from_token(member.clone(), &token(&member, minute)).expect("a token");
+        assert_eq!(
+            (caller.check_authenticated(), caller.user_name()),
+            (Ok(()), Some(name.clone()))
+        );
+        change(AccessChange::ChangePassword { name, password: hash("other") }).await;
+        assert_eq!(
+            (caller.check_authenticated(), caller.user_name()),
+            (Err(RpcError::INVALID_TOKEN), None)
+        );
+        assert_eq!(caller.check_root(), Err(RpcError::INVALID_TOKEN));
+        let granted = caller.execute(Command::Grant { lease: 7, ttl: 60 }).await;
+        assert_eq!(granted, Err(RpcError::INVALID_TOKEN));
+        let caller = Caller::from_token(member.clone(), &token(&member, minute)).expect("a token");
+        change(AccessChange::Disable).await;
+        assert_eq!((caller.check_authenticated(), caller.user_name()), (Ok(()), None));
+        change(AccessChange::Enable { secret: secrets::new_signing_key() }).await;
+        assert_eq!(caller.check_authenticated(), Err(RpcError::INVALID_TOKEN));
+    }
+
+    #[tokio::test]
+    async fn token_ends_with_its_user() {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let member = member_with_users(folder.path(), "secret").await;
+        let change = async |change| {
+            let outcome = member.propose(Command::Access(change)).await.expect("an outcome");
+            assert_eq!(outcome.result, Ok(CommandResult::AccessChanged));
+        };
+        let add = || AccessChange::AddUser {
+            name: "bob".into(),
+            password: secrets::hash_password("one", &mut HashMemory::default()),
+        };
+        change(add()).await;
+        let token = member.with_state(|state| {
+            let access = state.store.access();
+            let hash = &access.user("bob").expect("bob").password;
+            secrets::issue_token(access, "bob", hash, Duration::from_secs(60)).expect("a token")
+        });
+        let caller = Caller::from_token(member.clone(), &token).expect("a token");
+        change(AccessChange::DeleteUser { name: "bob".into() }).await;
+        assert_eq!(caller.check_authenticated(), Err(RpcError::INVALID_TOKEN));
+        change(add()).await;
+        assert_eq!(caller.check_authenticated(), Err(RpcError::INVALID_TOKEN));
+    }
+}

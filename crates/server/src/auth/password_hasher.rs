@@ -1,0 +1,95 @@
+//! Hashes passwords one at a time, because each takes much memory and time.
+
+use std::sync::Arc;
+
+use tokio::sync::{Mutex, Semaphore};
+
+use crate::auth::secrets::HashMemory;
+use crate::blocking::blocking;
+use crate::rpc::error::RpcError;
+
+/// Upper bound on queued and running hashes: as many as take some seconds.
+const MAX_QUEUED: usize = 256;
+
+/// Queue of password hashes, with the memory that they share.
+#[derive(Debug)]
+pub(crate) struct PasswordHasher {
+    memory: Arc<Mutex<HashMemory>>,
+    slots: Arc<Semaphore>,
+}
+
+impl Default for PasswordHasher {
+    fn default() -> Self {
+        PasswordHasher { memory: Arc::default(), slots: Arc::new(Semaphore::new(MAX_QUEUED)) }
+    }
+}
+
+impl PasswordHasher {
+    /// Waits in the queue and runs `work` with the memory. The work continues when the caller stops
+    /// waiting.
+    ///
+    /// # Errors
+    ///
+    /// [`RpcError::TOO_MANY`] if the queue is full.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut HashMemory) -> T + Send + 'static,
+    ) -> Result<T, RpcError> {
+        let slot = self.slots.clone().try_acquire_owned().map_err(|_| RpcError::TOO_MANY)?;
+        let mut memory = self.memory.clone().lock_owned().await;
+        blocking(move || {
+            let _slot = slot;
+            work(&mut memory)
+        })
+        .await
+    }
+
+    /// Waits until this many callers are queued, besides the running one.
+    #[cfg(test)]
+    pub(crate) async fn until_waiting(&self, many: usize) {
+        while self.slots.available_permits() > MAX_QUEUED - 1 - many {
+            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use futures_util::FutureExt;
+    use futures_util::future::join_all;
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn work_continues_after_its_caller_stops_waiting() {
+        let password_hasher = PasswordHasher::default();
+        let ((resume, paused), (begins, begun)) = (mpsc::channel::<()>(), oneshot::channel());
+        let mut first = Box::pin(password_hasher.run(move |_| {
+            begins.send(()).expect("the test waits");
+            paused.recv()
+        }));
+        assert!((&mut first).now_or_never().is_none());
+        begun.await.expect("the work begins");
+        drop(first);
+        assert!(password_hasher.memory.try_lock().is_err());
+        resume.send(()).expect("the work continues");
+        assert_eq!(password_hasher.run(|_| ()).await, Ok(()));
+    }
+
+    #[tokio::test]
+    async fn full_queue_rejects_immediately() {
+        let password_hasher = PasswordHasher::default();
+        let (resume, paused) = mpsc::channel::<()>();
+        let first = password_hasher.run(move |_| paused.recv().unwrap_or_default()).boxed();
+        let others = (1..MAX_QUEUED).map(|_| password_hasher.run(|_| ()).boxed());
+        let mut all = join_all([first].into_iter().chain(others));
+        assert!((&mut all).now_or_never().is_none());
+        assert_eq!(password_hasher.run(|_| ()).now_or_never(), Some(Err(RpcError::TOO_MANY)));
+        resume.send(()).expect("the work continues");
+        assert!(all.await.iter().all(Result::is_ok));
+        assert_eq!(password_hasher.run(|_| ()).await, Ok(()));
+    }
+}

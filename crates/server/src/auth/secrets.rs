@@ -1,0 +1,223 @@
+//! Passwords and tokens.
+//!
+//! A password is stored as its salt and Argon2id hash, which takes 12 MiB and some time to compute.
+//! A token contains a user name and an expiry time. It is signed with a key that all members have,
+//! so that each accepts tokens of the others. It is invalid once the password changes. Use extends
+//! its validity: see `token_uses`.
+
+use std::fmt::{self, Write};
+use std::time::{Duration, SystemTime};
+
+use argon2::{Algorithm, Argon2, Block, Params, Version};
+use blake2::Blake2sMac256;
+use blake2::digest::{FixedOutput, KeyInit, Update};
+use tenure_store::{AccessControl, Bytes};
+
+use crate::rpc::error::RpcError;
+
+/// Length of the salt of a stored password, in bytes.
+const SALT_BYTES: usize = 16;
+
+/// Length of the hash of a password, in bytes.
+const HASH_BYTES: usize = 32;
+
+/// Length of the key that signs tokens, in bytes.
+const KEY_BYTES: usize = 32;
+
+/// Memory and number of passes of Argon2id, as OWASP recommends.
+const ARGON2_KIB: u32 = 12 * 1024;
+const ARGON2_PASSES: u32 = 3;
+
+/// Returns random bytes of the operating system.
+pub(crate) fn random_bytes<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).expect("the operating system provides random bytes");
+    bytes
+}
+
+/// Returns a new key that signs tokens.
+pub(crate) fn new_signing_key() -> Bytes {
+    Bytes::from(&random_bytes::<KEY_BYTES>())
+}
+
+/// Memory in which passwords are hashed. It is reused, because allocators are slow to return such
+/// blocks: with glibc thirty passwords left 350 MB behind.
+#[derive(Default)]
+pub(crate) struct HashMemory(Vec<Block>);
+
+/// Omits the blocks, which are 12 MiB.
+impl fmt::Debug for HashMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HashMemory").finish_non_exhaustive()
+    }
+}
+
+/// Returns the stored form of a password: a new salt and the hash.
+pub(crate) fn hash_password(password: &str, memory: &mut HashMemory) -> Bytes {
+    let salt = random_bytes::<SALT_BYTES>();
+    Bytes::from([&salt[..], &hash(password, &salt, memory)].concat())
+}
+
+/// True if the password matches its stored form. Takes as long if there is no stored password.
+pub(crate) fn verify_password(stored: &[u8], password: &str, memory: &mut HashMemory) -> bool {
+    match stored.split_first_chunk::<SALT_BYTES>() {
+        Some((salt, expected)) => constant_time_eq(&hash(password, salt, memory), expected),
+        None => {
+            hash(password, &[0; SALT_BYTES], memory);
+            false
+        }
+    }
+}
+
+fn hash(
+    password: &str,
+    salt: &[u8; SALT_BYTES],
+    HashMemory(blocks): &mut HashMemory,
+) -> [u8; HASH_BYTES] {
+    let mut hash = [0; HASH_BYTES];
+    let params =
+        Params::new(ARGON2_KIB, ARGON2_PASSES, 1, Some(HASH_BYTES)).expect("valid parameters");
+    blocks.resize(params.block_count(), Block::default());
+    let argon = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
+    let hashed = argon.hash_password_into_with_memory(password.as_bytes(), salt, &mut hash, blocks);
+    hashed.expect("valid lengths");
+    hash
+}
+
+/// Compares in constant time, so that the duration does not reveal the first difference.
+fn constant_time_eq(one: &[u8], other: &[u8]) -> bool {
+    let differ = one.iter().zip(other).fold(0, |differ, (one, other)| differ | (one ^ other));
+    one.len() == other.len() && differ == 0
+}
+
+/// Issues a token for a user whose password matched `proven_hash`. Fails if the password has
+/// changed since.
+pub(crate) fn issue_token(
+    access: &AccessControl,
+    name: &str,
+    proven_hash: &[u8],
+    ttl: Duration,
+) -> Result<String, RpcError> {
+    let is_current = access.user(name).is_ok_and(|user| user.password[..] == *proven_hash);
+    is_current.then_some(()).ok_or(RpcError::AUTH_FAILED)?;
+    let expires = unix_time().saturating_add(ttl.as_secs());
+    let signature = sign(access, name, expires).ok_or(RpcError::AUTH_FAILED)?;
+    Ok(format!("{}.{expires}.{}", encode_hex(name.as_bytes()), encode_hex(&signature)))
+}
+
+/// Signature of a token, unique to it.
+pub(crate) type Signature = [u8; 32];
+
+/// Token with a valid signature.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Token {
+    /// Name of the user.
+    pub(crate) name: String,
+    pub(crate) signature: Signature,
+    /// True if the expiry time in the token has passed.
+    pub(crate) is_expired: bool,
+}
+
+/// Verifies the signature of a token with the current password of its user.
+pub(crate) fn verify_token(access: &AccessControl, token: &str) -> Result<Token, RpcError> {
+    let verified = || {
+        let mut parts = token.splitn(3, '.');
+        let name = String::from_utf8(decode_hex(parts.next()?)?).ok()?;
+        let expires: u64 = parts.next()?.parse().ok()?;
+        let given = decode_hex(parts.next()?)?;
+        let signature = sign(access, &name, expires)?;
+        let is_expired = unix_time() >= expires;
+        constant_time_eq(&given, &signature).then_some(Token { name, signature, is_expired })
+    };
+    verified().ok_or(RpcError::INVALID_TOKEN)
+}
+
+fn sign(access: &AccessControl, name: &str, expires: u64) -> Option<Signature> {
+    let password = &access.user(name).ok()?.password;
+    let mut mac = <Blake2sMac256 as KeyInit>::new_from_slice(access.secret()).ok()?;
+    for part in [name.as_bytes(), password, &expires.to_be_bytes()] {
+        Update::update(&mut mac, &(part.len() as u64).to_be_bytes());
+        Update::update(&mut mac, part);
+    }
+    Some(mac.finalize_fixed().into())
+}
+
+fn unix_time() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+fn encode_hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+fn decode_hex(hex: &str) -> Option<Vec<u8>> {
+    let is_hex = hex.len().is_multiple_of(2) && hex.bytes().all(|it| it.is_ascii_hexdigit());
+    let pairs = (0..hex.len()).step_by(2);
+    is_hex.then(|| pairs.map(|at| u8::from_str_radix(&hex[at..at + 2], 16).ok()).collect())?
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_store::{AccessChange, Command, LogPosition, Store};
+
+    use super::*;
+
+    fn store(changes: Vec<AccessChange>) -> Store {
+        let mut store = Store::default();
+        for (index, change) in (1..).zip(changes) {
+            let done = store.apply(LogPosition { index, term: 1 }, Command::Access(change));
+            assert!(done.result.is_ok(), "{:?}", done.result);
+        }
+        store
+    }
+
+    #[test]
+    fn verifies_only_the_right_password() {
+        let mut memory = HashMemory::default();
+        let stored = hash_password("secret", &mut memory);
+        let mut verify_password = |stored, password| verify_password(stored, password, &mut memory);
+        assert!(verify_password(&stored, "secret"));
+        assert!(!verify_password(&stored, "Secret") && !verify_password(&stored, ""));
+        assert!(!verify_password(b"", "") && !verify_password(b"short", "short"));
+        // The contents of the memory make no difference.
+        assert!(verify_password(&stored, "secret"));
+        assert_eq!(memory.0.len(), ARGON2_KIB as usize);
+    }
+
+    #[test]
+    fn token_is_valid_until_expiry_or_password_change() {
+        let (user, root) = (String::from("bob"), String::from("root"));
+        let add = |name: &String, password: &[u8]| AccessChange::AddUser {
+            name: name.clone(),
+            password: Bytes::from(password),
+        };
+        let mut changes = vec![
+            add(&user, b"one"),
+            add(&root, b""),
+            AccessChange::GrantRole { user: root.clone(), role: root.clone() },
+            AccessChange::Enable { secret: new_signing_key() },
+        ];
+        let known = store(changes.clone());
+        let token_of = |store: &Store, proven_hash, ttl| {
+            issue_token(store.access(), "bob", proven_hash, Duration::from_secs(ttl))
+        };
+        let token = |ttl| token_of(&known, b"one", ttl).expect("a token");
+        let owner = |token: &str| {
+            verify_token(known.access(), token).map(|token| (token.name, token.is_expired))
+        };
+        assert_eq!(owner(&token(60)), Ok(("bob".into(), false)));
+        assert_eq!(owner(&token(0)), Ok(("bob".into(), true)));
+        let later = token(60).replace('.', ".9");
+        for wrong in ["", ".", "..", "626f62.1.00", "ä.1.1", "0.0.0", later.as_str()] {
+            assert_eq!(owner(wrong), Err(RpcError::INVALID_TOKEN), "{wrong}");
+        }
+        changes.push(AccessChange::ChangePassword { name: user, password: Bytes::from(b"two") });
+        let changed = store(changes);
+        assert_eq!(verify_token(changed.access(), &token(60)), Err(RpcError::INVALID_TOKEN));
+        assert_eq!(token_of(&changed, b"one", 60), Err(RpcError::AUTH_FAILED));
+        assert!(token_of(&changed, b"two", 60).is_ok());
+    }
+}

@@ -1,0 +1,134 @@
+//! Limits that an operator sets: for the store, requests, and watch streams.
+
+use std::time::Duration;
+
+use crate::config::{Config, ConfigError};
+
+/// Default quota of the store, as for etcd: 2 GiB.
+const DEFAULT_QUOTA: u64 = 2 << 30;
+
+/// Largest value of `--max-request-bytes`. A message between members has room for one such entry
+/// besides a full batch.
+const MAX_REQUEST_BYTES: u64 = 10 << 20;
+
+/// Largest value of `--max-txn-ops`. Each put is compared with each deletion.
+const MAX_TXN_OPS: usize = 16_384;
+
+/// Limit of operations per transaction in the replicated store. It is the same on all members,
+/// whatever their `--max-txn-ops`, because each must accept the proposals of the others.
+pub(crate) const STORE_OPERATIONS: usize = MAX_TXN_OPS;
+
+/// Room for the rest of a request besides its command, in bytes of its gRPC message.
+const OVERHEAD: usize = 512 << 10;
+
+/// Limits that an operator sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Size of the store at which the member raises the alarm NOSPACE, in bytes; none for no quota.
+    pub quota: Option<u64>,
+    /// Largest command of a client, in bytes.
+    pub request_bytes: usize,
+    /// Upper bound on the operations of a transaction.
+    pub txn_ops: usize,
+    /// Time after which an idle watcher that asks for progress notifications receives one.
+    pub progress_interval: Duration,
+}
+
+impl Bounds {
+    /// Returns the longest message of a client, in bytes.
+    pub(crate) fn longest_message(&self) -> usize {
+        self.request_bytes + OVERHEAD
+    }
+}
+
+impl Config {
+    pub(crate) fn bounds(&self) -> Result<Bounds, ConfigError> {
+        let invalid =
+            |option, value: String, expected| Err(ConfigError::Invalid { option, value, expected });
+        let request_bytes = self.max_request_bytes;
+        if request_bytes == 0 || request_bytes > MAX_REQUEST_BYTES {
+            let expected = "1 to 10485760 bytes";
+            return invalid("--max-request-bytes", request_bytes.to_string(), expected);
+        }
+        if self.max_txn_ops == 0 || self.max_txn_ops > MAX_TXN_OPS {
+            let expected = "1 to 16384 operations";
+            return invalid("--max-txn-ops", self.max_txn_ops.to_string(), expected);
+        }
+        let interval = &self.watch_progress_notify_interval;
+        let progress_interval = go_duration(interval).filter(|it| !it.is_zero());
+        let Some(progress_interval) = progress_interval else {
+            let expected = "a duration such as 5s or 10m";
+            let option = "--experimental-watch-progress-notify-interval";
+            return invalid(option, interval.clone(), expected);
+        };
+        let quota = match self.quota_backend_bytes {
+            0 => Some(DEFAULT_QUOTA),
+            quota => u64::try_from(quota).ok(),
+        };
+        let request_bytes = usize::try_from(request_bytes).unwrap_or(usize::MAX);
+        Ok(Bounds { quota, request_bytes, txn_ops: self.max_txn_ops, progress_interval })
+    }
+}
+
+/// Parses a duration as Go writes it: `10m`, `1h30m`, `500ms`, `1.5s`.
+fn go_duration(text: &str) -> Option<Duration> {
+    let mut left = text.trim();
+    let mut total = Duration::ZERO;
+    while !left.is_empty() {
+        let digits = left.find(|it: char| !it.is_ascii_digit() && it != '.')?;
+        let number: f64 = left[..digits].parse().ok()?;
+        left = &left[digits..];
+        let unit = left.find(|it: char| it.is_ascii_digit()).unwrap_or(left.len());
+        let seconds = match &left[..unit] {
+            "h" => 3600.0,
+            "m" => 60.0,
+            "s" => 1.0,
+            "ms" => 1e-3,
+            "us" | "µs" => 1e-6,
+            "ns" => 1e-9,
+            _ => return None,
+        };
+        total = total.checked_add(Duration::try_from_secs_f64(number * seconds).ok()?)?;
+        left = &left[unit..];
+    }
+    (!text.trim().is_empty()).then_some(total)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bounds(change: impl FnOnce(&mut Config)) -> Result<Bounds, String> {
+        let mut config = Config::default();
+        change(&mut config);
+        config.bounds().map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn quota_is_the_default_or_none_as_for_etcd() {
+        let quota = |bytes| bounds(|it| it.quota_backend_bytes = bytes).expect("bounds").quota;
+        assert_eq!([quota(0), quota(-1), quota(5)], [Some(2 << 30), None, Some(5)]);
+    }
+
+    #[test]
+    fn parses_go_durations() {
+        for (text, milliseconds) in [("5s", 5000), ("1h30m", 5_400_000), ("1.5s", 1500), ("7ms", 7)]
+        {
+            assert_eq!(go_duration(text), Some(Duration::from_millis(milliseconds)), "{text}");
+        }
+        let too_long = "5000000000000000h5000000000000000h";
+        for wrong in [too_long, "", "5", "s", "5 s", "-5s", "1x", "5s3"] {
+            assert_eq!(go_duration(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn rejected_value_is_reported_with_the_allowed_range() {
+        let error = bounds(|it| it.max_request_bytes = 11 << 20).unwrap_err();
+        let expected = "invalid value '11534336' for --max-request-bytes: expected 1 to 10485760 \
+                        bytes";
+        assert_eq!(error, expected);
+        assert!(bounds(|it| it.max_txn_ops = 0).is_err());
+        assert!(bounds(|it| it.watch_progress_notify_interval = "0s".into()).is_err());
+    }
+}

@@ -1,0 +1,513 @@
+//! The application that runs in the task that steps the log.
+//!
+//! It proposes the requests of this member's tasks and applies committed entries to the store.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use tenure_algorithms::agreement::RelayedLog;
+use tenure_core::service::log::{
+    Command as LogRequest, Content, Entry, Event as LogEvent, Members, Payload,
+};
+use tenure_core::service::relayed_log::{Command, Event, Ticket};
+use tenure_core::{ProcessId, ProcessSet, Term};
+use tenure_runtime::Application;
+use tenure_runtime::store::Registry;
+use tenure_store::{LogPosition, Outcome};
+use tokio::sync::oneshot;
+use tracing::info;
+
+use crate::log::compaction::CompactionPolicy;
+use crate::log::request::{
+    LeaderRequest, LeaderResponse, LogCommand, LogEntry, MembershipChange, ProposeError, Released,
+    encode, encode_entry,
+};
+use crate::log::snapshot;
+use crate::log::state::{LeaderStatus, SharedState, State};
+use crate::member::eviction::Eviction;
+
+/// Request of a task of this member to the task that steps the log.
+#[derive(Debug)]
+pub(crate) enum MemberRequest {
+    /// Propose a command, and return its outcome.
+    Propose {
+        /// Encoded [`LogCommand`].
+        command: Arc<[u8]>,
+        /// Receives the outcome.
+        reply: oneshot::Sender<Result<Outcome, ProposeError>>,
+    },
+    /// Wait until this member has applied all entries that any member had reported as committed.
+    ReadIndex {
+        /// Receives the response when that is so.
+        reply: oneshot::Sender<LeaderResponse>,
+    },
+    /// Send a request to the leader.
+    AskLeader {
+        /// Request.
+        request: LeaderRequest,
+        /// Receives the response of the leader.
+        reply: oneshot::Sender<LeaderResponse>,
+    },
+    /// Notify other members that a lock is released.
+    NotifyRelease {
+        /// Members to notify.
+        to: ProcessSet,
+        /// Lock that is released.
+        released: Released,
+    },
+    /// Publish the client URLs of this member to all members.
+    Announce {
+        /// Client URLs of this member.
+        urls: Vec<String>,
+        /// Receives the response.
+        reply: oneshot::Sender<LeaderResponse>,
+    },
+    /// Replace the entries of the log up to an index by a snapshot.
+    Compact {
+        /// Index of the last entry that the snapshot includes.
+        index: u64,
+        /// Encoded snapshot.
+        state: Vec<u8>,
+    },
+    /// Transfer leadership to another member.
+    Transfer {
+        /// Index of its process.
+        to: usize,
+        /// Receives the response.
+        reply: oneshot::Sender<LeaderResponse>,
+    },
+    /// Stop, after handing over leadership.
+    Shutdown,
+}
+
+/// Receiver of the result of a log request, by the request's ticket.
+#[derive(Debug)]
+enum Waiter {
+    /// Task of this member that proposed a command. It is notified when the entry is applied.
+    Proposer(oneshot::Sender<Result<Outcome, ProposeError>>),
+    /// Task of this member that made another request.
+    Task(oneshot::Sender<LeaderResponse>),
+    /// Member that asked this one, the leader, to change the membership.
+    Peer(ProcessId, Ticket),
+}
+
+/// Application of a member's log.
+#[derive(Debug)]
+pub(crate) struct LogApplication {
+    me: ProcessId,
+    session: u64,
+    shared: Arc<SharedState>,
+    last_ticket: u64,
+    waiters: HashMap<u64, Waiter>,
+    /// Number of events to come that were handled early already.
+    handled_early: usize,
+    is_stopping: bool,
+    /// Reason why this build cannot continue: committed data that it cannot read.
+    unreadable: Option<String>,
+    compaction: CompactionPolicy,
+    registry: Option<Registry>,
+}
+
+impl LogApplication {
+    pub(crate) fn new(
+        me: ProcessId,
+        session: u64,
+        shared: Arc<SharedState>,
+        registry: Option<Registry>,
+    ) -> Self {
+        LogApplication {
+            me,
+            session,
+            shared,
+            last_ticket: 0,
+            waiters: HashMap::new(),
+            handled_early: 0,
+            is_stopping: false,
+            unreadable: None,
+            compaction: CompactionPolicy::default(),
+            registry,
+        }
+    }
+
+    /// Registers a waiter, and returns the ticket of its request.
+    fn add_waiter(&mut self, waiter: Waiter) -> u64 {
+        let ticket = self.next_ticket();
+        self.waiters.insert(ticket, waiter);
+        ticket
+    }
+
+    fn next_ticket(&mut self) -> u64 {
+        self.last_ticket += 1;
+        self.last_ticket
+    }
+
+    /// Applies a committed entry.
+    fn apply(&mut self, index: u64, Entry { term, content }: &Entry) {
+        match content {
+            Content::Nothing => {}
+            Content::Payload(payload) => {
+                // The log counts entries, which may be large.
+                if self.compaction.add_entry(payload.bytes().len()) {
+                    self.shared.compaction_due.notify_one();
+                }
+                match postcard::from_bytes(payload.bytes()) {
+                    Ok(entry) => self.execute(LogPosition { index, term: *term }, entry),
+                    Err(_) => return self.stop_unreadable(format!("entry {index} of the log")),
+                }
+            }
+            Content::Members(members) => {
+                info!(%members, index, "membership changed");
+                self.shared.set_members(Members::clone(members), index);
+            }
+        }
+        self.shared.lock().applied = index;
+    }
+
+    fn execute(&mut self, at: LogPosition, LogEntry { origin, command }: LogEntry) {
+        let outcome = match command {
+            LogCommand::Store(principal, command) => {
+                self.shared.lock().apply(at, &principal, command)
+            }
+            LogCommand::Announce { process, urls } => {
+                self.shared.lock().client_urls.insert(process, urls);
+                return;
+            }
+        };
+        let (process, session, ticket) = origin;
+        if (ProcessId(process), session) != (self.me, self.session) {
+            return;
+        }
+        if let Some(Waiter::Proposer(reply)) = self.waiters.remove(&ticket) {
+            // The proposer may have stopped waiting.
+            let _ = reply.send(Ok(outcome));
+        }
+    }
+
+    fn append(&self, ticket: u64, command: &[u8]) -> Command {
+        let entry = encode_entry((self.me.0, self.session, ticket), command);
+        Command::Log(LogRequest::Append { ticket, payload: Payload::new(entry) })
+    }
+
+    /// Sends the response to a ticket to its waiter. Returns the command that does so if the waiter
+    /// is another member.
+    fn respond(&mut self, ticket: u64, response: LeaderResponse) -> Option<Command> {
+        match self.waiters.remove(&ticket)? {
+            Waiter::Peer(to, ticket) => {
+                return Some(Command::Reply { to, ticket, reply: payload(&response) });
+            }
+            Waiter::Task(reply) => drop(reply.send(response)),
+            Waiter::Proposer(reply) => drop(reply.send(Err(match response {
+                LeaderResponse::Failed(error) => error,
+                // A snapshot included the entry, so its own outcome is lost.
+                _ => ProposeError::Unknown,
+            }))),
+        }
+        None
+    }
+
+    /// Serves a request of another member, or of this one, as the leader. A majority has confirmed
+    /// the leadership since the request was received.
+    fn serve(&mut self, from: ProcessId, their_ticket: Ticket, request: LeaderRequest) -> Command {
+        let response = match request {
+            LeaderRequest::Renew(lease) => {
+                let term = self.shared.leader_status.borrow().term;
+                let mut state = self.shared.lock();
+                let State { store, leases, .. } = &mut *state;
+                LeaderResponse::Renewed { term, renewal: leases.renew(lease, term, store) }
+            }
+            LeaderRequest::TimeToLive(lease) => {
+                let (state, now) = (self.shared.lock(), Instant::now());
+                let stored = state.store.lease(lease);
+                let left =
+                    |ttl| state.leases.time_left(lease, now).map_or(ttl, |left| left.as_secs());
+                LeaderResponse::TimeToLive(stored.map(|stored| left(stored.left)))
+            }
+            LeaderRequest::Leases => {
+                let state = self.shared.lock();
+                LeaderResponse::Leases(state.leases.by_expiry(&state.store))
+            }
+            LeaderRequest::ChangeMembers(change) => {
+                let ticket = self.add_waiter(Waiter::Peer(from, their_ticket));
+                let Members { voters, learners, .. } =
+                    changed(self.shared.lock().members.clone(), change);
+                return Command::Log(LogRequest::ChangeMembers { ticket, voters, learners });
+            }
+        };
+        Command::Reply { to: from, ticket: their_ticket, reply: payload(&response) }
+    }
+
+    fn set_leader(&self, leader: Option<ProcessId>, term: u64) {
+        let leader = leader.map(ProcessId::index);
+        match leader {
+            Some(leader) if leader == self.me.index() => info!(term, "became leader"),
+            Some(leader) => info!(leader = %ProcessId::at(leader), term, "follows leader"),
+            None => info!(term, "no leader"),
+        }
+        let mut state = self.shared.lock();
+        let State { store, leases, .. } = &mut *state;
+        match leader == Some(self.me.index()) {
+            true => leases.start_leading(term, store, Instant::now()),
+            false => leases.stop_leading(),
+        }
+        drop(state);
+        self.shared.leader_status.send_replace(LeaderStatus { leader, term });
+    }
+
+    /// Stops the log because this build cannot read committed data. Only another build writes such
+    /// data. A member that skipped it would differ from all others from then on.
+    fn stop_unreadable(&mut self, data: String) {
+        self.unreadable = Some(format!("{data} is of another build of tenure"));
+    }
+
+    fn on_log_event(&mut self, event: LogEvent) -> Option<Command> {
+        if self.unreadable.is_some() {
+            return None;
+        }
+        let failed = |error| LeaderResponse::Failed(error);
+        match event {
+            LogEvent::Leading { term } => self.set_leader(Some(self.me), term),
+            LogEvent::Following { term, leader } => self.set_leader(leader, term),
+            LogEvent::Relaying { term, leader } => self.set_leader(Some(leader), term),
+            LogEvent::Committed { index, entry } => self.apply(index, &entry),
+            LogEvent::Acknowledged { ticket, .. }
+            | LogEvent::Answered { ticket, .. }
+            | LogEvent::HandedOver { ticket }
+            | LogEvent::MembersChanged { ticket, .. } => {
+                return self.respond(ticket, LeaderResponse::Done);
+            }
+            LogEvent::Declined { ticket, reason, .. } => {
+                return self.respond(ticket, failed(ProposeError::Declined(reason)));
+            }
+            LogEvent::Unknown { ticket } => {
+                return self.respond(ticket, failed(ProposeError::Unknown));
+            }
+            LogEvent::SnapshotNeeded { .. } if self.compaction.is_due() => {
+                self.shared.compaction_due.notify_one();
+            }
+            LogEvent::Restored { index, state, members, .. } => {
+                self.restore(index, &state, *members);
+            }
+            // The log of a process that replaces a member contains the removal of that member.
+            LogEvent::Removed { at } if self.has_joined() => self.evict(Eviction::Removed { at }),
+            LogEvent::Forgotten { last, acknowledged } if self.has_joined() => {
+                self.evict(Eviction::EntriesLost { last, acknowledged });
+            }
+            // The predecessor acknowledged these entries.
+            LogEvent::Forgotten { .. } => self.evict(Eviction::PredecessorNotRemoved),
+            LogEvent::SnapshotNeeded { .. }
+            | LogEvent::Stored { .. }
+            | LogEvent::Dropped { .. }
+            | LogEvent::Removed { .. }
+            | LogEvent::Compacted { .. } => {}
+        }
+        None
+    }
+
+    fn has_joined(&self) -> bool {
+        self.registry.as_ref().is_none_or(Registry::has_joined)
+    }
+
+    /// Stops the log because this member must not participate any more.
+    fn evict(&mut self, why: Eviction) {
+        self.shared.evict(why);
+        self.is_stopping = true;
+    }
+
+    /// Replaces the store by that of a snapshot.
+    fn restore(&mut self, index: u64, state: &Payload, members: Members) {
+        self.compaction = CompactionPolicy::after_snapshot(state.bytes().len());
+        match snapshot::decode(state.bytes()) {
+            Ok((client_urls, store)) => {
+                let mut state = self.shared.lock();
+                state.replace(store, index);
+                state.client_urls = client_urls;
+                drop(state);
+                self.shared.set_members(members, index);
+            }
+            Err(_) => self.stop_unreadable(format!("the snapshot up to entry {index}")),
+        }
+    }
+
+    /// Handles the message of another member that a lock is released. Ignores a message that this
+    /// build cannot read, which comes from a newer one.
+    fn on_release(&self, message: &Payload) {
+        if let Ok(released) = postcard::from_bytes(message.bytes()) {
+            self.shared.lock().release(&released);
+        }
+    }
+}
+
+impl Application<RelayedLog> for LogApplication {
+    type Request = MemberRequest;
+
+    fn on_request(&mut self, request: MemberRequest) -> Option<Command> {
+        Some(match request {
+            MemberRequest::Propose { command, reply } => {
+                let ticket = self.add_waiter(Waiter::Proposer(reply));
+                self.append(ticket, &command)
+            }
+            MemberRequest::NotifyRelease { to, released } => {
+                Command::Notify { to, payload: payload(&released) }
+            }
+            MemberRequest::Announce { urls, reply } => {
+                let ticket = self.add_waiter(Waiter::Task(reply));
+                self.append(ticket, &encode(&LogCommand::Announce { process: self.me.0, urls }))
+            }
+            MemberRequest::Compact { index, state } => {
+                let ticket = self.next_ticket();
+                self.compaction.compacted(state.len());
+                Command::Log(LogRequest::Compact { ticket, index, state: Payload::new(state) })
+            }
+            MemberRequest::ReadIndex { reply } => {
+                Command::Log(LogRequest::Read { ticket: self.add_waiter(Waiter::Task(reply)) })
+            }
+            MemberRequest::AskLeader { request, reply } => {
+                let ticket = self.add_waiter(Waiter::Task(reply));
+                Command::Query { ticket, query: payload(&request) }
+            }
+            MemberRequest::Transfer { to, reply } => {
+                let ticket = self.add_waiter(Waiter::Task(reply));
+                Command::Log(LogRequest::Transfer { ticket, to: ProcessId::at(to) })
+            }
+            MemberRequest::Shutdown => {
+                self.is_stopping = true;
+                return None;
+            }
+        })
+    }
+
+    fn on_event(&mut self, event: Event) -> Option<Command> {
+        match event {
+            Event::Log(event) => self.on_log_event(event),
+            Event::QueryReceived { by, ticket, query } => {
+                // A request that this build cannot read comes from a newer one.
+                let request = postcard::from_bytes(query.bytes()).ok()?;
+                Some(self.serve(by, ticket, request))
+            }
+            Event::Notified { payload } => {
+                match self.handled_early.checked_sub(1) {
+                    Some(left) => self.handled_early = left,
+                    None => self.on_release(&payload),
+                }
+                None
+            }
+            Event::Replied { ticket, reply } => {
+                let response = postcard::from_bytes(reply.bytes());
+                let unknown = LeaderResponse::Failed(ProposeError::Unknown);
+                self.respond(ticket, response.unwrap_or(unknown))
+            }
+        }
+    }
+
+    /// Handles releases, which do not depend on what this member has yet to save. The same events
+    /// follow once more in the same order, and later ones behind them.
+    fn on_event_early(&mut self, events: &[Event]) {
+        for event in events {
+            if let Event::Notified { payload } = event {
+                self.on_release(payload);
+                self.handled_early += 1;
+            }
+        }
+    }
+
+    fn is_shutdown_requested(&self) -> bool {
+        self.is_stopping
+    }
+
+    fn fatal_error(&self) -> Option<&str> {
+        self.unreadable.as_deref()
+    }
+
+    fn leader(&self) -> Option<Term> {
+        let LeaderStatus { leader, term } = *self.shared.leader_status.borrow();
+        leader.map(|leader| Term { number: term, leader: ProcessId::at(leader) })
+    }
+
+    fn on_shutdown(&mut self) -> Option<Command> {
+        Some(Command::Log(LogRequest::HandOver { ticket: self.next_ticket() }))
+    }
+
+    fn is_leading_until_replaced(&self) -> bool {
+        true
+    }
+}
+
+/// Returns the members after a change.
+fn changed(mut members: Members, change: MembershipChange) -> Members {
+    let Members { voters, learners, .. } = &mut members;
+    let (MembershipChange::Add(process)
+    | MembershipChange::AddLearner(process)
+    | MembershipChange::Promote(process)
+    | MembershipChange::Remove(process)) = change;
+    let process = ProcessId(process);
+    for side in [&mut *voters, &mut *learners] {
+        side.remove(process);
+    }
+    match change {
+        MembershipChange::Add(_) | MembershipChange::Promote(_) => drop(voters.insert(process)),
+        MembershipChange::AddLearner(_) => drop(learners.insert(process)),
+        MembershipChange::Remove(_) => {}
+    }
+    members
+}
+
+fn payload(message: &impl serde::Serialize) -> Payload {
+    Payload::new(encode(message))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tenure_core::ProcessSet;
+    use tenure_runtime::Failure;
+    use tokio::time::timeout;
+
+    use super::*;
+    use crate::backup::restore_into;
+    use crate::config::Config;
+    use crate::member::{ServeError, store_owner};
+    use crate::server::Server;
+
+    #[test]
+    fn stops_at_entry_of_another_build() {
+        let shared = Arc::new(SharedState::new(Members::of(ProcessSet::first(1))));
+        let mut application = LogApplication::new(ProcessId(0), 1, shared.clone(), None);
+        let grant = LogCommand::Store(tenure_store::Principal::Member, grant());
+        let grant = application.append(1, &encode(&grant));
+        let Command::Log(LogRequest::Append { payload: grant, .. }) = grant else {
+            panic!("expected an append")
+        };
+        let unreadable = Payload::new(&b"\xff\xff"[..]);
+        for (index, payload) in [(1, grant.clone()), (2, unreadable), (3, grant)] {
+            let entry = Entry { term: 1, content: Content::Payload(payload) };
+            application.on_event(Event::Log(LogEvent::Committed { index, entry }));
+        }
+        let expected = "entry 2 of the log is of another build of tenure";
+        assert_eq!(application.fatal_error(), Some(expected));
+        assert_eq!(shared.lock().applied, 1);
+    }
+
+    fn grant() -> tenure_store::Command {
+        tenure_store::Command::Grant { lease: 1, ttl: 60 }
+    }
+
+    #[tokio::test]
+    async fn stops_at_snapshot_of_another_build() {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let mut config = Config { data_dir: Some(folder.path().into()), ..Config::default() };
+        config.listen_client_urls = "http://127.0.0.1:0".into();
+        let plan = config.plan().expect("a plan");
+        let owner = store_owner(&config, &plan);
+        let restored = restore_into(folder.path(), &owner, b"\0tnstore\x01".to_vec());
+        restored.expect("data of a member");
+        let server = Server::start(&config).await.expect("a member");
+        let ended = timeout(Duration::from_secs(20), server.run(std::future::pending())).await;
+        let ended = ended.expect("the member stops");
+        let Err(ServeError::Failure(Failure::Application(why))) = ended else {
+            panic!("{ended:?}")
+        };
+        assert_eq!(why, "the snapshot up to entry 1 is of another build of tenure");
+    }
+}

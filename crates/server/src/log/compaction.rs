@@ -1,0 +1,71 @@
+//! Decides when a snapshot replaces the head of the log.
+
+/// Upper bound on the bytes of entries behind the last snapshot.
+const MAX_LOG_BYTES: usize = 64 << 20;
+
+/// Sizes of the last snapshot and of the entries behind it, in bytes.
+#[derive(Debug, Default)]
+pub(crate) struct CompactionPolicy {
+    entries: usize,
+    snapshot: usize,
+}
+
+impl CompactionPolicy {
+    /// Creates the policy of a log that begins with a snapshot of this many bytes.
+    pub(crate) fn after_snapshot(snapshot: usize) -> Self {
+        CompactionPolicy { entries: 0, snapshot }
+    }
+
+    /// Counts an entry of this many bytes. Returns true if the entries have reached the upper
+    /// bound, so that a snapshot is due however few they are.
+    pub(crate) fn add_entry(&mut self, bytes: usize) -> bool {
+        self.entries += bytes;
+        self.entries >= MAX_LOG_BYTES && self.reset()
+    }
+
+    /// Returns true if a snapshot is due once the configured number of entries is reached.
+    ///
+    /// The entries must have at least half as many bytes as the last snapshot. So snapshots write
+    /// at most twice as many bytes as entries do, however large the store is.
+    pub(crate) fn is_due(&mut self) -> bool {
+        self.entries >= self.snapshot / 2 && self.reset()
+    }
+
+    /// Records that a snapshot of this many bytes replaced the head of the log.
+    pub(crate) fn compacted(&mut self, bytes: usize) {
+        self.snapshot = bytes;
+    }
+
+    fn reset(&mut self) -> bool {
+        self.entries = 0;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn snapshot_is_due_at_half_the_size_of_the_last() {
+        let mut policy = CompactionPolicy::default();
+        assert!(policy.is_due(), "there is no snapshot yet");
+        policy.compacted(100);
+        for _ in 0..4 {
+            assert!(!policy.add_entry(10));
+            assert!(!policy.is_due());
+        }
+        assert!(!policy.add_entry(10));
+        assert!(policy.is_due());
+        assert!(!policy.is_due(), "the count starts again");
+    }
+
+    #[test]
+    fn bytes_of_entries_are_bounded_after_any_snapshot() {
+        let mut policy = CompactionPolicy::after_snapshot(usize::MAX);
+        assert!(!policy.add_entry(MAX_LOG_BYTES - 1));
+        assert!(!policy.is_due());
+        assert!(policy.add_entry(1));
+        assert!(!policy.add_entry(1), "the count starts again");
+    }
+}

@@ -1,0 +1,80 @@
+//! Waiting for a leader, and retrying requests that it declined.
+
+use std::time::Duration;
+
+use tenure_core::ProcessId;
+use tenure_core::service::log::Reason;
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout_at};
+
+use crate::log::request::ProposeError;
+use crate::log::state::LeaderStatus;
+use crate::member::Member;
+use crate::rpc::error::RpcError;
+
+/// Time after which a waiting request checks again, though the leader has not changed.
+const RETRY_INTERVAL: Duration = Duration::from_millis(10);
+
+impl Member {
+    /// Waits until a leader is known.
+    pub(crate) async fn wait_for_known_leader(&self, deadline: Instant) -> Result<(), RpcError> {
+        known_leader(&mut self.shared.leader_status.subscribe(), deadline).await.map(drop)
+    }
+
+    /// Waits until this member leads, or is connected to the leader. Later changes of the leader
+    /// are changes of `leader_status`.
+    ///
+    /// A request that is forwarded to a crashed leader ends as unknown once the next one leads,
+    /// though no leader ever received it. A request that waits here instead is carried out by the
+    /// next leader.
+    pub(crate) async fn wait_for_leader(
+        &self,
+        leader_status: &mut watch::Receiver<LeaderStatus>,
+        deadline: Instant,
+    ) -> Result<(), RpcError> {
+        loop {
+            let leader = known_leader(leader_status, deadline).await?;
+            if leader == self.plan.me || self.peers.is_connected(ProcessId::at(leader)) {
+                return Ok(());
+            }
+            if Instant::now() >= deadline {
+                return Err(RpcError::NO_LEADER);
+            }
+            change_or_retry(leader_status).await;
+        }
+    }
+}
+
+/// Waits until a leader is known, and returns the index of its process.
+async fn known_leader(
+    leader_status: &mut watch::Receiver<LeaderStatus>,
+    deadline: Instant,
+) -> Result<usize, RpcError> {
+    let known = leader_status.wait_for(|it| it.leader.is_some());
+    let known = timeout_at(deadline, known).await.map_err(|_| RpcError::NO_LEADER)?;
+    known.map_err(|_| RpcError::STOPPED)?.leader.ok_or(RpcError::NO_LEADER)
+}
+
+/// Waits until the leader changes, or until the retry interval has passed.
+async fn change_or_retry(leader_status: &mut watch::Receiver<LeaderStatus>) {
+    let _ = timeout_at(Instant::now() + RETRY_INTERVAL, leader_status.changed()).await;
+}
+
+/// Returns after a pause if the request may be sent again, or the error of the request otherwise.
+///
+/// The pause ends when the leader changes. That change may be older than the response.
+pub(crate) async fn retry_or_fail(
+    error: ProposeError,
+    leader_status: &mut watch::Receiver<LeaderStatus>,
+    deadline: Instant,
+) -> Result<(), RpcError> {
+    match error {
+        ProposeError::Unknown => Err(RpcError::LEADER_FAILED),
+        ProposeError::Declined(Reason::Full) => Err(RpcError::TOO_MANY),
+        ProposeError::Declined(_) if Instant::now() >= deadline => Err(RpcError::LEADER_CHANGED),
+        ProposeError::Declined(_) => {
+            change_or_retry(leader_status).await;
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Detects that a member has known no leader for a while, for the calls that require one.
+
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::{MissedTickBehavior, interval};
+use tracing::info;
+
+use crate::log::state::LeaderStatus;
+
+/// Shortest grace period. Elections rarely take longer, even with a short election timeout.
+const MIN_GRACE_PERIOD: Duration = Duration::from_millis(1500);
+
+/// Number of checks in a grace period. A suspension of the process counts as one check, and the
+/// messages that arrived meanwhile are read before the next.
+const CHECKS_PER_PERIOD: u32 = 10;
+
+/// Reports whether a member has been without a leader for longer than the grace period.
+#[derive(Clone, Debug)]
+pub(crate) struct LeaderMonitor {
+    leader_status: watch::Receiver<LeaderStatus>,
+    is_lost: watch::Receiver<bool>,
+}
+
+impl LeaderMonitor {
+    /// Starts a monitor, which runs until the sender of the leader status is dropped.
+    ///
+    /// The grace period is three election timeouts, at least [`MIN_GRACE_PERIOD`]. Streams survive
+    /// an election, and a client of a partitioned member switches before a lease of 8 s expires.
+    pub(crate) fn start(
+        leader_status: watch::Receiver<LeaderStatus>,
+        election_timeout: Duration,
+    ) -> Self {
+        let grace = (3 * election_timeout).max(MIN_GRACE_PERIOD);
+        let (sender, is_lost) = watch::channel(false);
+        tokio::spawn(run(leader_status.clone(), grace, sender));
+        LeaderMonitor { leader_status, is_lost }
+    }
+
+    /// Resolves when no leader has been known for the grace period. Never resolves once the member
+    /// has stopped.
+    pub(crate) async fn lost(self) {
+        let LeaderMonitor { leader_status, mut is_lost } = self;
+        while is_lost.wait_for(|is_lost| *is_lost).await.is_ok() {
+            // The leader status may be newer than the last check.
+            if leader_status.borrow().leader.is_none() {
+                return;
+            }
+            if is_lost.changed().await.is_err() {
+                break;
+            }
+        }
+        std::future::pending().await
+    }
+}
+
+async fn run(
+    mut leader_status: watch::Receiver<LeaderStatus>,
+    grace: Duration,
+    is_lost: watch::Sender<bool>,
+) {
+    loop {
+        if leader_status.wait_for(|it| it.leader.is_none()).await.is_err() {
+            return;
+        }
+        let mut checks = interval(grace / CHECKS_PER_PERIOD);
+        checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        checks.tick().await;
+        let mut missed = 0;
+        loop {
+            tokio::select! {
+                known = leader_status.wait_for(|it| it.leader.is_some()) => match known {
+                    Ok(_) => break,
+                    Err(_) => return,
+                },
+                _ = checks.tick(), if missed < CHECKS_PER_PERIOD => missed += 1,
+            }
+            if missed == CHECKS_PER_PERIOD && !is_lost.send_replace(true) {
+                info!(?grace, "no leader: calls that require one are ended");
+            }
+        }
+        is_lost.send_replace(false);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::{sleep, timeout};
+
+    use super::*;
+
+    const WITH_LEADER: LeaderStatus = LeaderStatus { leader: Some(0), term: 1 };
+    const WITHOUT_LEADER: LeaderStatus = LeaderStatus { leader: None, term: 1 };
+
+    fn started(grace: Duration) -> (watch::Sender<LeaderStatus>, LeaderMonitor) {
+        let (sender, leader_status) = watch::channel(WITH_LEADER);
+        let (lost, is_lost) = watch::channel(false);
+        tokio::spawn(run(leader_status.clone(), grace, lost));
+        (sender, LeaderMonitor { leader_status, is_lost })
+    }
+
+    #[tokio::test]
+    async fn resolves_only_after_the_grace_period() {
+        let (sender, monitor) = started(Duration::from_millis(50));
+        let lost = tokio::spawn(monitor.clone().lost());
+        sleep(Duration::from_millis(200)).await;
+        assert!(!lost.is_finished());
+        sender.send_replace(WITHOUT_LEADER);
+        timeout(Duration::from_secs(20), lost).await.expect("no leader").expect("an end");
+        timeout(Duration::from_secs(20), monitor.clone().lost()).await.expect("still no leader");
+        sender.send_replace(WITH_LEADER);
+        assert!(timeout(Duration::from_millis(200), monitor.lost()).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn terms_without_a_leader_do_not_restart_the_grace_period() {
+        let (sender, monitor) = started(Duration::from_millis(50));
+        let lost = tokio::spawn(monitor.lost());
+        for term in 1.. {
+            sender.send_replace(LeaderStatus { leader: None, term });
+            sleep(Duration::from_millis(1)).await;
+            if lost.is_finished() {
+                return;
+            }
+            assert!(term < 20_000, "no leader for a long time");
+        }
+    }
+
+    #[tokio::test]
+    async fn process_pause_counts_as_one_check() {
+        let grace = Duration::from_millis(200);
+        let (sender, monitor) = started(grace);
+        let lost = tokio::spawn(monitor.lost());
+        tokio::task::yield_now().await;
+        sender.send_replace(WITHOUT_LEADER);
+        tokio::task::yield_now().await;
+        // The runtime is blocked meanwhile, and then receives a message of a leader.
+        std::thread::sleep(2 * grace);
+        sender.send_replace(WITH_LEADER);
+        sleep(2 * grace).await;
+        assert!(!lost.is_finished());
+    }
+}

@@ -1,0 +1,221 @@
+//! Remaining time of leases, as the leader counts it with its clock. The rules are those of
+//! `tenure-session`, which the checker explores.
+//!
+//! The leader counts each lease in parts. After each part but the last it records the remaining
+//! time in the log, so that the next leader continues from there.
+
+use std::time::{Duration, Instant};
+
+use tenure_session::{LeaseParts, LeaseProposal, Lessor, Timers};
+use tenure_store::{Command, LeaseChange, LeaseCheckpoint, LeaseExpiry, LeaseId, Store};
+
+use crate::log::request::Renewal;
+
+/// Upper bound on the leases of one command.
+pub(crate) const MAX_LEASES_PER_COMMAND: usize = 1000;
+
+/// Time after which the expiry of a lease is proposed again if its outcome is unknown.
+const EXPIRY_RETRY_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Delay of a checkpoint, so that one entry records the remaining time of many leases.
+const CHECKPOINT_DELAY: Duration = Duration::from_millis(100);
+
+/// Delay of a timer above which this process is assumed to have been suspended. The excess does not
+/// count: the next part of the lease begins when the timer fires.
+pub(crate) const MAX_TIMER_DELAY: Duration = Duration::from_millis(300);
+
+/// Timers of all leases. Only the leader counts time.
+#[derive(Debug)]
+pub(crate) struct Leases {
+    /// Term in which this member leads.
+    term: Option<u64>,
+    lessor: Lessor<LeaseId>,
+    /// Ends of the last parts of leases, at which the leases expire.
+    expiry_timers: Timers<LeaseId, Instant>,
+    /// Ends of the other parts, at which the remaining time is recorded.
+    checkpoint_timers: Timers<LeaseId, Instant>,
+}
+
+impl Default for Leases {
+    fn default() -> Self {
+        Leases {
+            term: None,
+            lessor: Lessor::new(LeaseParts::TENTHS),
+            expiry_timers: Timers::default(),
+            checkpoint_timers: Timers::default(),
+        }
+    }
+}
+
+impl Leases {
+    /// Starts to count. Each lease has the remaining time that was recorded last.
+    pub(crate) fn start_leading(&mut self, term: u64, store: &Store, now: Instant) {
+        *self = Leases { term: Some(term), ..Leases::default() };
+        for (lease, stored) in store.leases() {
+            let part = self.lessor.set_remaining(lease, stored.left, stored.ttl);
+            self.arm(lease, part, now);
+        }
+    }
+
+    /// Stops to count, because this member does not lead any more.
+    pub(crate) fn stop_leading(&mut self) {
+        *self = Leases::default();
+    }
+
+    /// Applies the lease changes of a command. `store` is the store after the command.
+    pub(crate) fn apply(&mut self, changes: &[LeaseChange], store: &Store, now: Instant) {
+        if self.term.is_none() {
+            return;
+        }
+        for change in changes {
+            match *change {
+                LeaseChange::Remaining { lease, seconds } => {
+                    let all = store.lease(lease).map_or(seconds, |stored| stored.ttl);
+                    let part = self.lessor.set_remaining(lease, seconds, all);
+                    self.arm(lease, part, now);
+                }
+                LeaseChange::Ended { lease } => {
+                    self.lessor.remove(lease);
+                    self.disarm(lease);
+                }
+                LeaseChange::ExpiryRejected { lease, term, renewal_index }
+                    if self.term == Some(term) =>
+                {
+                    let part = self.lessor.on_expiry_rejected(lease, renewal_index);
+                    self.arm(lease, part, now);
+                }
+                // The lease expired in the count of another leader. The own count continues.
+                LeaseChange::ExpiryRejected { .. } => {}
+            }
+        }
+    }
+
+    /// Renews a lease. A majority has confirmed the leadership in this term since the request
+    /// arrived.
+    pub(crate) fn renew(&mut self, lease: LeaseId, term: u64, store: &Store) -> Renewal {
+        if self.term != Some(term) {
+            return Renewal::Deposed;
+        }
+        let renewal = self.lessor.renew(lease);
+        match renewal {
+            tenure_session::Renewal::Accepted { part } => {
+                self.arm(lease, Some(part), Instant::now());
+                store.lease(lease).map_or(Renewal::Gone, |stored| Renewal::Renewed(stored.ttl))
+            }
+            tenure_session::Renewal::NeedsCheckpoint { ttl } => Renewal::NeedsCheckpoint(ttl),
+            tenure_session::Renewal::Pending => Renewal::Expiring,
+            tenure_session::Renewal::NotFound => Renewal::Gone,
+        }
+    }
+
+    /// Returns the remaining time of a lease.
+    pub(crate) fn time_left(&self, lease: LeaseId, now: Instant) -> Option<Duration> {
+        let in_part = self.deadline_of(lease)?.saturating_duration_since(now);
+        self.lessor
+            .remaining_after_part(lease)
+            .map(|remaining| Duration::from_secs(remaining) + in_part)
+    }
+
+    /// Returns all leases in the order of their expiry.
+    pub(crate) fn by_expiry(&self, store: &Store) -> Vec<LeaseId> {
+        let expiry = |lease| {
+            let in_part = self.deadline_of(lease)?;
+            let remaining = self.lessor.remaining_after_part(lease)?;
+            Some(in_part + Duration::from_secs(remaining))
+        };
+        let mut leases: Vec<_> = store.leases().map(|(lease, _)| (expiry(lease), lease)).collect();
+        leases.sort_unstable();
+        leases.into_iter().map(|(_, lease)| lease).collect()
+    }
+
+    /// Returns the time at which a command is due. Checkpoints wait a little longer, so that one
+    /// entry records many of them.
+    pub(crate) fn next_deadline(&self) -> Option<Instant> {
+        let checkpoints = self.checkpoint_timers.next_due().map(|at| at + CHECKPOINT_DELAY);
+        self.expiry_timers.next_due().into_iter().chain(checkpoints).min()
+    }
+
+    /// Returns the commands that are due: checkpoints for elapsed parts, and expiries. Looks only
+    /// at leases whose timers have fired.
+    pub(crate) fn due_commands(&mut self, store: &Store, now: Instant) -> Vec<Command> {
+        let Some(term) = self.term else { return Vec::new() };
+        let (mut checkpoints, mut expiries) = (Vec::new(), Vec::new());
+        while checkpoints.len() < MAX_LEASES_PER_COMMAND
+            && expiries.len() < MAX_LEASES_PER_COMMAND
+            && let Some((lease, due)) =
+                self.expiry_timers.pop_due(now).or_else(|| self.checkpoint_timers.pop_due(now))
+        {
+            let Some(renewal_index) = store.lease(lease).map(|stored| stored.renewal_index) else {
+                continue;
+            };
+            match self.lessor.on_timer(lease, renewal_index) {
+                LeaseProposal::Checkpoint { left, part } => {
+                    let from = if now - due < MAX_TIMER_DELAY { due } else { now };
+                    self.arm(lease, Some(part), from);
+                    checkpoints.push(LeaseCheckpoint { lease, left, renewal_index });
+                }
+                LeaseProposal::Expire => expiries.push(LeaseExpiry { lease, renewal_index }),
+                LeaseProposal::None => {}
+            }
+        }
+        let checkpoints =
+            (!checkpoints.is_empty()).then_some(Command::Checkpoint { term, leases: checkpoints });
+        let expiries = (!expiries.is_empty()).then_some(Command::Expire { term, leases: expiries });
+        expiries.into_iter().chain(checkpoints).collect()
+    }
+
+    /// Returns checkpoints of all leases, in whole seconds, for a handover. Until the next leader
+    /// counts, renewals need checkpoints as well.
+    pub(crate) fn checkpoints(&mut self, store: &Store, now: Instant) -> Vec<Command> {
+        let Some(term) = self.term else { return Vec::new() };
+        let mut checkpoints = Vec::new();
+        for (lease, stored) in store.leases() {
+            let Some(left) = self.time_left(lease, now) else { continue };
+            let whole = left.as_secs() + u64::from(left.subsec_nanos() > 0);
+            if let Some(left) = self.lessor.checkpoint_for_handover(lease, whole) {
+                checkpoints.push(LeaseCheckpoint {
+                    lease,
+                    left,
+                    renewal_index: stored.renewal_index,
+                });
+            }
+        }
+        let command = |checkpoints: &[LeaseCheckpoint]| Command::Checkpoint {
+            term,
+            leases: checkpoints.to_vec(),
+        };
+        checkpoints.chunks(MAX_LEASES_PER_COMMAND).map(command).collect()
+    }
+
+    /// Handles a command with an unknown outcome. The next checkpoint replaces a lost one. A lost
+    /// expiry is proposed again, and the lease cannot be renewed until it is decided.
+    pub(crate) fn retry_expiry(&mut self, command: &Command, now: Instant) {
+        if let Command::Expire { term, leases } = command
+            && self.term == Some(*term)
+        {
+            for LeaseExpiry { lease, .. } in leases {
+                // A lease that was granted, recorded or spared in between has a timer already.
+                if self.deadline_of(*lease).is_none() {
+                    self.expiry_timers.arm(*lease, now + EXPIRY_RETRY_INTERVAL);
+                }
+            }
+        }
+    }
+
+    fn deadline_of(&self, lease: LeaseId) -> Option<Instant> {
+        self.expiry_timers.due_at(lease).or_else(|| self.checkpoint_timers.due_at(lease))
+    }
+
+    fn disarm(&mut self, lease: LeaseId) {
+        self.expiry_timers.disarm(lease);
+        self.checkpoint_timers.disarm(lease);
+    }
+
+    fn arm(&mut self, lease: LeaseId, part: Option<u64>, from: Instant) {
+        let Some(part) = part else { return };
+        self.disarm(lease);
+        let is_last = self.lessor.remaining_after_part(lease) == Some(0);
+        let timers = if is_last { &mut self.expiry_timers } else { &mut self.checkpoint_timers };
+        timers.arm(lease, from + Duration::from_secs(part));
+    }
+}

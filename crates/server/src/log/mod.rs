@@ -1,0 +1,12 @@
+//! Replicated log of a member: the application, the state that it maintains, and lease timers.
+
+pub(crate) mod application;
+pub(crate) mod compaction;
+pub(crate) mod leader;
+pub(crate) mod leader_monitor;
+pub(crate) mod leases;
+pub(crate) mod proposal;
+pub(crate) mod renewals;
+pub(crate) mod request;
+pub(crate) mod snapshot;
+pub(crate) mod state;

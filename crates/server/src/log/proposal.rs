@@ -1,0 +1,156 @@
+//! Proposals from their admission until they are decided. The client may be gone by then.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenure_store::Outcome;
+use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::time::{Instant, timeout, timeout_at};
+
+use crate::log::request::ProposeError;
+use crate::rpc::error::RpcError;
+
+/// Upper bound on undecided commands.
+pub(crate) const MAX_PENDING_PROPOSALS: usize = 4000;
+
+/// Upper bound on the bytes of undecided commands.
+const MAX_PENDING_BYTES: usize = 64 << 20;
+
+/// Granularity of the byte count, in bytes.
+const UNIT_BYTES: usize = 1 << 10;
+
+/// Time after which an abandoned command without an outcome no longer counts as undecided. By then
+/// another member leads, or this member has no connection to a majority.
+const UNDECIDED_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Callback for the outcome of a command whose caller has stopped waiting.
+pub(crate) type OnAbandoned = Box<dyn FnOnce(Outcome) + Send>;
+
+/// Outcome of a proposal.
+type ProposalResult = Result<Outcome, ProposeError>;
+
+/// Limit of the undecided commands of a member.
+#[derive(Debug)]
+pub(crate) struct ProposalLimit {
+    slots: Arc<Semaphore>,
+    units: Arc<Semaphore>,
+}
+
+impl Default for ProposalLimit {
+    fn default() -> Self {
+        let limits = [MAX_PENDING_PROPOSALS, MAX_PENDING_BYTES / UNIT_BYTES];
+        let [slots, units] = limits.map(|limit| Arc::new(Semaphore::new(limit)));
+        ProposalLimit { slots, units }
+    }
+}
+
+impl ProposalLimit {
+    /// Admits a command of this many bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`RpcError::TOO_MANY`] if the limit is reached.
+    pub(crate) fn admit(
+        &self,
+        bytes: usize,
+        on_abandoned: Option<OnAbandoned>,
+    ) -> Result<Proposal, RpcError> {
+        let units = u32::try_from(bytes.div_ceil(UNIT_BYTES)).unwrap_or(u32::MAX);
+        let slot = self.slots.clone().try_acquire_owned();
+        let units = self.units.clone().try_acquire_many_owned(units);
+        let permits = slot.and_then(|slot| Ok([slot, units?])).map_err(|_| RpcError::TOO_MANY)?;
+        Ok(Proposal { outcome: None, permits: Some(permits), on_abandoned })
+    }
+}
+
+/// Admitted command.
+///
+/// It counts against the limit until it is decided, even if this is dropped before. Dropping this
+/// does not remove the command from the log.
+pub(crate) struct Proposal {
+    /// Receiver of the outcome, while the command is undecided.
+    outcome: Option<oneshot::Receiver<ProposalResult>>,
+    permits: Option<[OwnedSemaphorePermit; 2]>,
+    on_abandoned: Option<OnAbandoned>,
+}
+
+impl fmt::Debug for Proposal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Proposal").field("outcome", &self.outcome).finish_non_exhaustive()
+    }
+}
+
+impl Proposal {
+    /// Waits for the outcome of the command.
+    pub(crate) async fn wait(
+        &mut self,
+        outcome: oneshot::Receiver<ProposalResult>,
+        deadline: Instant,
+    ) -> Result<ProposalResult, RpcError> {
+        let received = timeout_at(deadline, self.outcome.insert(outcome)).await;
+        let received = received.map_err(|_| RpcError::TIMED_OUT)?;
+        self.outcome = None;
+        received.map_err(|_| RpcError::STOPPED)
+    }
+}
+
+impl Drop for Proposal {
+    fn drop(&mut self) {
+        let (Some(outcome), Ok(runtime)) = (self.outcome.take(), Handle::try_current()) else {
+            return;
+        };
+        let (permits, on_abandoned) = (self.permits.take(), self.on_abandoned.take());
+        runtime.spawn(async move {
+            let received = timeout(UNDECIDED_TIMEOUT, outcome).await;
+            drop(permits);
+            if let (Ok(Ok(Ok(outcome))), Some(on_abandoned)) = (received, on_abandoned) {
+                on_abandoned(outcome);
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_store::{Command, LogPosition, Store};
+
+    use super::*;
+
+    fn outcome() -> Outcome {
+        let mut store = Store::default();
+        store.apply(LogPosition { index: 1, term: 1 }, Command::Grant { lease: 1, ttl: 60 })
+    }
+
+    #[tokio::test]
+    async fn abandoned_proposal_counts_until_it_is_decided() {
+        let limit = ProposalLimit::default();
+        let (abandoned, mut outcomes) = tokio::sync::mpsc::unbounded_channel();
+        let (reply, receiver) = oneshot::channel();
+        {
+            let on_abandoned: OnAbandoned = Box::new(move |outcome| drop(abandoned.send(outcome)));
+            let mut proposal = limit.admit(MAX_PENDING_BYTES, Some(on_abandoned)).expect("room");
+            let soon = Instant::now() + Duration::from_millis(1);
+            let waited = proposal.wait(receiver, soon).await;
+            assert_eq!(waited.err(), Some(RpcError::TIMED_OUT));
+        }
+        tokio::task::yield_now().await;
+        assert_eq!(limit.admit(1, None).err(), Some(RpcError::TOO_MANY), "undecided");
+        reply.send(Ok(outcome())).expect("a waiter");
+        assert_eq!(outcomes.recv().await, Some(outcome()));
+        assert!(limit.admit(MAX_PENDING_BYTES, None).is_ok(), "decided");
+    }
+
+    #[tokio::test]
+    async fn outcome_that_was_received_is_not_abandoned() {
+        let (limit, (reply, receiver)) = (ProposalLimit::default(), oneshot::channel());
+        let on_abandoned: OnAbandoned = Box::new(|outcome| panic!("{outcome:?} was received"));
+        let mut proposal = limit.admit(MAX_PENDING_BYTES, Some(on_abandoned)).expect("room");
+        reply.send(Ok(outcome())).expect("a waiter");
+        let waited = proposal.wait(receiver, Instant::now() + UNDECIDED_TIMEOUT).await;
+        assert_eq!(waited, Ok(Ok(outcome())));
+        drop(proposal);
+        assert!(limit.admit(MAX_PENDING_BYTES, None).is_ok());
+    }
+}

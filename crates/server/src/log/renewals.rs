@@ -1,0 +1,149 @@
+//! Commands that the passage of lease time requires: checkpoints of remaining times, renewals that
+//! need one, and expiries. One entry covers many leases.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use tenure_store::{Command, LeaseChange, LeaseCheckpoint, LeaseId};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{sleep, sleep_until, timeout_at};
+
+use crate::log::leases::{MAX_LEASES_PER_COMMAND, MAX_TIMER_DELAY};
+use crate::log::state::State;
+use crate::member::Member;
+use crate::rpc::error::RpcError;
+
+/// Longest pause between two checks of the lease timers.
+const MAX_TIMER_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Time in which a leader that was suspended processes received renewals before it lets leases
+/// expire.
+const CATCH_UP_TIME: Duration = Duration::from_millis(100);
+
+/// Shortest time between two entries with renewals, per member. It bounds the number of entries,
+/// however many sessions there are. A single renewal does not wait.
+const BATCH_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Renewal that is answered once an entry records the full time of its lease.
+#[derive(Debug)]
+pub(crate) struct PendingRenewal {
+    lease: LeaseId,
+    ttl: u64,
+    /// Term of the leader that requires the checkpoint.
+    term: u64,
+    reply: oneshot::Sender<Result<bool, RpcError>>,
+}
+
+/// Queue of renewals that require a checkpoint.
+#[derive(Debug)]
+pub(crate) struct RenewalQueue(mpsc::UnboundedSender<PendingRenewal>);
+
+impl RenewalQueue {
+    pub(crate) fn new() -> (Self, mpsc::UnboundedReceiver<PendingRenewal>) {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        (RenewalQueue(sender), receiver)
+    }
+
+    /// Records that a lease has its full time left. Returns false without an effect if another
+    /// member leads or the lease is gone.
+    pub(crate) async fn checkpoint(
+        &self,
+        lease: LeaseId,
+        ttl: u64,
+        term: u64,
+        deadline: tokio::time::Instant,
+    ) -> Result<bool, RpcError> {
+        let (reply, response) = oneshot::channel();
+        let renewal = PendingRenewal { lease, ttl, term, reply };
+        self.0.send(renewal).map_err(|_| RpcError::STOPPED)?;
+        let recorded = timeout_at(deadline, response).await.map_err(|_| RpcError::TIMED_OUT)?;
+        recorded.map_err(|_| RpcError::STOPPED)?
+    }
+}
+
+/// Proposes the queued renewals, many with one entry, until the member is dropped.
+pub(crate) async fn run_renewals(
+    member: Weak<Member>,
+    mut pending: mpsc::UnboundedReceiver<PendingRenewal>,
+) {
+    let mut waiting = Vec::new();
+    let mut next = tokio::time::Instant::now();
+    while pending.recv_many(&mut waiting, MAX_LEASES_PER_COMMAND).await > 0 {
+        sleep_until(next).await;
+        while waiting.len() < MAX_LEASES_PER_COMMAND
+            && let Ok(renewal) = pending.try_recv()
+        {
+            waiting.push(renewal);
+        }
+        next = tokio::time::Instant::now() + BATCH_INTERVAL;
+        let Some(member) = member.upgrade() else { return };
+        let mut terms = BTreeMap::<u64, Vec<PendingRenewal>>::new();
+        for renewal in waiting.drain(..) {
+            terms.entry(renewal.term).or_default().push(renewal);
+        }
+        for (term, batch) in terms {
+            checkpoint_batch(&member, term, batch).await;
+        }
+    }
+}
+
+async fn checkpoint_batch(member: &Member, term: u64, batch: Vec<PendingRenewal>) {
+    let full_time =
+        |it: &PendingRenewal| LeaseCheckpoint { lease: it.lease, left: it.ttl, renewal_index: 0 };
+    let leases = batch.iter().map(full_time).collect();
+    let recorded = member.propose(Command::Checkpoint { term, leases }).await;
+    // A checkpoint of an earlier term has no effect.
+    let recorded = recorded.map(|outcome| outcome.leases.into_iter().collect::<HashSet<_>>());
+    for PendingRenewal { lease, ttl, reply, .. } in batch {
+        let full = LeaseChange::Remaining { lease, seconds: ttl };
+        // The client may have stopped waiting.
+        let _ = reply.send(match &recorded {
+            Ok(recorded) => Ok(recorded.contains(&full)),
+            Err(error) => Err(error.clone()),
+        });
+    }
+}
+
+/// Proposes checkpoints and expiries when they are due, until the member is dropped.
+pub(crate) async fn run_lease_timer(member: Weak<Member>) {
+    let mut expected = Instant::now();
+    loop {
+        let Some(member) = member.upgrade() else { return };
+        if expected.elapsed() > MAX_TIMER_DELAY {
+            sleep(CATCH_UP_TIME).await;
+        }
+        let now = Instant::now();
+        let due = member.with_state(|State { leases, store, .. }| leases.due_commands(store, now));
+        due.into_iter()
+            .for_each(|command| drop(tokio::spawn(propose_or_retry(member.clone(), command))));
+        let next = member.with_state(|state| state.leases.next_deadline());
+        let pause = next.map_or(MAX_TIMER_INTERVAL, |next| {
+            next.saturating_duration_since(now).min(MAX_TIMER_INTERVAL)
+        });
+        drop(member);
+        expected = now + pause;
+        sleep(pause).await;
+    }
+}
+
+/// Proposes a command about leases, and schedules a retry if its outcome is unknown.
+async fn propose_or_retry(member: Arc<Member>, command: Command) {
+    if member.propose(command.clone()).await.is_err() {
+        member.with_state(|state| state.leases.retry_expiry(&command, Instant::now()));
+    }
+}
+
+impl Member {
+    /// Records the remaining time of all leases if this member leads. The next leader continues
+    /// from there.
+    pub(crate) async fn checkpoint_leases(&self) {
+        let now = Instant::now();
+        let checkpoints =
+            self.with_state(|State { leases, store, .. }| leases.checkpoints(store, now));
+        for checkpoint in checkpoints {
+            // After a failure the next leader continues from the previous checkpoint.
+            let _ = self.propose(checkpoint).await;
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Messages between members beside the log, and the contents of log entries.
+//!
+//! A request to the leader takes the same form whether the leader is another member or this one.
+
+use serde::{Deserialize, Serialize};
+use tenure_core::ProcessId;
+use tenure_core::service::log::{Members, Reason};
+use tenure_store::{Bytes, Command, LeaseId, Principal};
+
+/// Request to the leader that appends no entry, or that only the leader can propose.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum LeaderRequest {
+    /// Renew a lease.
+    Renew(LeaseId),
+    /// Read the remaining time of a lease.
+    TimeToLive(LeaseId),
+    /// Change the members of the log.
+    ChangeMembers(MembershipChange),
+    /// List all leases, in the order of their expiry.
+    Leases,
+}
+
+/// Change of the members that keep the log. The number is that of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum MembershipChange {
+    /// Add a process that votes as soon as it has the log.
+    Add(u32),
+    /// Add a process that has the log without a vote.
+    AddLearner(u32),
+    /// Give a learner a vote.
+    Promote(u32),
+    /// Remove a process.
+    Remove(u32),
+}
+
+impl MembershipChange {
+    /// True if these members result from the change.
+    pub(crate) fn is_done(self, members: &Members) -> bool {
+        match self {
+            MembershipChange::Add(process) | MembershipChange::Promote(process) => {
+                members.voters.contains(ProcessId(process))
+            }
+            MembershipChange::AddLearner(process) => members.learners.contains(ProcessId(process)),
+            MembershipChange::Remove(process) => !members.all().contains(ProcessId(process)),
+        }
+    }
+}
+
+/// Response to a [`LeaderRequest`], or to another request that a task of this member made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum LeaderResponse {
+    /// The request was carried out.
+    Done,
+    /// Outcome of a renewal, and the term in which the leader decided it.
+    Renewed { term: u64, renewal: Renewal },
+    /// Remaining seconds of a lease; none if the lease does not exist.
+    TimeToLive(Option<u64>),
+    /// The request failed.
+    Failed(ProposeError),
+    /// All leases, in the order of their expiry.
+    Leases(Vec<LeaseId>),
+}
+
+/// Outcome of a lease renewal at the leader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Renewal {
+    /// The lease is renewed for this many seconds.
+    Renewed(u64),
+    /// The log must first record that the lease has this many seconds left.
+    NeedsCheckpoint(u64),
+    /// The expiry of the lease is proposed, and not decided yet.
+    Expiring,
+    /// The lease does not exist.
+    Gone,
+    /// The member no longer leads in the term of the request.
+    Deposed,
+}
+
+/// Failure of a proposal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum ProposeError {
+    /// The proposal had no effect and will have none.
+    Declined(Reason),
+    /// The proposal may yet be committed.
+    Unknown,
+}
+
+/// Lock that its holder released.
+///
+/// The release is final whether or not the entry that deletes the key is committed. So members
+/// may notify waiters before the commit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Released {
+    /// Key of the claim by which the lock was held.
+    pub(crate) key: Bytes,
+    /// Revision in which the key was created.
+    pub(crate) fence: u64,
+}
+
+/// Contents of a log entry: a command, and the request that it came from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct LogEntry {
+    /// Process that proposed the command, its session, and the number of the request there.
+    pub(crate) origin: (u32, u64, u64),
+    /// Command that all members execute.
+    pub(crate) command: LogCommand,
+}
+
+/// Command of a log entry.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum LogCommand {
+    /// Execute a command of the store, with the rights of its caller.
+    Store(Principal, Command),
+    /// Publish the client URLs of the member that runs as this process.
+    Announce { process: u32, urls: Vec<String> },
+}
+
+/// Initial capacity of an encoding, in bytes. Most messages fit.
+const TYPICAL_BYTES: usize = 256;
+
+/// Encodes a log entry whose command is encoded already.
+pub(crate) fn encode_entry(origin: (u32, u64, u64), command: &[u8]) -> Vec<u8> {
+    let mut bytes = encode(&origin);
+    bytes.extend_from_slice(command);
+    bytes
+}
+
+/// Encodes a message to another member, or a command of the log.
+pub(crate) fn encode(message: &impl Serialize) -> Vec<u8> {
+    let bytes = postcard::to_extend(message, Vec::with_capacity(TYPICAL_BYTES));
+    bytes.expect("a message has an encoding")
+}

@@ -1,0 +1,17 @@
+//! Encoding of the snapshot that replaces the head of the log.
+
+use tenure_store::{DamagedSnapshot, Snapshot, Store};
+
+use crate::log::state::ClientUrls;
+
+/// Encodes a store and the client URLs of members.
+pub(crate) fn encode(urls: &ClientUrls, store: &Snapshot) -> Vec<u8> {
+    let head = postcard::to_stdvec(urls).expect("URLs have an encoding");
+    [head, store.encode()].concat()
+}
+
+/// Decodes a snapshot.
+pub(crate) fn decode(bytes: &[u8]) -> Result<(ClientUrls, Store), DamagedSnapshot> {
+    let (urls, store) = postcard::take_from_bytes(bytes).map_err(|_| DamagedSnapshot)?;
+    Ok((urls, Store::decode(store)?))
+}

@@ -1,0 +1,312 @@
+//! State of a member that its tasks share: the store, its watchers, and waiters for claims.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Instant;
+
+use tenure_core::service::log::Members;
+use tenure_store::{
+    Bytes, Claim, Command, Limits, LogPosition, Outcome, Principal, Store, Watchers, claim_of,
+};
+use tokio::sync::{Notify, oneshot, watch};
+
+use crate::config::bounds::STORE_OPERATIONS;
+use crate::log::leases::Leases;
+use crate::log::request::Released;
+use crate::member::eviction::Eviction;
+
+/// Leader and term as this member knows them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LeaderStatus {
+    /// Index of the leader's process.
+    pub(crate) leader: Option<usize>,
+    /// Latest term that this member knows.
+    pub(crate) term: u64,
+}
+
+/// Outcome of a queued claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ClaimOutcome {
+    /// The claim holds its lock.
+    Acquired {
+        /// Revision in which it acquired the lock.
+        revision: u64,
+    },
+    /// The claim does not exist any more.
+    Ended,
+}
+
+/// Number of a watcher, unique within a member.
+pub(crate) type WatcherId = u64;
+
+/// Events that a watcher has not processed yet.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PendingEvents {
+    /// First revision with an event for the watcher.
+    pub(crate) since: Option<u64>,
+    /// Revision in which the watched key was created, if its lock is released.
+    pub(crate) released: Option<u64>,
+}
+
+/// Wakes the task that serves some watchers, and collects their pending events.
+#[derive(Debug, Default)]
+pub(crate) struct WatcherSignal {
+    notify: Notify,
+    pending: Mutex<HashMap<WatcherId, PendingEvents>>,
+}
+
+impl WatcherSignal {
+    fn changed(&self, watcher: WatcherId, revision: u64) {
+        lock(&self.pending).entry(watcher).or_default().since.get_or_insert(revision);
+        self.notify.notify_one();
+    }
+
+    fn released(&self, watcher: WatcherId, fence: u64) {
+        lock(&self.pending).entry(watcher).or_default().released = Some(fence);
+        self.notify.notify_one();
+    }
+
+    /// Takes the pending events of all watchers.
+    pub(crate) fn take(&self) -> HashMap<WatcherId, PendingEvents> {
+        std::mem::take(&mut *lock(&self.pending))
+    }
+
+    /// Waits for pending events and takes them. Cancel-safe.
+    pub(crate) async fn wait(&self) -> HashMap<WatcherId, PendingEvents> {
+        loop {
+            let pending = self.take();
+            if !pending.is_empty() {
+                return pending;
+            }
+            self.notify.notified().await;
+        }
+    }
+}
+
+/// Client URLs of members, by the number of the process.
+pub(crate) type ClientUrls = BTreeMap<u32, Vec<String>>;
+
+/// Returns the limits of the replicated store.
+fn limits() -> Limits {
+    Limits { max_operations: STORE_OPERATIONS, ..Limits::default() }
+}
+
+/// Replicated state, and the tasks that wait for its changes.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) store: Store,
+    pub(crate) leases: Leases,
+    /// Index of the last entry of the log that was applied.
+    pub(crate) applied: u64,
+    /// Members of the log as of the last applied entry.
+    pub(crate) members: Members,
+    /// Index of the membership entry, or of the snapshot that included it.
+    pub(crate) membership_index: u64,
+    /// Client URLs that members have announced.
+    pub(crate) client_urls: ClientUrls,
+    watchers: Watchers<WatcherId>,
+    signals: HashMap<WatcherId, Arc<WatcherSignal>>,
+    last_watcher: WatcherId,
+    claim_waiters: HashMap<Bytes, Vec<oneshot::Sender<ClaimOutcome>>>,
+}
+
+/// State behind its lock, and channels for changes that tasks wait for.
+#[derive(Debug)]
+pub(crate) struct SharedState {
+    state: Mutex<State>,
+    pub(crate) leader_status: watch::Sender<LeaderStatus>,
+    /// Notified when a snapshot should be made.
+    pub(crate) compaction_due: Notify,
+    /// Index of the last membership entry.
+    pub(crate) membership_index: watch::Sender<u64>,
+    /// True once all calls have to end.
+    pub(crate) is_stopping: watch::Sender<bool>,
+    /// Reason why this member must not participate any more.
+    pub(crate) eviction: OnceLock<Eviction>,
+}
+
+impl SharedState {
+    /// Creates the state of an empty log with these initial members.
+    pub(crate) fn new(members: Members) -> Self {
+        let state = State {
+            store: Store::new(limits()),
+            leases: Leases::default(),
+            applied: 0,
+            members,
+            membership_index: 0,
+            client_urls: ClientUrls::new(),
+            watchers: Watchers::new(),
+            signals: HashMap::new(),
+            last_watcher: 0,
+            claim_waiters: HashMap::new(),
+        };
+        SharedState {
+            state: Mutex::new(state),
+            leader_status: watch::Sender::default(),
+            compaction_due: Notify::new(),
+            membership_index: watch::Sender::default(),
+            is_stopping: watch::Sender::default(),
+            eviction: OnceLock::new(),
+        }
+    }
+
+    /// Records the members as of the entry at `index`.
+    pub(crate) fn set_members(&self, members: Members, index: u64) {
+        let mut state = self.lock();
+        (state.members, state.membership_index) = (members, index);
+        drop(state);
+        self.membership_index.send_replace(index);
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+}
+
+impl State {
+    /// Applies a command of the log, and notifies watchers and waiters. The caller notifies the
+    /// proposer.
+    ///
+    /// The store and the applied index change under one lock. A snapshot that included only one of
+    /// both changes would apply the entry again, or never.
+    pub(crate) fn apply(
+        &mut self,
+        at: LogPosition,
+        principal: &Principal,
+        command: Command,
+    ) -> Outcome {
+        let outcome = self.store.apply_as(at, principal, command);
+        self.applied = at.index;
+        for event in &outcome.events {
+            for (watcher, signal) in self.watchers_of(&event.kv.key) {
+                signal.changed(watcher, event.revision());
+            }
+        }
+        let revision = outcome.revision;
+        self.notify_claims(&outcome.ended, ClaimOutcome::Ended);
+        self.notify_claims(&outcome.granted, ClaimOutcome::Acquired { revision });
+        self.leases.apply(&outcome.leases, &self.store, Instant::now());
+        outcome
+    }
+
+    /// Notifies watchers that wait behind the key of a released lock. Returns true if another
+    /// client may be waiting for the lock, at any member.
+    ///
+    /// A client that queues later than this member knows receives the deletion of the key.
+    pub(crate) fn release(&self, Released { key, fence }: &Released) -> bool {
+        let held = self.store.get(key).filter(|kv| kv.create_revision == *fence);
+        let Some(kv) = held else { return false };
+        for (watcher, signal) in self.watchers_of(key) {
+            signal.released(watcher, *fence);
+        }
+        let queue = claim_of(kv).and_then(|claim| self.store.queue(&claim.name));
+        queue.is_none_or(|queue| queue.len() > 1)
+    }
+
+    /// Returns the watchers of a key with their signals.
+    fn watchers_of<'a>(
+        &'a self,
+        key: &'a [u8],
+    ) -> impl Iterator<Item = (WatcherId, &'a WatcherSignal)> {
+        let with_signal = |watcher| Some((watcher, &**self.signals.get(&watcher)?));
+        self.watchers.watching(key).copied().filter_map(with_signal)
+    }
+
+    /// Replaces the store by that of a snapshot, which includes all entries up to `applied`.
+    pub(crate) fn replace(&mut self, store: Store, applied: u64) {
+        let first = self.store.revision() + 1;
+        (self.store, self.applied) = (store, applied);
+        // A snapshot of an earlier release has a limit of its own.
+        self.store.set_max_operations(STORE_OPERATIONS);
+        self.signals.iter().for_each(|(watcher, signal)| signal.changed(*watcher, first));
+        // Waiters look up their claims again when the sender is dropped.
+        self.claim_waiters.clear();
+    }
+
+    fn notify_claims(&mut self, claims: &[Claim], outcome: ClaimOutcome) {
+        for claim in claims {
+            for waiter in self.claim_waiters.remove(&claim.key).into_iter().flatten() {
+                // The waiter may have stopped waiting.
+                let _ = waiter.send(outcome);
+            }
+        }
+    }
+
+    /// Returns a receiver for the outcome of a claim, which is sent at once if it is known.
+    pub(crate) fn wait_for_claim(&mut self, claim: &Claim) -> oneshot::Receiver<ClaimOutcome> {
+        let (sender, receiver) = oneshot::channel();
+        let kv = self.store.get(&claim.key);
+        if kv.is_none_or(|kv| kv.create_revision != claim.fence) {
+            let _ = sender.send(ClaimOutcome::Ended);
+        } else if self.store.is_held(claim) {
+            let _ = sender.send(ClaimOutcome::Acquired { revision: self.store.revision() });
+        } else {
+            self.claim_waiters.entry(claim.key.clone()).or_default().push(sender);
+        }
+        receiver
+    }
+
+    /// Removes waiters for a claim that have stopped waiting.
+    pub(crate) fn remove_closed_waiters(&mut self, key: &Bytes) {
+        if let Some(waiters) = self.claim_waiters.get_mut(key) {
+            waiters.retain(|waiter| !waiter.is_closed());
+            if waiters.is_empty() {
+                self.claim_waiters.remove(key);
+            }
+        }
+    }
+
+    /// Registers a watcher of a span, and returns its number.
+    pub(crate) fn subscribe(
+        &mut self,
+        span: &tenure_store::Span,
+        signal: &Arc<WatcherSignal>,
+    ) -> WatcherId {
+        self.last_watcher += 1;
+        self.watchers.insert(span, self.last_watcher);
+        self.signals.insert(self.last_watcher, signal.clone());
+        self.last_watcher
+    }
+
+    /// Removes a watcher of a span.
+    pub(crate) fn unsubscribe(&mut self, span: &tenure_store::Span, watcher: WatcherId) {
+        self.watchers.remove(span, &watcher);
+        self.signals.remove(&watcher);
+    }
+
+    /// Returns the number of watchers.
+    pub(crate) fn watcher_count(&self) -> usize {
+        self.signals.len()
+    }
+
+    /// Returns the number of claims with waiters.
+    pub(crate) fn waiting_claim_count(&self) -> usize {
+        self.claim_waiters.len()
+    }
+}
+
+/// Locks a mutex, and ignores its poison: a panic while it is held has ended the member already.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_core::ProcessSet;
+
+    use super::*;
+
+    /// Another task may make a snapshot between any two of these calls.
+    #[test]
+    fn applied_index_changes_together_with_the_store() {
+        let shared = SharedState::new(Members::of(ProcessSet::first(1)));
+        for index in 1..=3 {
+            let at = LogPosition { index, term: 1 };
+            let command = Command::Grant { lease: index, ttl: 60 };
+            let outcome = shared.lock().apply(at, &Principal::Member, command);
+            assert!(outcome.result.is_ok());
+            let state = shared.lock();
+            assert_eq!((state.applied, state.store.applied()), (index, at));
+        }
+    }
+}

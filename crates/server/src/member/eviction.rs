@@ -1,0 +1,143 @@
+//! Eviction: how a member learns that it must not participate any more, and how it stops.
+//!
+//! A removed member would serve outdated data for ever, and its clients would wait there. So it
+//! stops, whether another member or the log reports the removal. A member that lost acknowledged
+//! entries stops as well. The data directory records both cases, so that the member does not start
+//! again with it: votes may be lost besides entries.
+
+use std::sync::Weak;
+use std::time::Duration;
+
+use tenure_core::ProcessId;
+use tenure_core::service::log::Members;
+use thiserror::Error;
+use tokio::time::timeout;
+use tracing::{error, warn};
+
+use crate::log::application::MemberRequest;
+use crate::log::state::SharedState;
+use crate::member::Member;
+
+/// Longest time between two comparisons of the membership with its record.
+const CHECK_INTERVAL: Duration = Duration::from_millis(500);
+
+/// Reason why a member must not participate any more.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Eviction {
+    /// The cluster removed this member.
+    #[error(
+        "the cluster has removed this member (entry {at} of the log): to rejoin, start it with \
+         an empty data directory and --initial-cluster-state existing, and add it with \
+         `tenure member add`"
+    )]
+    Removed {
+        /// Index of the log entry that removed it.
+        at: u64,
+    },
+    /// This member lacks entries of the log that it acknowledged.
+    #[error(
+        "this member has acknowledged entries of the log up to {acknowledged}, and has only those \
+         up to {last}: its data directory was damaged, or replaced by an older copy; remove it \
+         by `tenure member remove`, start it with an empty data directory and \
+         --initial-cluster-state existing, and add it by `tenure member add`"
+    )]
+    EntriesLost {
+        /// Index of the last entry that it has.
+        last: u64,
+        /// Index of the last entry that it acknowledged to the leader.
+        acknowledged: u64,
+    },
+    /// The predecessor of this member has not been removed yet.
+    #[error(
+        "the member that this one replaces has not been removed from the cluster; remove it by \
+         `tenure member remove`, and start this one again"
+    )]
+    PredecessorNotRemoved,
+    /// The data directory records an earlier eviction.
+    #[error("{0}")]
+    Recorded(String),
+}
+
+impl Eviction {
+    /// True if the member must not participate with this data directory any more.
+    pub(crate) fn is_final(&self) -> bool {
+        !matches!(self, Eviction::PredecessorNotRemoved)
+    }
+}
+
+impl SharedState {
+    /// Stops serving clients and ends the log, because this member must not participate any more.
+    pub(crate) fn evict(&self, why: Eviction) {
+        error!(reason = %why, "evicted from the cluster, stopping");
+        // The first reason counts.
+        let _ = self.eviction.set(why);
+        self.stop_serving();
+    }
+}
+
+/// Records each change of the membership in the data directory, and checks that this member still
+/// belongs to it. Runs until the member is dropped.
+///
+/// The transport decides by the recorded members which sessions of peers it accepts.
+pub(crate) async fn watch_membership(member: Weak<Member>) {
+    let Some(mut changes) = member.upgrade().map(|it| it.shared.membership_index.subscribe())
+    else {
+        return;
+    };
+    let mut recorded = 0;
+    loop {
+        let Some(member) = member.upgrade() else { return };
+        // Read first: a membership that is known after recovery is current.
+        let has_recovered = member.has_recovered();
+        let (index, members) =
+            member.with_state(|state| (state.membership_index, state.members.clone()));
+        if index > recorded && record_members(&member, index, &members).await {
+            recorded = index;
+        }
+        if has_recovered {
+            member.check_own_membership(index, &members).await;
+        }
+        drop(member);
+        if let Ok(Err(_)) = timeout(CHECK_INTERVAL, changes.changed()).await {
+            return;
+        }
+    }
+}
+
+/// Records the members as of an entry of the log. Returns false if that failed.
+async fn record_members(member: &Member, index: u64, members: &Members) -> bool {
+    let (peers, all) = (member.peers.clone(), members.all());
+    let saved = tokio::task::spawn_blocking(move || peers.set_members(index, &all)).await;
+    match saved {
+        Ok(Ok(())) => true,
+        Ok(Err(error)) => {
+            warn!(%error, index, "cannot record the members");
+            false
+        }
+        Err(_) => false,
+    }
+}
+
+impl Member {
+    /// Records that this member has joined, or evicts it if the cluster has removed it. The member
+    /// has applied all that was committed when it started.
+    async fn check_own_membership(&self, index: u64, members: &Members) {
+        match members.all().contains(ProcessId::at(self.plan.me)) {
+            true if self.registry.has_joined() => {}
+            true => {
+                let registry = self.registry.clone();
+                let saved = tokio::task::spawn_blocking(move || registry.mark_joined()).await;
+                if let Ok(Err(error)) = saved {
+                    warn!(%error, index, "cannot record that this member has joined");
+                }
+            }
+            // A process that is about to replace a member has not joined yet. The initial list
+            // (index 0) is not from the log and removes no member.
+            false if index > 0 && self.registry.has_joined() && !members.is_joint() => {
+                self.shared.evict(Eviction::Removed { at: index });
+                self.send(MemberRequest::Shutdown);
+            }
+            false => {}
+        }
+    }
+}

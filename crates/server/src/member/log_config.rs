@@ -1,0 +1,49 @@
+//! Configuration of a member's log.
+
+use std::num::NonZeroU64;
+
+use tenure_algorithms::Variants;
+use tenure_algorithms::agreement::raft_log::{self, Switch};
+use tenure_algorithms::agreement::relayed_log;
+use tenure_core::service::log::Members;
+use tenure_core::{Delay, ProcessId};
+
+use crate::config::Config;
+use crate::log::proposal::MAX_PENDING_PROPOSALS;
+
+/// Upper bound on the entries of one message of the log.
+pub(crate) const MAX_BATCH_ENTRIES: u64 = 32;
+
+/// Returns the configuration of the log of process `me` in a group of this size.
+pub(super) fn log_config(
+    config: &Config,
+    me: ProcessId,
+    size: u32,
+    members: Members,
+) -> relayed_log::Config {
+    let Config { heartbeat_interval, election_timeout, snapshot_count, .. } = *config;
+    // A single member elects itself at once.
+    let election = match size {
+        1 => Delay::between_units(1, 2),
+        // The better of two concurrent candidates wins, so a narrow range is enough.
+        _ => Delay::between_units(election_timeout, election_timeout * 3 / 2),
+    };
+    relayed_log::Config::around(raft_log::Config {
+        election,
+        heartbeat: Delay::units(heartbeat_interval),
+        max_uncommitted: MAX_PENDING_PROPOSALS,
+        max_batch_entries: MAX_BATCH_ENTRIES,
+        snapshot_interval: NonZeroU64::new(snapshot_count),
+        trailing_entries: config.snapshot_catchup_entries,
+        // Members make snapshots at different times, so that a majority is never busy with one.
+        snapshot_offset: snapshot_count / u64::from(size) * u64::from(me.0),
+        initial_members: Some(members),
+        variants: Variants::none()
+            .with(Switch::Announcing)
+            .with(Switch::Ahead)
+            .with(Switch::Noticing)
+            .with(Switch::Together)
+            .with(Switch::Heartbeats),
+        ..raft_log::Config::plain(size, 1)
+    })
+}

@@ -1,0 +1,519 @@
+//! A member of a cluster: its log, its store, and the requests that services make of them.
+
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use tenure_algorithms::agreement::RelayedLog;
+use tenure_core::service::log::{Members, Reason};
+use tenure_core::{ProcessId, ProcessSet};
+use tenure_etcd::etcdserverpb::ResponseHeader;
+use tenure_runtime::store::{OpenError, Owner, Registry, SaveCounts, SaveError, SaveMetrics};
+use tenure_runtime::transport::{Listen, MeshView, Settings};
+use tenure_runtime::{Failure, Injection, Parts, Recorder, StartError, Store, start};
+use tenure_store::{Command, LeaseId, Outcome, Principal};
+use thiserror::Error;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout_at};
+
+use crate::auth::password_hasher::PasswordHasher;
+use crate::auth::token_uses::TokenUses;
+use crate::blocking::ConcurrencyLimit;
+use crate::config::{ClusterState, Config, ConfigError, Plan};
+use crate::log::application::{LogApplication, MemberRequest};
+use crate::log::leader::retry_or_fail;
+use crate::log::leader_monitor::LeaderMonitor;
+use crate::log::proposal::{OnAbandoned, ProposalLimit};
+use crate::log::renewals::RenewalQueue;
+use crate::log::request::{
+    LeaderRequest, LeaderResponse, LogCommand, MembershipChange, ProposeError, Released, Renewal,
+    encode,
+};
+use crate::log::state::{LeaderStatus, SharedState, State};
+use crate::member::eviction::Eviction;
+use crate::member::log_config::log_config;
+use crate::net::connections::ConnectionLimiter;
+use crate::net::peers::{peer_trust, transport_limits};
+use crate::net::request_budget::RequestBudget;
+use crate::net::response_budget::ResponseBudget;
+use crate::rpc::convert::signed;
+use crate::rpc::error::{RejectionCounters, RpcError};
+
+pub(crate) mod eviction;
+pub(crate) mod log_config;
+mod tasks;
+
+/// Upper bound on concurrent scans of many keys. Each scan holds a list of all its keys.
+const MAX_CONCURRENT_SCANS: usize = 4;
+
+/// Longest time for which a leader records remaining lease times before it hands over.
+const CHECKPOINT_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// Longest time of a request, besides that of an election.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Pause before a renewal is retried whose lease is about to expire.
+const RENEWAL_RETRY_INTERVAL: Duration = Duration::from_millis(5);
+
+/// Notify a member of a release only while fewer messages than this are queued for it.
+const MAX_QUEUED_FOR_RELEASE: usize = 1000;
+
+/// Format of the state in the log's directory.
+pub(crate) const SCHEMA: &str = "raft-log, entries of tenure-server 5";
+
+/// Failure of a member, at its start or later.
+#[derive(Debug, Error)]
+pub enum ServeError {
+    /// The configuration is invalid.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The data directory cannot be opened.
+    #[error(transparent)]
+    Store(#[from] OpenError),
+    /// The data directory cannot be written.
+    #[error(transparent)]
+    Save(#[from] SaveError),
+    /// The log did not start.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The log failed: its state could not be saved, or its peers reject this member.
+    #[error(transparent)]
+    Failure(#[from] Failure),
+    /// This member must not participate any more.
+    #[error(transparent)]
+    Evicted(#[from] Eviction),
+    /// The listener for clients cannot be bound.
+    #[error("cannot serve clients at {address}: {source}")]
+    Listen {
+        /// Address of the listener.
+        address: String,
+        /// Error of the operating system.
+        source: io::Error,
+    },
+}
+
+impl ServeError {
+    /// True if the cause is the configuration, and not the environment.
+    pub fn is_misconfiguration(&self) -> bool {
+        matches!(self, ServeError::Config(_))
+    }
+
+    /// True if this member is excluded from its cluster until an operator acts.
+    pub fn is_eviction(&self) -> bool {
+        matches!(self, ServeError::Failure(Failure::Evicted(_)) | ServeError::Evicted(_))
+    }
+}
+
+/// Task of a log, with the result of the log.
+pub(crate) type LogTask = JoinHandle<Result<(), Failure>>;
+
+/// Handle to a running member.
+#[derive(Debug)]
+pub(crate) struct Member {
+    pub(crate) plan: Plan,
+    pub(crate) shared: Arc<SharedState>,
+    requests: mpsc::UnboundedSender<MemberRequest>,
+    proposal_limit: ProposalLimit,
+    /// Longest time of an election.
+    election_timeout: Duration,
+    session: u64,
+    saves: SaveMetrics,
+    /// Connections to the other members.
+    pub(crate) peers: MeshView,
+    pub(crate) connections: ConnectionLimiter,
+    pub(crate) rejections: RejectionCounters,
+    pub(crate) response_budget: ResponseBudget,
+    pub(crate) request_budget: RequestBudget,
+    /// Limit of concurrent scans of many keys.
+    pub(crate) scan_limit: ConcurrencyLimit,
+    /// True once this member has applied all that any member had reported before it started.
+    is_recovered: watch::Sender<bool>,
+    /// Membership as recorded in the data directory.
+    pub(crate) registry: Registry,
+    pub(crate) password_hasher: PasswordHasher,
+    pub(crate) token_uses: TokenUses,
+    renewals: RenewalQueue,
+    pub(crate) leader_monitor: LeaderMonitor,
+}
+
+impl Member {
+    /// Opens the data directory and starts the log and the background tasks. The returned task ends
+    /// with the log.
+    pub(crate) fn start(config: &Config, plan: Plan) -> Result<(Arc<Member>, LogTask), ServeError> {
+        let owner = store_owner(config, &plan);
+        let Owner { cluster, process: me, group_size: size } = owner.clone();
+        let (store, registry) = open_store(config, &plan, &owner)?;
+        let members = initial_members(!registry.has_joined(), me, size);
+        let (session, saves) = (store.session(), store.saves());
+        // A single member has no peers, so it listens on a port that others cannot guess.
+        let listen = if size == 1 { ([127, 0, 0, 1], 0).into() } else { plan.peers };
+        let transport = Settings {
+            cluster,
+            me,
+            session,
+            listen: Listen::Address(listen),
+            addresses: plan.members.iter().map(|it| it.address.clone()).collect(),
+            trust: peer_trust(config, me, size)?,
+            limits: transport_limits(),
+        };
+        let shared = Arc::new(SharedState::new(members.clone()));
+        let (requests, received) = mpsc::unbounded_channel();
+        let running = start::<RelayedLog, LogApplication>(Parts {
+            config: log_config(config, me, size, members).with_incarnation(session),
+            transport,
+            store,
+            application: LogApplication::new(me, session, shared.clone(), Some(registry.clone())),
+            requests: received,
+            recorder: Recorder::none(),
+            injection: Injection::none(),
+            suspected: None,
+        })?;
+        let election_timeout = Duration::from_millis(2 * config.election_timeout);
+        let (renewals, pending_renewals) = RenewalQueue::new();
+        let leader_monitor =
+            LeaderMonitor::start(shared.leader_status.subscribe(), election_timeout / 2);
+        let member = Arc::new(Member {
+            plan,
+            shared,
+            requests,
+            proposal_limit: ProposalLimit::default(),
+            election_timeout,
+            session,
+            saves,
+            peers: running.view,
+            connections: ConnectionLimiter::new(),
+            rejections: RejectionCounters::default(),
+            response_budget: ResponseBudget::default(),
+            request_budget: RequestBudget::default(),
+            scan_limit: ConcurrencyLimit::new(MAX_CONCURRENT_SCANS),
+            is_recovered: watch::Sender::new(false),
+            registry,
+            password_hasher: PasswordHasher::default(),
+            token_uses: TokenUses::new(config.auth_token_ttl),
+            renewals,
+            leader_monitor,
+        });
+        tasks::spawn(&member, pending_renewals);
+        Ok((member, running.task))
+    }
+
+    /// Records the remaining lease times, and stops the log after it has handed over leadership.
+    pub(crate) async fn shut_down(&self) {
+        // Fails without a majority, and then no other member can lead either.
+        let _ =
+            timeout_at(tokio::time::Instant::now() + CHECKPOINT_TIMEOUT, self.checkpoint_leases())
+                .await;
+        let _ = self.requests.send(MemberRequest::Shutdown);
+    }
+
+    /// Calls a function with the state, under its lock.
+    pub(crate) fn with_state<T>(&self, f: impl FnOnce(&mut State) -> T) -> T {
+        f(&mut self.shared.lock())
+    }
+
+    pub(crate) fn leader_status(&self) -> LeaderStatus {
+        *self.shared.leader_status.borrow()
+    }
+
+    /// Returns true if this member leads.
+    pub(crate) fn is_leader(&self) -> bool {
+        self.leader_status().leader == Some(self.plan.me)
+    }
+
+    pub(crate) fn id(&self) -> u64 {
+        self.plan.members[self.plan.me].id
+    }
+
+    /// Returns the number and the durations of saves to the disk.
+    pub(crate) fn saves(&self) -> SaveCounts {
+        self.saves.read()
+    }
+
+    /// Returns the header of a response as of this revision.
+    pub(crate) fn header(&self, revision: u64) -> Option<ResponseHeader> {
+        Some(ResponseHeader {
+            cluster_id: self.plan.cluster_id,
+            member_id: self.id(),
+            revision: signed(revision),
+            raft_term: self.leader_status().term,
+        })
+    }
+
+    /// Returns the header of a response as of the current revision.
+    pub(crate) fn header_now(&self) -> Option<ResponseHeader> {
+        let revision = self.with_state(|state| state.store.revision());
+        self.header(revision)
+    }
+
+    /// Proposes a command of the service itself, and returns its outcome.
+    pub(crate) async fn propose(&self, command: Command) -> Result<Outcome, RpcError> {
+        self.propose_for(&Principal::Member, command, None, || Ok(())).await
+    }
+
+    /// Proposes a command of a client, and returns its outcome.
+    ///
+    /// `on_abandoned` receives the outcome if this future is dropped before. `check` runs before
+    /// each attempt, because the caller may lose its rights while the member waits for a leader.
+    pub(crate) async fn propose_for(
+        &self,
+        principal: &Principal,
+        command: Command,
+        on_abandoned: Option<OnAbandoned>,
+        check: impl Fn() -> Result<(), RpcError>,
+    ) -> Result<Outcome, RpcError> {
+        let command = encode(&LogCommand::Store(principal.clone(), command));
+        if command.len() > self.plan.bounds.request_bytes {
+            return Err(RpcError::TOO_LARGE);
+        }
+        let mut proposal = self.proposal_limit.admit(command.len(), on_abandoned)?;
+        let command: Arc<[u8]> = command.into();
+        let mut leader_status = self.shared.leader_status.subscribe();
+        let deadline = self.request_deadline();
+        loop {
+            self.wait_for_leader(&mut leader_status, deadline).await?;
+            check()?;
+            let (reply, outcome) = oneshot::channel();
+            let request = MemberRequest::Propose { command: command.clone(), reply };
+            self.requests.send(request).map_err(|_| RpcError::STOPPED)?;
+            match proposal.wait(outcome, deadline).await? {
+                Ok(outcome) => return Ok(outcome),
+                Err(error) => retry_or_fail(error, &mut leader_status, deadline).await?,
+            }
+        }
+    }
+
+    /// Notifies clients at all members that wait behind the key of a released lock.
+    pub(crate) fn release_lock(&self, released: Released) {
+        if !self.with_state(|state| state.release(&released)) {
+            return;
+        }
+        // Members with a long queue receive the deletion of the key only.
+        let to = self.peers.responsive_peers(MAX_QUEUED_FOR_RELEASE);
+        self.send(MemberRequest::NotifyRelease { to, released });
+    }
+
+    /// Waits until a majority has confirmed the leader, and this member has applied all entries
+    /// that any member had reported as committed before this call. A later read is linearizable.
+    pub(crate) async fn wait_linearizable(&self) -> Result<(), RpcError> {
+        self.read_from_leader(|reply| MemberRequest::ReadIndex { reply }).await.map(drop)
+    }
+
+    /// Checks that the store can be read and that the log is running.
+    pub(crate) fn check_running(&self) -> Result<(), RpcError> {
+        self.with_state(|state| state.store.revision());
+        if self.requests.is_closed() { Err(RpcError::STOPPED) } else { Ok(()) }
+    }
+
+    /// Waits until this member has applied all that any member had reported before it started.
+    ///
+    /// Until then it must not serve reads, not even serializable ones: only a leader knows which of
+    /// the stored entries are committed.
+    pub(crate) async fn wait_recovered(&self) -> Result<(), RpcError> {
+        let mut is_recovered = self.is_recovered.subscribe();
+        let recovered = is_recovered.wait_for(|is_recovered| *is_recovered);
+        match timeout_at(self.request_deadline(), recovered).await {
+            Ok(recovered) => recovered.map(drop).map_err(|_| RpcError::STOPPED),
+            Err(_) => Err(RpcError::NO_LEADER),
+        }
+    }
+
+    /// Returns true if this member has applied all that was committed when it started.
+    pub(crate) fn has_recovered(&self) -> bool {
+        *self.is_recovered.borrow()
+    }
+
+    /// Sends a request to the log without waiting for a response. Does nothing if the log has
+    /// ended.
+    pub(crate) fn send(&self, request: MemberRequest) {
+        let _ = self.requests.send(request);
+    }
+
+    /// Returns the remaining seconds of a lease as the leader counts them; none if it is gone.
+    pub(crate) async fn lease_time_left(&self, lease: LeaseId) -> Result<Option<u64>, RpcError> {
+        match self.ask_leader(LeaderRequest::TimeToLive(lease)).await? {
+            LeaderResponse::TimeToLive(left) => Ok(left),
+            _ => Err(RpcError::LEADER_FAILED),
+        }
+    }
+
+    /// Returns all leases in the order of their expiry, as the leader counts it.
+    pub(crate) async fn list_leases(&self) -> Result<Vec<LeaseId>, RpcError> {
+        match self.ask_leader(LeaderRequest::Leases).await? {
+            LeaderResponse::Leases(leases) => Ok(leases),
+            _ => Err(RpcError::LEADER_FAILED),
+        }
+    }
+
+    async fn ask_leader(&self, request: LeaderRequest) -> Result<LeaderResponse, RpcError> {
+        self.read_from_leader(|reply| MemberRequest::AskLeader { request: request.clone(), reply })
+            .await
+    }
+
+    /// Sends a request that changes nothing, and returns the response of the leader. Retries after
+    /// any failure, because a repeated read does no harm.
+    async fn read_from_leader(
+        &self,
+        request: impl Fn(oneshot::Sender<LeaderResponse>) -> MemberRequest,
+    ) -> Result<LeaderResponse, RpcError> {
+        let mut leader_status = self.shared.leader_status.subscribe();
+        let deadline = self.request_deadline();
+        loop {
+            self.wait_for_leader(&mut leader_status, deadline).await?;
+            let (reply, response) = oneshot::channel();
+            match self.request(request(reply), response, deadline).await? {
+                LeaderResponse::Failed(_) => {
+                    let declined = ProposeError::Declined(Reason::NotLeading);
+                    retry_or_fail(declined, &mut leader_status, deadline).await?;
+                }
+                response => return Ok(response),
+            }
+        }
+    }
+
+    /// Changes the members of the log.
+    pub(crate) async fn change_members(&self, change: MembershipChange) -> Result<(), RpcError> {
+        let mut leader_status = self.shared.leader_status.subscribe();
+        let deadline = self.request_deadline();
+        loop {
+            self.wait_for_leader(&mut leader_status, deadline).await?;
+            let (reply, response) = oneshot::channel();
+            let request = LeaderRequest::ChangeMembers(change);
+            let request = MemberRequest::AskLeader { request, reply };
+            match self.request(request, response, deadline).await? {
+                LeaderResponse::Failed(ProposeError::Declined(Reason::Changing)) => {
+                    return Err(RpcError::MEMBERSHIP_CHANGING);
+                }
+                LeaderResponse::Failed(ProposeError::Declined(Reason::NotCaughtUp)) => {
+                    return Err(RpcError::LEARNER_NOT_READY);
+                }
+                LeaderResponse::Failed(ProposeError::Declined(Reason::NoGroup)) => {
+                    return Err(RpcError::NO_VOTER_LEFT);
+                }
+                LeaderResponse::Failed(error) => {
+                    retry_or_fail(error, &mut leader_status, deadline).await?;
+                }
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    /// Transfers leadership to another member. Does nothing if that is this one.
+    pub(crate) async fn transfer_leadership(&self, to: usize) -> Result<(), RpcError> {
+        if !self.is_leader() {
+            return Err(RpcError::MEMBER_NOT_LEADER);
+        }
+        if to == self.plan.me {
+            return Ok(());
+        }
+        let _ =
+            timeout_at(tokio::time::Instant::now() + CHECKPOINT_TIMEOUT, self.checkpoint_leases())
+                .await;
+        let (reply, response) = oneshot::channel();
+        let transfer = MemberRequest::Transfer { to, reply };
+        match self.request(transfer, response, self.request_deadline()).await? {
+            LeaderResponse::Failed(_) => Err(RpcError::BAD_TRANSFEREE),
+            _ => Ok(()),
+        }
+    }
+
+    /// Renews a lease, and returns its time to live in seconds; none if it is gone.
+    pub(crate) async fn renew_lease(&self, lease: LeaseId) -> Result<Option<u64>, RpcError> {
+        let deadline = self.request_deadline();
+        while tokio::time::Instant::now() < deadline {
+            let response = self.ask_leader(LeaderRequest::Renew(lease)).await?;
+            let LeaderResponse::Renewed { term, renewal } = response else {
+                return Err(RpcError::LEADER_FAILED);
+            };
+            match renewal {
+                Renewal::Renewed(ttl) => return Ok(Some(ttl)),
+                Renewal::Gone => {
+                    // After the response this member must not show keys that ended with the lease.
+                    // A client that revoked the lease itself receives that response first.
+                    self.wait_linearizable().await?;
+                    return Ok(None);
+                }
+                Renewal::NeedsCheckpoint(ttl) => {
+                    if self.renewals.checkpoint(lease, ttl, term, deadline).await? {
+                        return Ok(Some(ttl));
+                    }
+                }
+                Renewal::Expiring | Renewal::Deposed => sleep(RENEWAL_RETRY_INTERVAL).await,
+            }
+        }
+        Err(RpcError::TIMED_OUT)
+    }
+
+    fn request_deadline(&self) -> tokio::time::Instant {
+        tokio::time::Instant::now() + REQUEST_TIMEOUT + 2 * self.election_timeout
+    }
+
+    /// Sends a request to the log, and waits for its response.
+    async fn request<T>(
+        &self,
+        request: MemberRequest,
+        response: oneshot::Receiver<T>,
+        deadline: tokio::time::Instant,
+    ) -> Result<T, RpcError> {
+        self.requests.send(request).map_err(|_| RpcError::STOPPED)?;
+        match timeout_at(deadline, response).await {
+            Ok(response) => response.map_err(|_| RpcError::STOPPED),
+            Err(_) => Err(RpcError::TIMED_OUT),
+        }
+    }
+
+    /// Returns a random lease ID, positive as a signed number. A collision is too unlikely to
+    /// matter.
+    pub(crate) fn new_lease_id(&self) -> LeaseId {
+        (fastrand::u64(..) ^ self.session << 40) & (i64::MAX as u64) | 1
+    }
+}
+
+/// Returns the identity that the data directory is labelled with.
+pub(crate) fn store_owner(config: &Config, plan: &Plan) -> Owner {
+    let cluster = format!("{} {:016x}", config.initial_cluster_token, plan.cluster_id);
+    let group_size = ProcessId::at(plan.members.len()).0;
+    Owner { cluster, process: ProcessId::at(plan.me), group_size }
+}
+
+/// Opens the data directory. Fails if the member was removed, or evicted for another reason.
+fn open_store(
+    config: &Config,
+    plan: &Plan,
+    owner: &Owner,
+) -> Result<(Store, Registry), ServeError> {
+    let mut store = Store::open(&plan.directory, owner, SCHEMA)?;
+    let replaces_member = config.initial_cluster_state == ClusterState::Existing;
+    let is_joining = replaces_member && store.state().is_none();
+    store = store.with_registry(!is_joining)?;
+    let registry = store.registry().expect("the store was opened with a registry");
+    if let Some(why) = registry.eviction() {
+        return Err(Eviction::Recorded(why).into());
+    }
+    if is_joining {
+        store = store.with_session_at_least(joining_session())?;
+    }
+    Ok((store, registry))
+}
+
+/// Returns the initial voters, used until the log contains a membership entry. Excludes a joining
+/// member.
+fn initial_members(is_joining: bool, me: ProcessId, size: u32) -> Members {
+    let mut voters = ProcessSet::first(size);
+    if is_joining {
+        voters.remove(me);
+    }
+    Members::of(voters)
+}
+
+/// Returns the first session of a member that replaces another one.
+///
+/// It must differ from all sessions of the predecessor. Otherwise the member would take commands of
+/// the predecessor in the log for its own. Peers do not compare the sessions of both, once they
+/// know of the removal.
+fn joining_session() -> u64 {
+    // Milliseconds since the beginning of 2026. A process does not start so often.
+    let epoch = Duration::from_secs(1_767_225_600);
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.saturating_sub(epoch).as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,98 @@
+//! Background tasks of a member. Each ends when the member is dropped.
+
+use std::sync::{Arc, Weak};
+use std::thread;
+use std::time::Duration;
+
+use tenure_core::ProcessId;
+use tenure_runtime::lower_priority;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::sleep;
+use tracing::warn;
+
+use crate::log::application::MemberRequest;
+use crate::log::renewals::{PendingRenewal, run_lease_timer, run_renewals};
+use crate::log::snapshot;
+use crate::member::Member;
+use crate::member::eviction::watch_membership;
+
+/// Pause between attempts to reach the leader after a start.
+const RECOVERY_RETRY_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Pause between checks that the client URLs of this member are published.
+const ANNOUNCE_INTERVAL: Duration = Duration::from_millis(500);
+
+/// Starts the background tasks of a member.
+pub(super) fn spawn(
+    member: &Arc<Member>,
+    pending_renewals: mpsc::UnboundedReceiver<PendingRenewal>,
+) {
+    tokio::spawn(run_recovery(Arc::downgrade(member)));
+    tokio::spawn(run_lease_timer(Arc::downgrade(member)));
+    tokio::spawn(run_renewals(Arc::downgrade(member), pending_renewals));
+    tokio::spawn(run_compaction(Arc::downgrade(member)));
+    tokio::spawn(run_announcement(Arc::downgrade(member)));
+    tokio::spawn(watch_membership(Arc::downgrade(member)));
+}
+
+/// Replaces the head of the log by a snapshot, whenever one is due.
+///
+/// The state is copied under its lock, and encoded in another thread while commands continue.
+async fn run_compaction(member: Weak<Member>) {
+    let Some(shared) = member.upgrade().map(|member| member.shared.clone()) else { return };
+    loop {
+        shared.compaction_due.notified().await;
+        let Some(member) = member.upgrade() else { return };
+        let (index, urls, store) = member
+            .with_state(|state| (state.applied, state.client_urls.clone(), state.store.snapshot()));
+        let (sender, encoded) = oneshot::channel();
+        let encode = move || {
+            lower_priority();
+            // The member may have stopped.
+            let _ = sender.send(snapshot::encode(&urls, &store));
+        };
+        // After a failure the next snapshot is due after as many entries.
+        if let Err(error) = thread::Builder::new().name("tenure-snapshot".into()).spawn(encode) {
+            warn!(index, %error, "no snapshot made: cannot start a thread");
+        }
+        if let Ok(state) = encoded.await {
+            member.send(MemberRequest::Compact { index, state });
+        }
+    }
+}
+
+/// Marks the member as recovered once it has applied all that any member had reported before it
+/// started.
+async fn run_recovery(member: Weak<Member>) {
+    loop {
+        let Some(member) = member.upgrade() else { return };
+        if member.wait_linearizable().await.is_ok() {
+            member.is_recovered.send_replace(true);
+            return;
+        }
+        drop(member);
+        sleep(RECOVERY_RETRY_INTERVAL).await;
+    }
+}
+
+/// Publishes the client URLs of this member to all members.
+async fn run_announcement(member: Weak<Member>) {
+    loop {
+        let Some(member) = member.upgrade() else { return };
+        let urls = member.plan.client_urls.clone();
+        let me = ProcessId::at(member.plan.me);
+        let is_published = member.with_state(|state| {
+            let is_member = state.members.all().contains(me);
+            !is_member || state.client_urls.get(&me.0) == Some(&urls)
+        });
+        let deadline = member.request_deadline();
+        if !is_published && member.wait_for_known_leader(deadline).await.is_ok() {
+            let (reply, response) = oneshot::channel();
+            // The next check shows whether the request succeeded.
+            let announce = MemberRequest::Announce { urls, reply };
+            let _ = member.request(announce, response, member.request_deadline()).await;
+        }
+        drop(member);
+        sleep(ANNOUNCE_INTERVAL).await;
+    }
+}

@@ -1,0 +1,300 @@
+//! Limit of client connections, and the choice of connections to close when it is reached.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use hyper::body::{Bytes, Frame, SizeHint};
+use rustix::process::{Resource, getrlimit};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
+use tokio::time::timeout;
+use tonic::Status;
+use tonic::body::Body;
+use tracing::warn;
+
+/// Upper bound on client connections.
+const MAX_CONNECTIONS: usize = 20_000;
+
+/// File descriptors that are reserved for the other members and for files. If the process has fewer
+/// than twice as many, half of them are reserved.
+const RESERVED_DESCRIPTORS: usize = 256;
+
+/// Pause before another idle connection is closed, while a new one waits for a slot.
+const CLOSE_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Shortest time between two log entries about failed connections.
+const LOG_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Limit of client connections, and counters of failed ones.
+#[derive(Debug)]
+pub(crate) struct ConnectionLimiter {
+    slots: Arc<Semaphore>,
+    /// Number of slots, taken or free.
+    capacity: usize,
+    /// Connections without calls.
+    idle: Arc<Mutex<IdleQueue>>,
+    /// Number of connections that failed the TLS handshake.
+    pub(crate) rejected: AtomicU64,
+    /// Number of connections that were closed because of malformed input.
+    pub(crate) broken: AtomicU64,
+    /// Time of the last log entry about a failed connection.
+    last_logged: Mutex<Option<Instant>>,
+    /// True once all connections have to close.
+    is_closing: watch::Sender<bool>,
+}
+
+/// Connections without calls, longest idle first.
+#[derive(Debug, Default)]
+struct IdleQueue {
+    last_position: u64,
+    by_position: BTreeMap<u64, Arc<Notify>>,
+}
+
+impl ConnectionLimiter {
+    pub(crate) fn new() -> Self {
+        let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+        let capacity = max_connections(usize::try_from(descriptors).unwrap_or(usize::MAX));
+        ConnectionLimiter {
+            slots: Arc::new(Semaphore::new(capacity)),
+            capacity,
+            idle: Arc::default(),
+            rejected: AtomicU64::new(0),
+            broken: AtomicU64::new(0),
+            last_logged: Mutex::default(),
+            is_closing: watch::Sender::default(),
+        }
+    }
+
+    /// Asks all connections to close once their calls have ended.
+    pub(crate) fn close_all(&self) {
+        self.is_closing.send_replace(true);
+    }
+
+    /// Resolves when all connections have to close.
+    pub(crate) fn closing(&self) -> impl Future<Output = ()> + use<> {
+        let mut is_closing = self.is_closing.subscribe();
+        // The sender lives as long as the member.
+        async move { drop(is_closing.wait_for(|is_closing| *is_closing).await) }
+    }
+
+    /// Waits until no client is connected, or for this time at most.
+    pub(crate) async fn wait_closed(&self, limit: Duration) {
+        let all = u32::try_from(self.capacity).unwrap_or(u32::MAX);
+        let _ = timeout(limit, self.slots.acquire_many(all)).await;
+    }
+
+    /// Returns the number of open connections.
+    pub(crate) fn count(&self) -> usize {
+        self.capacity - self.slots.available_permits()
+    }
+
+    /// Waits for a slot for a new connection.
+    ///
+    /// While there is none, it closes connections without calls, longest idle first.
+    pub(crate) async fn acquire(&self) -> OwnedSemaphorePermit {
+        loop {
+            let slots = self.slots.clone();
+            if let Ok(slot) = slots.clone().try_acquire_owned() {
+                return slot;
+            }
+            if let Some((_, close)) = lock(&self.idle).by_position.pop_first() {
+                close.notify_one();
+            }
+            if let Ok(slot) = timeout(CLOSE_INTERVAL, slots.acquire_owned()).await {
+                return slot.expect("the semaphore is never closed");
+            }
+        }
+    }
+
+    /// Registers a new connection, which has no calls yet.
+    pub(crate) fn register(&self) -> Arc<Connection> {
+        let connection = Connection {
+            idle: self.idle.clone(),
+            close: Arc::default(),
+            is_closing: self.is_closing.subscribe(),
+            calls: Mutex::default(),
+        };
+        connection.mark_idle(&mut lock(&connection.calls));
+        Arc::new(connection)
+    }
+
+    /// Counts a failed connection, and logs one of them per second.
+    pub(crate) fn record_failure(&self, count: &AtomicU64, peer: SocketAddr, why: &dyn Display) {
+        let count = count.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut last_logged = lock(&self.last_logged);
+        if last_logged.is_none_or(|last_logged| last_logged.elapsed() >= LOG_INTERVAL) {
+            *last_logged = Some(Instant::now());
+            warn!(%peer, reason = %why, count, "connection rejected");
+        }
+    }
+}
+
+/// Returns the limit of connections for a process with this many file descriptors.
+fn max_connections(descriptors: usize) -> usize {
+    descriptors.saturating_sub(RESERVED_DESCRIPTORS).max(descriptors / 2).min(MAX_CONNECTIONS)
+}
+
+fn lock<T>(it: &Mutex<T>) -> MutexGuard<'_, T> {
+    it.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Connection of a client.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    idle: Arc<Mutex<IdleQueue>>,
+    close: Arc<Notify>,
+    is_closing: watch::Receiver<bool>,
+    calls: Mutex<ActiveCalls>,
+}
+
+/// Number of active calls of a connection, and its position in the idle queue if there are none.
+#[derive(Debug, Default)]
+struct ActiveCalls {
+    count: usize,
+    idle_position: u64,
+}
+
+impl Connection {
+    /// Resolves when this connection must close.
+    pub(crate) async fn closing(&self) {
+        let mut is_closing = self.is_closing.clone();
+        tokio::select! {
+            () = self.close.notified() => {}
+            _ = is_closing.wait_for(|is_closing| *is_closing) => {}
+        }
+    }
+
+    /// Marks the connection as busy until the returned guard is dropped.
+    pub(crate) fn begin_call(self: &Arc<Self>) -> CallGuard {
+        let mut calls = lock(&self.calls);
+        if calls.count == 0 {
+            lock(&self.idle).by_position.remove(&calls.idle_position);
+        }
+        calls.count += 1;
+        CallGuard(self.clone())
+    }
+
+    /// Appends the connection to the idle queue.
+    fn mark_idle(&self, calls: &mut ActiveCalls) {
+        let mut idle = lock(&self.idle);
+        idle.last_position += 1;
+        calls.idle_position = idle.last_position;
+        let position = idle.last_position;
+        idle.by_position.insert(position, self.close.clone());
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        let position = lock(&self.calls).idle_position;
+        lock(&self.idle).by_position.remove(&position);
+    }
+}
+
+/// Call of a connection, active until the client has taken the whole response.
+#[derive(Debug)]
+pub(crate) struct CallGuard(Arc<Connection>);
+
+impl Drop for CallGuard {
+    fn drop(&mut self) {
+        let mut calls = lock(&self.0.calls);
+        calls.count -= 1;
+        if calls.count == 0 {
+            self.0.mark_idle(&mut calls);
+        }
+    }
+}
+
+impl CallGuard {
+    /// Attaches this guard to the body of the response.
+    pub(crate) fn attach_to(self, body: Body) -> Body {
+        Body::new(GuardedBody { body, _guard: self })
+    }
+}
+
+struct GuardedBody {
+    body: Body,
+    _guard: CallGuard,
+}
+
+impl http_body::Body for GuardedBody {
+    type Data = Bytes;
+    type Error = Status;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descriptors_are_reserved_for_members_and_files() {
+        let reserved = [64, 256, 1024, 1 << 20].map(|all| all - max_connections(all));
+        assert_eq!(reserved, [32, 128, RESERVED_DESCRIPTORS, (1 << 20) - MAX_CONNECTIONS]);
+    }
+
+    #[tokio::test]
+    async fn all_connections_close_at_shutdown_even_new_ones() {
+        let limiter = ConnectionLimiter::new();
+        let (idle, busy) = (limiter.register(), limiter.register());
+        let call = busy.begin_call();
+        limiter.close_all();
+        for connection in [idle, busy, limiter.register()] {
+            let closing = timeout(Duration::from_secs(20), connection.closing()).await;
+            closing.expect("the connection closes");
+        }
+        drop(call);
+    }
+
+    #[tokio::test]
+    async fn longest_idle_connection_closes_when_slots_run_out() {
+        let slots = Arc::new(Semaphore::new(3));
+        let limiter = ConnectionLimiter { slots, capacity: 3, ..ConnectionLimiter::new() };
+        let mut slots = Vec::new();
+        for _ in 0..3 {
+            slots.push(limiter.acquire().await);
+        }
+        let [busy, old, young] = [limiter.register(), limiter.register(), limiter.register()];
+        let call = busy.begin_call();
+        let is_closing = |connection: Arc<Connection>| async move {
+            timeout(Duration::from_millis(1), connection.closing()).await.is_ok()
+        };
+        let next = async {
+            old.closing().await;
+            assert!(!is_closing(young.clone()).await && !is_closing(busy.clone()).await);
+            slots.pop();
+        };
+        let (slot, ()) = tokio::join!(limiter.acquire(), next);
+        slots.push(slot);
+        // The connection becomes idle now, later than the other one.
+        drop(call);
+        let next = async {
+            young.closing().await;
+            assert!(!is_closing(busy.clone()).await);
+            slots.pop();
+        };
+        drop(tokio::join!(limiter.acquire(), next));
+        drop((old, young, busy));
+        assert!(lock(&limiter.idle).by_position.is_empty());
+    }
+}

@@ -1,0 +1,149 @@
+//! Sequence of JSON values in one body, each decoded as soon as it is complete.
+
+use http_body_util::BodyExt;
+use hyper::body::Bytes;
+use prost::bytes::BytesMut;
+use tonic::Status;
+use tonic::body::Body;
+
+/// Finds the ends of JSON values that follow each other, with or without white space between them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ValueScanner {
+    depth: usize,
+    is_string: bool,
+    is_escaped: bool,
+    /// Number of bytes of an incomplete value.
+    incomplete_bytes: usize,
+}
+
+impl ValueScanner {
+    /// Scans bytes up to the end of a value, and returns the position behind it. Scans all bytes
+    /// and returns none if no value ends there.
+    pub(crate) fn scan(&mut self, bytes: &[u8]) -> Option<usize> {
+        let at = bytes.iter().position(|byte| self.ends_with(*byte))?;
+        Some(at + 1)
+    }
+
+    /// Returns the number of bytes of an incomplete value.
+    pub(crate) fn incomplete_bytes(&self) -> usize {
+        self.incomplete_bytes
+    }
+
+    /// Scans the next byte. Returns true if a value ends with it. A byte outside of objects and
+    /// arrays that begins neither is a value of its own, which the parser rejects.
+    fn ends_with(&mut self, byte: u8) -> bool {
+        if self.depth == 0 && byte.is_ascii_whitespace() {
+            return false;
+        }
+        self.incomplete_bytes += 1;
+        match byte {
+            _ if self.is_escaped => self.is_escaped = false,
+            b'\\' if self.is_string => self.is_escaped = true,
+            b'"' if self.depth > 0 => self.is_string = !self.is_string,
+            _ if self.is_string => {}
+            b'{' | b'[' => self.depth += 1,
+            b'}' | b']' => self.depth = self.depth.saturating_sub(1),
+            _ => {}
+        }
+        let is_end = self.depth == 0;
+        if is_end {
+            self.incomplete_bytes = 0;
+        }
+        is_end
+    }
+}
+
+/// JSON values of a body.
+#[derive(Debug)]
+pub(crate) struct JsonValues {
+    body: Body,
+    scanner: ValueScanner,
+    buffer: BytesMut,
+    /// Number of scanned bytes of the buffer.
+    scanned: usize,
+    max_bytes: usize,
+}
+
+impl JsonValues {
+    /// Reads a body of values with at most `max_bytes` each.
+    pub(crate) fn new(body: Body, max_bytes: usize) -> Self {
+        let (scanner, buffer) = (ValueScanner::default(), BytesMut::new());
+        JsonValues { body, scanner, buffer, scanned: 0, max_bytes }
+    }
+
+    /// Returns the next value, or none at the end of the body.
+    ///
+    /// # Errors
+    ///
+    /// `ResourceExhausted` if a value is too long, `InvalidArgument` if the last one is incomplete,
+    /// or the error of the body.
+    pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, Status> {
+        loop {
+            if let Some(end) = self.scanner.scan(&self.buffer[self.scanned..]) {
+                let value = self.buffer.split_to(self.scanned + end).freeze();
+                self.scanned = 0;
+                return Ok(Some(value));
+            }
+            self.scanned = self.buffer.len();
+            if self.scanned > self.max_bytes {
+                return Err(Status::resource_exhausted("the request is too large"));
+            }
+            match self.body.frame().await.transpose()? {
+                Some(frame) => {
+                    let data = frame.into_data().unwrap_or_default();
+                    self.buffer.extend_from_slice(&data);
+                }
+                None if self.scanner.incomplete_bytes() == 0 => return Ok(None),
+                None => return Err(Status::invalid_argument("unexpected end of JSON input")),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::stream;
+    use http_body_util::StreamBody;
+    use hyper::body::Frame;
+
+    use super::*;
+
+    async fn values(text: &str, size: usize) -> (Vec<String>, Option<String>) {
+        let chunks = text.as_bytes().chunks(size).map(<[u8]>::to_vec).collect::<Vec<_>>();
+        let frames = chunks.into_iter().map(|it| Ok::<_, Status>(Frame::data(Bytes::from(it))));
+        let body = Body::new(StreamBody::new(stream::iter(frames)));
+        let (mut values, mut read) = (JsonValues::new(body, 40), Vec::new());
+        loop {
+            match values.next().await {
+                Ok(Some(value)) => read.push(String::from_utf8_lossy(&value).trim().to_owned()),
+                Ok(None) => return (read, None),
+                Err(status) => return (read, Some(status.message().to_owned())),
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn values_are_separated_across_any_frame_boundaries() {
+        let all = [r#"{"a":"}{\"\\"}"#, "{}", r#"[{"b":[1,{"c":null}]}]"#, r#"{"d":"["}"#];
+        for text in [all.concat(), all.join("\n"), format!(" {}\r\n\t", all.join(" \n"))] {
+            for size in [1, 2, 3, 7, 100] {
+                assert_eq!(values(&text, size).await, (all.map(str::to_owned).into(), None));
+            }
+        }
+        for empty in ["", " \n"] {
+            assert_eq!(values(empty, 1).await, (vec![], None));
+        }
+    }
+
+    #[tokio::test]
+    async fn invalid_value_fails_after_valid_ones() {
+        let (read, why) = values("{} {\"a\"", 3).await;
+        assert_eq!(
+            (read, why.as_deref()),
+            (vec!["{}".into()], Some("unexpected end of JSON input"))
+        );
+        assert_eq!(values("{}x", 3).await, (vec!["{}".into(), "x".into()], None));
+        let (read, why) = values(&format!("{{}}{{\"{}\"}}", "a".repeat(50)), 8).await;
+        assert_eq!((read, why.as_deref()), (vec!["{}".into()], Some("the request is too large")));
+    }
+}

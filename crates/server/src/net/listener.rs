@@ -1,0 +1,293 @@
+//! Listener for clients, which serves gRPC and plain HTTP on one port.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use http::{Method, Request, Response, StatusCode, header};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
+use tokio::time::timeout;
+use tonic::body::Body;
+
+use crate::member::{Member, ServeError};
+use crate::metrics;
+use crate::net::cors;
+use crate::net::gateway;
+use crate::net::probes;
+use crate::net::tls::Tls;
+use crate::rpc::router;
+
+/// Upper bound on concurrent calls of one connection.
+const MAX_CONCURRENT_STREAMS: u32 = 20_000;
+
+/// Upper bound on the buffered bytes of one response, besides the frame that is being sent.
+const MAX_SEND_BUFFER_BYTES: usize = 64 << 10;
+
+/// Flow-control window of one request, in bytes. A connection has twice as much.
+const STREAM_WINDOW_BYTES: u32 = 128 << 10;
+
+/// Longest time for which a closing connection may finish its calls.
+pub(crate) const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Time of silence after which a connection is checked, and in which its peer must respond.
+pub(crate) const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Services of a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// All services.
+    All,
+    /// Only metrics, health and the version.
+    Metrics,
+}
+
+/// Binds a listener.
+pub(crate) async fn bind(address: SocketAddr) -> Result<TcpListener, ServeError> {
+    let failed = |source| ServeError::Listen { address: address.to_string(), source };
+    TcpListener::bind(address).await.map_err(failed)
+}
+
+/// Accepts and serves connections until the future is dropped. Uses TLS if certificates are given.
+pub(crate) async fn serve(
+    listener: TcpListener,
+    tls: Option<Arc<Tls>>,
+    member: Arc<Member>,
+    scope: Scope,
+) -> Infallible {
+    loop {
+        let Ok((stream, peer)) = listener.accept().await else {
+            // The process has probably run out of file descriptors. Some of them are closed soon.
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            continue;
+        };
+        let slot = member.connections.acquire().await;
+        let _ = stream.set_nodelay(true);
+        let (member, tls) = (member.clone(), tls.clone());
+        tokio::spawn(async move {
+            let _slot = slot;
+            let Some(tls) = tls else { return serve_connection(stream, peer, member, scope).await };
+            match timeout(IDLE_TIMEOUT, tls.accept(stream)).await {
+                Ok(Ok(stream)) => serve_connection(stream, peer, member, scope).await,
+                Ok(Err(why)) => {
+                    member.connections.record_failure(&member.connections.rejected, peer, &why)
+                }
+                Err(_) => member.connections.record_failure(
+                    &member.connections.rejected,
+                    peer,
+                    &"TLS handshake timed out",
+                ),
+            }
+        });
+    }
+}
+
+/// Serves one connection until it closes.
+async fn serve_connection<S>(stream: S, peer: SocketAddr, member: Arc<Member>, scope: Scope)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let (owner, connection) = (member.clone(), member.connections.register());
+    let closing = connection.closing();
+    let handler = |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(peer);
+        let (member, call) = (owner.clone(), connection.begin_call());
+        async move {
+            let response = match scope {
+                Scope::Metrics if !is_metrics_request(&request) => not_found(),
+                _ => respond(member, request).await,
+            };
+            response.map(|body| call.attach_to(body))
+        }
+    };
+    // An interrupted connection is not worth a log entry. Malformed input is.
+    let ended = drive_connection(stream, handler, IDLE_TIMEOUT, closing).await;
+    if let Some(why) = ended.filter(hyper::Error::is_parse) {
+        member.connections.record_failure(&member.connections.broken, peer, &why);
+    }
+}
+
+/// Serves the requests of a connection until it closes, and returns the error that closed it.
+///
+/// Closes a connection without a complete request after `idle_timeout`, so that silent clients do
+/// not hold slots for ever. Also closes it when `closing` resolves.
+async fn drive_connection<S, F>(
+    stream: S,
+    handler: impl Fn(Request<Incoming>) -> F,
+    idle_timeout: Duration,
+    closing: impl Future<Output = ()>,
+) -> Option<hyper::Error>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    F: Future<Output = Response<Body>> + Send + 'static,
+{
+    let has_request = AtomicBool::new(false);
+    let service = service_fn(|request: Request<Incoming>| {
+        has_request.store(true, Ordering::Relaxed);
+        let response = handler(request);
+        async { Ok::<_, Infallible>(response.await) }
+    });
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(idle_timeout)
+        .max_buf_size(MAX_SEND_BUFFER_BYTES);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .keep_alive_interval(idle_timeout)
+        .keep_alive_timeout(idle_timeout)
+        .max_concurrent_streams(MAX_CONCURRENT_STREAMS)
+        .max_send_buf_size(MAX_SEND_BUFFER_BYTES)
+        .initial_connection_window_size(2 * STREAM_WINDOW_BYTES)
+        .initial_stream_window_size(STREAM_WINDOW_BYTES);
+    let mut served = pin!(builder.serve_connection(TokioIo::new(stream), service));
+    let is_idle = async {
+        tokio::time::sleep(idle_timeout).await;
+        if has_request.load(Ordering::Relaxed) {
+            std::future::pending::<()>().await;
+        }
+    };
+    let close_timeout = tokio::select! {
+        ended = served.as_mut() => Err(ended),
+        () = is_idle => Ok(idle_timeout),
+        () = closing => Ok(idle_timeout.min(CLOSE_TIMEOUT)),
+    };
+    let ended = match close_timeout {
+        Err(ended) => ended,
+        Ok(close_timeout) => {
+            served.as_mut().graceful_shutdown();
+            timeout(close_timeout, served).await.unwrap_or(Ok(()))
+        }
+    };
+    ended.err()?.downcast::<hyper::Error>().ok().map(|why| *why)
+}
+
+/// True if a request is for metrics, health or the version.
+fn is_metrics_request(request: &Request<Incoming>) -> bool {
+    let first = request.uri().path().split('/').nth(1).unwrap_or_default();
+    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+    is_read && ["metrics", "health", "livez", "readyz", "version"].contains(&first)
+}
+
+fn not_found() -> Response<Body> {
+    let text = "404 page not found\n".to_owned();
+    text_response(StatusCode::NOT_FOUND, "text/plain; charset=utf-8", text)
+}
+
+async fn respond(member: Arc<Member>, request: Request<Incoming>) -> Response<Body> {
+    let content_type = request.headers().get(header::CONTENT_TYPE);
+    if content_type.is_some_and(|it| it.as_bytes().starts_with(b"application/grpc")) {
+        let request = request.map(|body| member.request_budget.meter_grpc(body));
+        return router::call(member, request).await;
+    }
+    let headers = request.headers().clone();
+    let mut response = match request.method() {
+        // Preflight request of a browser.
+        &Method::OPTIONS => Response::new(Body::empty()),
+        _ => respond_http(member.clone(), request).await,
+    };
+    cors::allow(&member.plan.origins, &headers, &mut response);
+    response
+}
+
+/// Serves a request of plain HTTP.
+async fn respond_http(member: Arc<Member>, request: Request<Incoming>) -> Response<Body> {
+    match (request.method(), request.uri().path()) {
+        (&Method::GET, path) if probes::is_probe(path) => {
+            probes::respond(&member, path, request.uri().query().unwrap_or_default()).await
+        }
+        (&Method::GET, "/version") => json_response(StatusCode::OK, metrics::version()),
+        (&Method::GET | &Method::HEAD, "/metrics") => {
+            let text = metrics::metrics(&member);
+            text_response(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text)
+        }
+        (&Method::POST, path) if gateway::method(path).is_some() => {
+            gateway::respond(member, request).await
+        }
+        (_, path) => {
+            let is_known = ["/version", "/metrics"].contains(&path) || probes::is_probe(path);
+            let (code, text) = match is_known || gateway::method(path).is_some() {
+                true => (StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed\n"),
+                false => (StatusCode::NOT_FOUND, "404 page not found\n"),
+            };
+            text_response(code, "text/plain; charset=utf-8", text.into())
+        }
+    }
+}
+
+pub(crate) fn json_response(status: StatusCode, text: String) -> Response<Body> {
+    text_response(status, "application/json", text)
+}
+
+pub(crate) fn text_response(
+    status: StatusCode,
+    content_type: &'static str,
+    text: String,
+) -> Response<Body> {
+    let mut response = Response::new(Body::new(http_body_util::Full::from(text)));
+    *response.status_mut() = status;
+    response
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, http::HeaderValue::from_static(content_type));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    async fn ok(_: Request<Incoming>) -> Response<Body> {
+        text_response(StatusCode::OK, "text/plain", "fine".into())
+    }
+
+    const SHORT_TIMEOUT: Duration = Duration::from_millis(50);
+
+    #[tokio::test]
+    async fn connection_without_request_is_closed() {
+        let preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+        for partial in ["", &preface[..1], &preface[..20], preface, "GET / HT"] {
+            let (mut client, server) = tokio::io::duplex(1 << 16);
+            client.write_all(partial.as_bytes()).await.expect("room");
+            // The client stays connected until the server closes the connection.
+            drive_connection(server, ok, SHORT_TIMEOUT, pending()).await;
+            client.read_to_end(&mut Vec::new()).await.expect("an end");
+        }
+    }
+
+    #[tokio::test]
+    async fn connection_stays_open_while_a_response_is_pending() {
+        let (mut client, server) = tokio::io::duplex(1 << 16);
+        client.write_all(b"GET / HTTP/1.0\r\n\r\n").await.expect("room");
+        let late = |request| async {
+            tokio::time::sleep(5 * SHORT_TIMEOUT).await;
+            ok(request).await
+        };
+        drive_connection(server, late, SHORT_TIMEOUT, pending()).await;
+        let mut received = [0; 15];
+        client.read_exact(&mut received).await.expect("a response");
+        assert_eq!(&received, b"HTTP/1.0 200 OK");
+    }
+
+    #[tokio::test]
+    async fn connection_with_a_request_closes_when_asked_to() {
+        let (mut client, server) = tokio::io::duplex(1 << 16);
+        client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").await.expect("room");
+        drive_connection(server, ok, IDLE_TIMEOUT, tokio::time::sleep(SHORT_TIMEOUT)).await;
+        let mut received = Vec::new();
+        client.read_to_end(&mut received).await.expect("an end");
+        assert!(received.starts_with(b"HTTP/1.1 200 OK"));
+    }
+}

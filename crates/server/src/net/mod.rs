@@ -1,0 +1,15 @@
+//! Sockets: listeners, connections, memory limits, TLS, and JSON over HTTP.
+
+pub(crate) mod connections;
+pub(crate) mod cors;
+pub(crate) mod gateway;
+pub(crate) mod json_enums;
+pub(crate) mod json_stream;
+pub(crate) mod listener;
+pub(crate) mod peers;
+pub(crate) mod probes;
+pub(crate) mod request_budget;
+pub(crate) mod response_budget;
+pub(crate) mod shutdown;
+#[cfg_attr(not(feature = "tls"), path = "tls_none.rs")]
+pub(crate) mod tls;

@@ -1,0 +1,41 @@
+//! Transport between members: authentication and limits.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tenure_core::ProcessId;
+use tenure_runtime::transport::{GroupKeys, Keyring, Keys, Limits, PrivateKey, Trust};
+
+use crate::config::{Config, ConfigError};
+use crate::member::log_config::MAX_BATCH_ENTRIES;
+
+/// Upper bound on the mean size of the entries in a batch, in bytes. `--max-request-bytes` may
+/// allow longer entries. The log sends few of those at a time.
+const MAX_MEAN_ENTRY_BYTES: usize = (3 << 20) / 2 + 1024;
+
+/// Returns the limits of the transport: one message has room for a full batch. The log never waits
+/// for a member whose queue is full, because it sends missing entries again.
+pub(crate) fn transport_limits() -> Limits {
+    let max_body_bytes = MAX_BATCH_ENTRIES as usize * MAX_MEAN_ENTRY_BYTES;
+    let (queue_bytes, stall_timeout) = (2 * max_body_bytes, Duration::ZERO);
+    Limits { max_body_bytes, queue_bytes, stall_timeout, ..Limits::default() }
+}
+
+/// Returns how members authenticate each other.
+pub(crate) fn peer_trust(config: &Config, me: ProcessId, size: u32) -> Result<Trust, ConfigError> {
+    let (Some(private), Some(public)) = (&config.peer_private_key, &config.peer_public_keys) else {
+        return Ok(if config.insecure { Trust::Unauthenticated } else { Trust::LoopbackOnly });
+    };
+    let failed = |path: &PathBuf, reason: String| ConfigError::File {
+        path: path.display().to_string(),
+        reason,
+    };
+    let read =
+        |path: &PathBuf| std::fs::read_to_string(path).map_err(|it| failed(path, it.to_string()));
+    let key = PrivateKey::parse(read(private)?.trim());
+    let key = key.map_err(|why| failed(private, why.to_string()))?;
+    let group = GroupKeys::parse(&read(public)?, size as usize);
+    let group = group.map_err(|why| failed(public, why.to_string()))?;
+    let keys = Keys::new(me, key, group).map_err(|why| failed(public, why.to_string()))?;
+    Ok(Trust::Keys(Keyring::from(keys)))
+}

@@ -1,0 +1,300 @@
+//! Bounds the memory of responses that clients have not received yet.
+//!
+//! A large response holds a share of a common budget. It is sent in chunks, and dropped if the
+//! client stops reading.
+
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use http::Response;
+use hyper::body::{Bytes, Frame};
+use prost::Message;
+use tenure_etcd::frames;
+use tenure_store::{DeleteResult, KeyValue, OperationResult, PutResult, RangeResult, TxnResult};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tonic::Status;
+use tonic::body::Body;
+
+use crate::blocking::{ConcurrencyLimit, blocking};
+use crate::rpc::error::RpcError;
+
+/// Upper bound on the bytes of keys and values in one response.
+const MAX_RESPONSE_BYTES: usize = 64 << 20;
+
+/// Upper bound on the bytes of all unsent responses.
+const MAX_BUFFERED_BYTES: usize = 256 << 20;
+
+/// Bytes that are reserved for a response of unknown length until it is encoded.
+const MAX_RESERVED_BYTES: usize = MAX_BUFFERED_BYTES / 2;
+
+/// Responses up to this length hold no share: a request takes as much memory.
+pub(crate) const SMALL_RESPONSE_BYTES: usize = 64 << 10;
+
+/// Granularity of the byte count, in bytes.
+const UNIT_BYTES: usize = 1 << 10;
+
+/// Length of the chunks of a response.
+const CHUNK_BYTES: usize = 64 << 10;
+
+/// Longest time for which a response waits for its share.
+const RESERVE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A response is dropped if the client reads none of it for this time.
+const STALL_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Memory for unsent responses to all clients.
+#[derive(Debug)]
+pub(crate) struct ResponseBudget {
+    units: Arc<Semaphore>,
+    /// Limit of large responses that are converted to JSON at a time. The text takes as much memory
+    /// again.
+    pub(crate) json_limit: ConcurrencyLimit,
+    /// Number of responses that were dropped because the client read nothing.
+    dropped: Arc<AtomicU64>,
+}
+
+impl Default for ResponseBudget {
+    fn default() -> Self {
+        let (units, json_limit) =
+            (Arc::new(Semaphore::new(MAX_BUFFERED_BYTES / UNIT_BYTES)), ConcurrencyLimit::new(1));
+        ResponseBudget { units, json_limit, dropped: Arc::default() }
+    }
+}
+
+/// Share of the budget, returned when the last clone is dropped.
+#[derive(Clone, Debug)]
+pub(crate) struct Share {
+    _units: Arc<OwnedSemaphorePermit>,
+    dropped: Arc<AtomicU64>,
+}
+
+impl ResponseBudget {
+    /// Encodes a response of this many bytes once the budget has room for it.
+    pub(crate) async fn respond<T: Message>(
+        &self,
+        bytes: usize,
+        make: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<tonic::Response<Bytes>, RpcError> {
+        if bytes <= SMALL_RESPONSE_BYTES {
+            return Ok(tonic::Response::new(frames::encode(&make())));
+        }
+        if bytes > MAX_RESPONSE_BYTES {
+            return Err(RpcError::RESPONSE_TOO_LARGE);
+        }
+        let units = self.reserve(bytes).await?;
+        let made = blocking(move || frames::encode(&make())).await?;
+        Ok(self.with_share(made, units))
+    }
+
+    /// Makes a response of unknown length once the budget has room for [`MAX_RESERVED_BYTES`], and
+    /// returns the part that it does not need. `make` returns the length with the response.
+    pub(crate) async fn respond_measured<T>(
+        &self,
+        make: impl AsyncFnOnce() -> Result<(usize, T), RpcError>,
+    ) -> Result<tonic::Response<T>, RpcError> {
+        let mut units = self.reserve(MAX_RESERVED_BYTES).await?;
+        let (bytes, made) = make().await?;
+        let counted = units.split(bytes.div_ceil(UNIT_BYTES)).unwrap_or(units);
+        Ok(self.with_share(made, counted))
+    }
+
+    async fn reserve(&self, bytes: usize) -> Result<OwnedSemaphorePermit, RpcError> {
+        let units = u32::try_from(bytes.div_ceil(UNIT_BYTES)).unwrap_or(u32::MAX);
+        let units = self.units.clone().acquire_many_owned(units);
+        let units =
+            tokio::time::timeout(RESERVE_TIMEOUT, units).await.map_err(|_| RpcError::TOO_MANY)?;
+        units.map_err(|_| RpcError::STOPPED)
+    }
+
+    fn with_share<T>(&self, made: T, units: OwnedSemaphorePermit) -> tonic::Response<T> {
+        let mut response = tonic::Response::new(made);
+        let share = Share { _units: Arc::new(units), dropped: self.dropped.clone() };
+        response.extensions_mut().insert(share);
+        response
+    }
+
+    /// Returns the number of bytes of unsent responses.
+    pub(crate) fn bytes(&self) -> usize {
+        MAX_BUFFERED_BYTES - self.units.available_permits() * UNIT_BYTES
+    }
+
+    /// Returns the number of responses that were dropped because the client read nothing.
+    pub(crate) fn dropped(&self) -> u64 {
+        self.dropped.load(Ordering::Relaxed)
+    }
+}
+
+/// Makes a response hold its share until it is sent, or dropped.
+pub(crate) fn hold_share(response: Response<Body>) -> Response<Body> {
+    // The extension stays: the JSON response that the gateway makes of this one holds the share as
+    // well.
+    let Some(share) = response.extensions().get::<Share>().cloned() else { return response };
+    response.map(|body| {
+        let unsent = UnsentBody { body, chunk: Bytes::new(), chunks_taken: 0, share };
+        let unsent = Arc::new(Mutex::new(Some(unsent)));
+        tokio::spawn(drop_if_stalled(Arc::downgrade(&unsent)));
+        Body::new(MeteredResponse(unsent))
+    })
+}
+
+/// Part of a response that is not sent yet.
+struct UnsentBody {
+    body: Body,
+    chunk: Bytes,
+    /// Number of chunks that the client has taken.
+    chunks_taken: u64,
+    share: Share,
+}
+
+/// Body that can be dropped from outside.
+struct MeteredResponse(Arc<Mutex<Option<UnsentBody>>>);
+
+impl http_body::Body for MeteredResponse {
+    type Data = Bytes;
+    type Error = Status;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(unsent) = held.as_mut() else {
+            return Poll::Ready(Some(Err(RpcError::RESPONSE_STALLED.into())));
+        };
+        unsent.chunks_taken += 1;
+        if unsent.chunk.is_empty() {
+            match ready!(Pin::new(&mut unsent.body).poll_frame(context)) {
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(data) => unsent.chunk = data,
+                    Err(frame) => return Poll::Ready(Some(Ok(frame))),
+                },
+                end => return Poll::Ready(end),
+            }
+        }
+        let chunk = unsent.chunk.split_to(unsent.chunk.len().min(CHUNK_BYTES));
+        Poll::Ready(Some(Ok(Frame::data(chunk))))
+    }
+}
+
+async fn drop_if_stalled(unsent: Weak<Mutex<Option<UnsentBody>>>) {
+    let mut seen = None;
+    loop {
+        tokio::time::sleep(STALL_TIMEOUT).await;
+        let Some(unsent) = unsent.upgrade() else { return };
+        let mut unsent = unsent.lock().unwrap_or_else(PoisonError::into_inner);
+        let chunks_taken = unsent.as_ref().map(|unsent| unsent.chunks_taken);
+        if chunks_taken == seen
+            && let Some(UnsentBody { share, .. }) = unsent.take()
+        {
+            let count = share.dropped.fetch_add(1, Ordering::Relaxed) + 1;
+            tracing::warn!(count, "response dropped: the client reads nothing");
+            return;
+        }
+        seen = chunks_taken;
+    }
+}
+
+/// Size of a response, in bytes of keys and values.
+pub(crate) trait ResponseSize {
+    fn response_size(&self) -> usize;
+}
+
+/// Overhead of a key-value pair, in bytes.
+const KEY_OVERHEAD_BYTES: usize = 64;
+
+fn total_size(kvs: &[Arc<KeyValue>]) -> usize {
+    kvs.iter().map(|kv| KEY_OVERHEAD_BYTES + kv.size()).sum()
+}
+
+impl ResponseSize for RangeResult {
+    fn response_size(&self) -> usize {
+        total_size(&self.kvs)
+    }
+}
+
+impl ResponseSize for PutResult {
+    fn response_size(&self) -> usize {
+        self.prev.as_ref().map_or(0, |kv| kv.size())
+    }
+}
+
+impl ResponseSize for DeleteResult {
+    fn response_size(&self) -> usize {
+        total_size(&self.prev)
+    }
+}
+
+impl ResponseSize for TxnResult {
+    fn response_size(&self) -> usize {
+        let response_size = |reply: &OperationResult| match reply {
+            OperationResult::Range(it) => it.response_size(),
+            OperationResult::Put(it) => it.response_size(),
+            OperationResult::Delete(it) => it.response_size(),
+            OperationResult::Txn(it) => it.response_size(),
+        };
+        self.results.iter().map(response_size).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Request;
+    use http_body_util::BodyExt;
+    use tenure_etcd::etcdserverpb as rpc;
+    use tenure_store::{Command, Put};
+
+    use super::*;
+    use crate::net::gateway;
+    use crate::test_member::TestMember;
+
+    const LARGE: usize = 1 << 20;
+
+    async fn member_with_large_value() -> TestMember {
+        let member = TestMember::start();
+        let put = Put { key: "a".into(), value: vec![0; LARGE].into(), ..Put::default() };
+        member.execute(Command::Put(put)).await;
+        member
+    }
+
+    #[tokio::test]
+    async fn large_json_response_holds_its_share_until_sent() {
+        let member = member_with_large_value().await;
+        let read = async || {
+            let body = Body::new(http_body_util::Full::from(r#"{"key":"YQ=="}"#));
+            let request = Request::post("/v3/kv/range").body(body).expect("a request");
+            gateway::respond(member.member.clone(), request).await
+        };
+        let unsent = read().await;
+        assert!(member.member.response_budget.bytes() >= LARGE);
+        drop(unsent);
+        assert_eq!(member.member.response_budget.bytes(), 0);
+        let sent = read().await;
+        let length = sent.headers().get("content-length").cloned().expect("a content length");
+        let text = sent.into_body().collect().await.expect("a whole body").to_bytes();
+        assert!(text.len() > LARGE * 4 / 3);
+        assert_eq!(length.to_str().ok(), Some(text.len().to_string().as_str()));
+        assert_eq!(member.member.response_budget.bytes(), 0);
+    }
+
+    #[tokio::test]
+    async fn backup_holds_its_share_until_sent() {
+        let member = member_with_large_value().await;
+        let mut call = member.call("/etcdserverpb.Maintenance/Snapshot").await;
+        call.send(&rpc::SnapshotRequest::default()).await;
+        call.end();
+        let first: rpc::SnapshotResponse = call.next().await.expect("a response").expect("a chunk");
+        let counted = member.member.response_budget.bytes();
+        assert!((LARGE..2 * LARGE + (1 << 20)).contains(&counted), "{counted}");
+        let (mut left, mut last) = (first.remaining_bytes, first);
+        while let Some(chunk) = call.next().await.expect("a response") {
+            left -= chunk.blob.len() as u64;
+            last = chunk;
+        }
+        assert_eq!((left, last.remaining_bytes), (0, 0));
+        drop(call);
+        assert_eq!(member.member.response_budget.bytes(), 0);
+    }
+}

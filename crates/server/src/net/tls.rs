@@ -1,0 +1,140 @@
+//! TLS: the certificate of a member, and the verification of client certificates.
+//!
+//! The files are checked for changes at a handshake, at most once per second. Open connections keep
+//! their certificates. A file that cannot be used changes nothing, and the error is logged.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConfig};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+use tracing::{error, info};
+
+use crate::config::{Certificates, ConfigError};
+
+/// Shortest time between two checks for changed files.
+const RELOAD_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Certificate files, with their contents as last read.
+pub(crate) struct Tls {
+    files: Certificates,
+    current: Mutex<Current>,
+}
+
+struct Current {
+    config: Arc<ServerConfig>,
+    stamps: Stamps,
+    checked_at: Instant,
+}
+
+/// Modification time and length of each file.
+type Stamps = Vec<Option<(SystemTime, u64)>>;
+
+impl std::fmt::Debug for Tls {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tls").field("files", &self.files).finish_non_exhaustive()
+    }
+}
+
+impl Tls {
+    /// Reads the files.
+    pub(crate) fn read(files: &Certificates) -> Result<Tls, ConfigError> {
+        let stamps = stamps(files);
+        let config = Arc::new(config(files)?);
+        let current = Mutex::new(Current { config, stamps, checked_at: Instant::now() });
+        Ok(Tls { files: files.clone(), current })
+    }
+
+    /// Performs the TLS handshake of a new connection.
+    pub(crate) async fn accept(&self, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
+        TlsAcceptor::from(self.config()).accept(stream).await
+    }
+
+    /// Returns the configuration of the files as they are now, or as they were when they were last
+    /// valid.
+    fn config(&self) -> Arc<ServerConfig> {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        if current.checked_at.elapsed() >= RELOAD_INTERVAL {
+            current.checked_at = Instant::now();
+            let stamps = stamps(&self.files);
+            if stamps != current.stamps {
+                current.stamps = stamps;
+                match config(&self.files) {
+                    Ok(config) => {
+                        current.config = Arc::new(config);
+                        info!("certificates reloaded");
+                    }
+                    Err(error) => error!(%error, "certificates not reloaded"),
+                }
+            }
+        }
+        current.config.clone()
+    }
+}
+
+fn stamps(files: &Certificates) -> Stamps {
+    let stamp = |path: &PathBuf| {
+        let metadata = fs::metadata(path).ok()?;
+        Some((metadata.modified().ok()?, metadata.len()))
+    };
+    [Some(&files.cert), Some(&files.key), files.client_ca.as_ref()]
+        .into_iter()
+        .flatten()
+        .map(stamp)
+        .collect()
+}
+
+fn invalid(option: &'static str, path: &Path, reason: impl ToString) -> ConfigError {
+    let path = path.display().to_string();
+    ConfigError::Certificate { option, path, reason: reason.to_string() }
+}
+
+fn certificates(
+    option: &'static str,
+    path: &Path,
+) -> Result<Vec<CertificateDer<'static>>, ConfigError> {
+    let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
+    let found: Vec<_> = read.map_err(|error| invalid(option, path, error))?;
+    if found.is_empty() {
+        Err(invalid(option, path, "the file contains no certificate"))
+    } else {
+        Ok(found)
+    }
+}
+
+fn config(files: &Certificates) -> Result<ServerConfig, ConfigError> {
+    let cert = certificates("--cert-file", &files.cert)?;
+    let key = PrivateKeyDer::from_pem_file(&files.key)
+        .map_err(|error| invalid("--key-file", &files.key, error))?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ServerConfig::builder_with_provider(provider.clone())
+        .with_safe_default_protocol_versions()
+        .map_err(|error| invalid("--cert-file", &files.cert, error))?;
+    let builder = match &files.client_ca {
+        None => builder.with_no_client_auth(),
+        Some(path) => {
+            let option = "--trusted-ca-file";
+            let mut roots = RootCertStore::empty();
+            for root in certificates(option, path)? {
+                roots.add(root).map_err(|error| invalid(option, path, error))?;
+            }
+            let verifier =
+                WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build();
+            builder
+                .with_client_cert_verifier(verifier.map_err(|error| invalid(option, path, error))?)
+        }
+    };
+    let mut config = builder
+        .with_single_cert(cert, key)
+        .map_err(|error| invalid("--key-file", &files.key, error))?;
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(config)
+}

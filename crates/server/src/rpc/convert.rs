@@ -1,0 +1,243 @@
+//! Conversions between protobuf messages and types of the store.
+
+use std::sync::Arc;
+
+use tenure_store as store;
+use tenure_store::{Bytes, LeaseId, Span};
+
+use tenure_etcd::etcdserverpb as rpc;
+use tenure_etcd::mvccpb;
+
+use crate::rpc::error::RpcError;
+
+/// Converts a number of the store to the signed number of a message. No number of the store exceeds
+/// it.
+pub(crate) fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// Converts a number of a message to a number of the store. Negative numbers mean 0.
+pub(crate) fn unsigned(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}
+
+/// Converts the ID of a lease, bit by bit.
+pub(crate) fn lease(id: i64) -> LeaseId {
+    u64::from_ne_bytes(id.to_ne_bytes())
+}
+
+/// Converts the ID of a lease for a message, bit by bit.
+pub(crate) fn lease_id(lease: LeaseId) -> i64 {
+    i64::from_ne_bytes(lease.to_ne_bytes())
+}
+
+pub(crate) fn span(key: Vec<u8>, end: Vec<u8>) -> Span {
+    Span { key: Bytes::from(key), end: Bytes::from(end) }
+}
+
+/// Converts a range. Rejects an unknown sort order or target.
+pub(crate) fn range(request: rpc::RangeRequest) -> Result<store::Range, RpcError> {
+    use rpc::range_request::{SortOrder, SortTarget};
+    let order = SortOrder::try_from(request.sort_order).map_err(|_| RpcError::INVALID_SORT)?;
+    let target = SortTarget::try_from(request.sort_target).map_err(|_| RpcError::INVALID_SORT)?;
+    Ok(store::Range {
+        order: match order {
+            SortOrder::None => store::SortOrder::None,
+            SortOrder::Ascend => store::SortOrder::Ascend,
+            SortOrder::Descend => store::SortOrder::Descend,
+        },
+        target: match target {
+            SortTarget::Key => store::SortTarget::Key,
+            SortTarget::Version => store::SortTarget::Version,
+            SortTarget::Create => store::SortTarget::Create,
+            SortTarget::Mod => store::SortTarget::Mod,
+            SortTarget::Value => store::SortTarget::Value,
+        },
+        span: span(request.key, request.range_end),
+        revision: unsigned(request.revision),
+        limit: unsigned(request.limit),
+        keys_only: request.keys_only,
+        count_only: request.count_only,
+        min_mod_revision: unsigned(request.min_mod_revision),
+        max_mod_revision: max_revision(request.max_mod_revision),
+        min_create_revision: unsigned(request.min_create_revision),
+        max_create_revision: max_revision(request.max_create_revision),
+    })
+}
+
+/// Converts an upper bound on revisions. No key has a negative one, and none has revision 1, which
+/// is that of the empty store.
+fn max_revision(revision: i64) -> u64 {
+    u64::try_from(revision).unwrap_or(1)
+}
+
+pub(crate) fn put(request: rpc::PutRequest) -> store::Put {
+    store::Put {
+        key: Bytes::from(request.key),
+        value: Bytes::from(request.value),
+        lease: lease(request.lease),
+        prev_kv: request.prev_kv,
+        ignore_value: request.ignore_value,
+        ignore_lease: request.ignore_lease,
+    }
+}
+
+pub(crate) fn delete(request: rpc::DeleteRangeRequest) -> store::Delete {
+    store::Delete { span: span(request.key, request.range_end), prev_kv: request.prev_kv }
+}
+
+/// Converts a transaction. Rejects an empty operation, as etcd does, and an unknown comparison
+/// instead of guessing.
+pub(crate) fn txn(request: rpc::TxnRequest) -> Result<store::Txn, RpcError> {
+    Ok(store::Txn {
+        compare: request.compare.into_iter().map(compare).collect::<Result<_, _>>()?,
+        success: request.success.into_iter().map(operation).collect::<Result<_, _>>()?,
+        failure: request.failure.into_iter().map(operation).collect::<Result<_, _>>()?,
+    })
+}
+
+fn compare(request: rpc::Compare) -> Result<store::Compare, RpcError> {
+    use rpc::compare::{CompareResult, CompareTarget, TargetUnion};
+    let target =
+        CompareTarget::try_from(request.target).map_err(|_| RpcError::INVALID_COMPARISON)?;
+    let relation =
+        CompareResult::try_from(request.result).map_err(|_| RpcError::INVALID_COMPARISON)?;
+    let relation = match relation {
+        CompareResult::Equal => store::Relation::Equal,
+        CompareResult::Greater => store::Relation::Greater,
+        CompareResult::Less => store::Relation::Less,
+        CompareResult::NotEqual => store::Relation::NotEqual,
+    };
+    let target = match (target, request.target_union) {
+        (CompareTarget::Version, Some(TargetUnion::Version(it))) => store::Target::Version(it),
+        (CompareTarget::Create, Some(TargetUnion::CreateRevision(it))) => store::Target::Create(it),
+        (CompareTarget::Mod, Some(TargetUnion::ModRevision(it))) => store::Target::Mod(it),
+        (CompareTarget::Lease, Some(TargetUnion::Lease(it))) => store::Target::Lease(it),
+        (CompareTarget::Value, Some(TargetUnion::Value(it))) => store::Target::Value(it.into()),
+        // A missing value is 0 or empty. A value of another target is ignored.
+        (CompareTarget::Version, _) => store::Target::Version(0),
+        (CompareTarget::Create, _) => store::Target::Create(0),
+        (CompareTarget::Mod, _) => store::Target::Mod(0),
+        (CompareTarget::Lease, _) => store::Target::Lease(0),
+        (CompareTarget::Value, _) => store::Target::Value(Bytes::default()),
+    };
+    Ok(store::Compare { span: span(request.key, request.range_end), relation, target })
+}
+
+fn operation(request: rpc::RequestOp) -> Result<store::Operation, RpcError> {
+    use rpc::request_op::Request;
+    Ok(match request.request.ok_or(store::Error::KeyNotFound)? {
+        Request::RequestRange(request) => store::Operation::Range(range(request)?),
+        Request::RequestPut(request) => store::Operation::Put(put(request)),
+        Request::RequestDeleteRange(request) => store::Operation::Delete(delete(request)),
+        Request::RequestTxn(request) => store::Operation::Txn(txn(request)?),
+    })
+}
+
+pub(crate) fn kv(kv: &store::KeyValue) -> mvccpb::KeyValue {
+    mvccpb::KeyValue {
+        key: kv.key.to_vec(),
+        create_revision: signed(kv.create_revision),
+        mod_revision: signed(kv.mod_revision),
+        version: signed(kv.version),
+        value: kv.value.to_vec(),
+        lease: lease_id(kv.lease),
+    }
+}
+
+fn kvs(all: &[Arc<store::KeyValue>]) -> Vec<mvccpb::KeyValue> {
+    all.iter().map(|it| kv(it)).collect()
+}
+
+pub(crate) fn event(event: &store::Event) -> mvccpb::Event {
+    use mvccpb::event::EventType;
+    let kind = match event.kind {
+        store::EventKind::Put => EventType::Put,
+        store::EventKind::Delete => EventType::Delete,
+    };
+    mvccpb::Event {
+        r#type: kind.into(),
+        kv: Some(kv(&event.kv)),
+        prev_kv: event.prev.as_deref().map(kv),
+    }
+}
+
+pub(crate) fn range_response(result: &store::RangeResult) -> rpc::RangeResponse {
+    rpc::RangeResponse {
+        header: None,
+        kvs: kvs(&result.kvs),
+        more: result.more,
+        count: signed(result.count),
+    }
+}
+
+pub(crate) fn put_response(result: &store::PutResult) -> rpc::PutResponse {
+    rpc::PutResponse { header: None, prev_kv: result.prev.as_deref().map(kv) }
+}
+
+pub(crate) fn delete_response(result: &store::DeleteResult) -> rpc::DeleteRangeResponse {
+    rpc::DeleteRangeResponse {
+        header: None,
+        deleted: signed(result.count),
+        prev_kvs: kvs(&result.prev),
+    }
+}
+
+pub(crate) fn txn_response(result: &store::TxnResult) -> rpc::TxnResponse {
+    rpc::TxnResponse {
+        header: None,
+        succeeded: result.succeeded,
+        responses: result.results.iter().map(operation_response).collect(),
+    }
+}
+
+/// Converts the reply of an operation. As at etcd, its header contains only the revision, and that
+/// of a nested transaction is empty.
+fn operation_response(result: &store::OperationResult) -> rpc::ResponseOp {
+    use rpc::response_op::Response;
+    let header =
+        |revision| Some(rpc::ResponseHeader { revision: signed(revision), ..Default::default() });
+    let response = match result {
+        store::OperationResult::Range(it) => Response::ResponseRange(rpc::RangeResponse {
+            header: header(it.revision),
+            ..range_response(it)
+        }),
+        store::OperationResult::Put(it) => Response::ResponsePut(rpc::PutResponse {
+            header: header(it.revision),
+            ..put_response(it)
+        }),
+        store::OperationResult::Delete(it) => {
+            Response::ResponseDeleteRange(rpc::DeleteRangeResponse {
+                header: header(it.revision),
+                ..delete_response(it)
+            })
+        }
+        store::OperationResult::Txn(it) => {
+            let header = Some(rpc::ResponseHeader::default());
+            Response::ResponseTxn(rpc::TxnResponse { header, ..txn_response(it) })
+        }
+    };
+    rpc::ResponseOp { response: Some(response) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rejects_unknown_enum_values() {
+        let txn_with = |target, result| {
+            let compare = vec![rpc::Compare { target, result, ..Default::default() }];
+            txn(rpc::TxnRequest { compare, ..Default::default() }).map(|it| it.compare.len())
+        };
+        assert_eq!(txn_with(4, 3), Ok(1));
+        assert_eq!(txn_with(5, 3), Err(RpcError::INVALID_COMPARISON));
+        assert_eq!(txn_with(4, 4), Err(RpcError::INVALID_COMPARISON));
+        let range_by = |sort_order, sort_target| {
+            range(rpc::RangeRequest { sort_order, sort_target, ..Default::default() }).err()
+        };
+        assert_eq!(range_by(2, 4), None);
+        assert_eq!(range_by(3, 4), Some(RpcError::INVALID_SORT));
+        assert_eq!(range_by(2, -1), Some(RpcError::INVALID_SORT));
+    }
+}

@@ -1,0 +1,224 @@
+//! Errors of requests, with the codes and messages that clients of etcd know.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tenure_store::{Code as StoreCode, Error};
+use tonic::{Code, Status};
+use tracing::warn;
+
+/// Error of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RpcError {
+    code: Code,
+    message: Cow<'static, str>,
+}
+
+impl RpcError {
+    /// This member knows no leader.
+    pub(crate) const NO_LEADER: RpcError = unavailable("etcdserver: no leader");
+    /// The leader changed, and the request was not carried out.
+    pub(crate) const LEADER_CHANGED: RpcError = unavailable("etcdserver: leader changed");
+    /// The request timed out, and may yet be carried out.
+    pub(crate) const TIMED_OUT: RpcError = unavailable("etcdserver: request timed out");
+    /// The deadline of the client passed, and no request of the call is undecided.
+    pub(crate) const DEADLINE_EXCEEDED: RpcError =
+        new(Code::DeadlineExceeded, "context deadline exceeded");
+    /// The leader that received the request failed. The request may yet be carried out.
+    pub(crate) const LEADER_FAILED: RpcError =
+        unavailable("etcdserver: request timed out, possibly due to previous leader failure");
+    /// The member is stopping.
+    pub(crate) const STOPPED: RpcError = unavailable("etcdserver: server stopped");
+    /// Too many commands or bytes are pending.
+    pub(crate) const TOO_MANY: RpcError =
+        new(Code::ResourceExhausted, "etcdserver: too many requests");
+    /// The request exceeds `--max-request-bytes`.
+    pub(crate) const TOO_LARGE: RpcError =
+        new(Code::InvalidArgument, "etcdserver: request is too large");
+    /// The response exceeds its limit.
+    pub(crate) const RESPONSE_TOO_LARGE: RpcError = new(
+        Code::ResourceExhausted,
+        "tenure: the response exceeds 64 MiB: read fewer keys at a time with a limit",
+    );
+    /// The transaction reads more keys than its limit.
+    pub(crate) const TOO_MANY_KEYS: RpcError = new(
+        Code::ResourceExhausted,
+        "tenure: the transaction reads more than 1048576 keys: read fewer at a time",
+    );
+    /// The sort order or target of a range is unknown.
+    pub(crate) const INVALID_SORT: RpcError =
+        new(Code::InvalidArgument, "etcdserver: invalid sort option");
+    /// The comparison of a transaction is unknown.
+    pub(crate) const INVALID_COMPARISON: RpcError =
+        new(Code::InvalidArgument, "tenure: unknown comparison in the transaction");
+    /// The client stopped reading the response.
+    pub(crate) const RESPONSE_STALLED: RpcError =
+        new(Code::ResourceExhausted, "tenure: response dropped because the client stopped reading");
+    /// The client stopped sending the request.
+    pub(crate) const REQUEST_STALLED: RpcError =
+        new(Code::ResourceExhausted, "tenure: request dropped because the client stopped sending");
+    /// No other member takes over leadership.
+    pub(crate) const BAD_TRANSFEREE: RpcError =
+        new(Code::FailedPrecondition, "etcdserver: bad leader transferee");
+    /// Only the leader can transfer leadership.
+    pub(crate) const MEMBER_NOT_LEADER: RpcError =
+        new(Code::FailedPrecondition, "etcdserver: not leader");
+    /// The health of the named service is not known.
+    pub(crate) const UNKNOWN_SERVICE: RpcError = new(Code::NotFound, "unknown service");
+    /// No member has this ID.
+    pub(crate) const MEMBER_NOT_FOUND: RpcError =
+        new(Code::NotFound, "etcdserver: member not found");
+    /// A member with this peer URL exists.
+    pub(crate) const PEER_URL_EXISTS: RpcError =
+        new(Code::FailedPrecondition, "etcdserver: Peer URLs already exists");
+    /// The peer URL is not in the initial cluster.
+    pub(crate) const PEER_URL_UNKNOWN: RpcError = new(
+        Code::FailedPrecondition,
+        "tenure: unknown peer URL: expected that of a member in --initial-cluster",
+    );
+    /// A peer URL of the request is invalid.
+    pub(crate) const PEER_URL_INVALID: RpcError =
+        new(Code::InvalidArgument, "etcdserver: given member URLs are invalid");
+    /// Only a learner can be promoted.
+    pub(crate) const NOT_LEARNER: RpcError =
+        new(Code::FailedPrecondition, "etcdserver: can only promote a learner member");
+    /// The learner lacks entries of the log, or is not running.
+    pub(crate) const LEARNER_NOT_READY: RpcError = new(
+        Code::FailedPrecondition,
+        "etcdserver: can only promote a learner member which is in sync with leader",
+    );
+    /// Another change of the members is in progress.
+    pub(crate) const MEMBERSHIP_CHANGING: RpcError =
+        unavailable("tenure: another membership change is in progress");
+    /// The change would leave no voter.
+    pub(crate) const NO_VOTER_LEFT: RpcError =
+        new(Code::FailedPrecondition, "tenure: the cluster would have no voter left");
+    /// The user is unknown or the password is wrong.
+    pub(crate) const AUTH_FAILED: RpcError = new(
+        Code::InvalidArgument,
+        "etcdserver: authentication failed, invalid user ID or password",
+    );
+    /// The token is not valid: forged, outdated by a change of the password, or expired.
+    pub(crate) const INVALID_TOKEN: RpcError =
+        new(Code::Unauthenticated, "etcdserver: invalid auth token");
+    /// The request grants no known permission.
+    pub(crate) const PERMISSION_MISSING: RpcError =
+        new(Code::InvalidArgument, "etcdserver: permission not given");
+    /// The lease of a claim for a lock expired while the claim was queued.
+    pub(crate) const LOCK_SESSION_EXPIRED: RpcError =
+        new(Code::Unknown, "mutex: session is expired");
+    /// The lease of a candidate expired while it was queued.
+    pub(crate) const ELECTION_SESSION_EXPIRED: RpcError =
+        new(Code::Unknown, "election: session is expired");
+    /// The caller does not lead the election.
+    pub(crate) const NOT_ELECTION_LEADER: RpcError = new(Code::Unknown, "election: not leader");
+    /// The election has no leader.
+    pub(crate) const NO_ELECTION_LEADER: RpcError = new(Code::Unknown, "election: no leader");
+    /// The request names no leader.
+    pub(crate) const LEADER_KEY_MISSING: RpcError =
+        new(Code::Unknown, "\"leader\" field must be provided");
+
+    /// Returns the error for a feature that this server does not have.
+    pub(crate) fn unimplemented(what: &str) -> RpcError {
+        RpcError { code: Code::Unimplemented, message: format!("{what} is not supported").into() }
+    }
+
+    /// Returns the error for an unknown service or method.
+    pub(crate) fn unknown(message: String) -> RpcError {
+        RpcError { code: Code::Unimplemented, message: message.into() }
+    }
+
+    /// Returns code and message in one text, as clients of etcd in Go write it.
+    pub(crate) fn grpc_text(&self) -> String {
+        format!("rpc error: code = {:?} desc = {}", self.code, self.message)
+    }
+
+    /// Returns the same message with the code that the lock and election services of etcd use for
+    /// most errors.
+    pub(crate) fn with_unknown_code(self) -> RpcError {
+        match self.code {
+            Code::Unavailable
+            | Code::ResourceExhausted
+            | Code::PermissionDenied
+            | Code::Unauthenticated => self,
+            // Clients need the code to learn that they must authenticate.
+            _ if self == Error::UserEmpty.into() => self,
+            _ => RpcError { code: Code::Unknown, ..self },
+        }
+    }
+}
+
+const fn new(code: Code, message: &'static str) -> RpcError {
+    RpcError { code, message: Cow::Borrowed(message) }
+}
+
+const fn unavailable(message: &'static str) -> RpcError {
+    new(Code::Unavailable, message)
+}
+
+/// Numbers of rejected requests, by gRPC code.
+#[derive(Debug, Default)]
+pub(crate) struct RejectionCounters {
+    counts: [AtomicU64; 17],
+    /// Time of the last log entry about a denied request.
+    last_logged: Mutex<Option<Instant>>,
+}
+
+impl RejectionCounters {
+    pub(crate) fn count(&self, code: Code) {
+        if let Some(count) = self.counts.get(i32::from(code) as usize) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Logs a request that was denied because of missing rights or authentication, at most one per
+    /// second.
+    pub(crate) fn log(&self, status: &Status, caller: &str, path: &str) {
+        let is_access_error =
+            matches!(status.code(), Code::PermissionDenied | Code::Unauthenticated)
+                || [RpcError::AUTH_FAILED, Error::UserEmpty.into()]
+                    .iter()
+                    .any(|it| it.message == status.message());
+        let mut last_logged = self.last_logged.lock().unwrap_or_else(PoisonError::into_inner);
+        if is_access_error && last_logged.is_none_or(|at| at.elapsed() >= Duration::from_secs(1)) {
+            *last_logged = Some(Instant::now());
+            let (code, reason) = (i32::from(status.code()), status.message());
+            warn!(client = caller.trim_end(), path, code, reason, "request denied");
+        }
+    }
+
+    /// Returns the codes that occurred, with their numbers.
+    pub(crate) fn counts(&self) -> impl Iterator<Item = (usize, u64)> {
+        let counts = self.counts.iter().map(|count| count.load(Ordering::Relaxed)).enumerate();
+        counts.filter(|(_, count)| *count > 0)
+    }
+}
+
+impl fmt::Display for RpcError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl From<Error> for RpcError {
+    fn from(error: Error) -> Self {
+        let code = match error.code() {
+            StoreCode::InvalidArgument => Code::InvalidArgument,
+            StoreCode::NotFound => Code::NotFound,
+            StoreCode::FailedPrecondition => Code::FailedPrecondition,
+            StoreCode::OutOfRange => Code::OutOfRange,
+            StoreCode::PermissionDenied => Code::PermissionDenied,
+            StoreCode::ResourceExhausted => Code::ResourceExhausted,
+        };
+        new(code, error.message())
+    }
+}
+
+impl From<RpcError> for Status {
+    fn from(error: RpcError) -> Self {
+        Status::new(error.code, error.message)
+    }
+}

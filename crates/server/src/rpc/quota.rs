@@ -1,0 +1,63 @@
+//! Quota of the store.
+//!
+//! The member that receives a command compares the size of the store with the quota before it
+//! proposes the command. It raises the alarm NOSPACE through the log. From that entry on all
+//! members reject commands that add to the store, until an operator clears the alarm.
+
+use tenure_store::{Alarm, AlarmChange, Command, Error};
+use tracing::warn;
+
+use crate::auth::caller::Caller;
+use crate::rpc::error::RpcError;
+
+/// Room of the store for a command.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum QuotaState {
+    /// The store has room.
+    Free,
+    /// The alarm NOSPACE is active.
+    AlarmRaised,
+    /// The command would exceed the quota.
+    Exceeded,
+}
+
+impl Caller {
+    /// Rejects a command for which the store has no room, and raises the alarm if it exceeds the
+    /// quota.
+    pub(crate) async fn check_quota(&self, command: &Command) -> Result<(), RpcError> {
+        let cost = command.added_bytes();
+        if cost == 0 || self.quota_state(cost) == QuotaState::Free {
+            return Ok(());
+        }
+        // A deletion or a cleared alarm may not have reached this member yet.
+        self.wait_linearizable().await?;
+        let state = self.quota_state(cost);
+        if state == QuotaState::Free {
+            return Ok(());
+        }
+        // A client without the right must not be able to raise the alarm.
+        self.check_command(command)?;
+        if state == QuotaState::Exceeded {
+            self.raise_alarm().await?;
+        }
+        Err(Error::NoSpace.into())
+    }
+
+    fn quota_state(&self, cost: usize) -> QuotaState {
+        let (size, is_full) = self.with_state(|state| (state.store.size(), state.store.is_full()));
+        let exceeded = |quota| (size + cost) as u64 >= quota;
+        match self.plan.bounds.quota {
+            _ if is_full => QuotaState::AlarmRaised,
+            Some(quota) if exceeded(quota) => QuotaState::Exceeded,
+            _ => QuotaState::Free,
+        }
+    }
+
+    async fn raise_alarm(&self) -> Result<(), RpcError> {
+        let (size, quota) = (self.with_state(|state| state.store.size()), self.plan.bounds.quota);
+        warn!(size, quota, "alarm NOSPACE raised: the store has reached --quota-backend-bytes");
+        let change = AlarmChange { member: self.id(), alarm: Alarm::NoSpace, is_active: true };
+        // The service itself raises it, with the rights of a member.
+        self.member().propose(Command::Alarm(change)).await.map(drop)
+    }
+}

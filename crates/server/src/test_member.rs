@@ -1,0 +1,104 @@
+//! A single member for the tests of this crate.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{Method, Request, header};
+use http_body_util::StreamBody;
+use hyper::body::{Bytes, Frame};
+use prost::Message;
+use tempfile::TempDir;
+use tenure_etcd::frames::{MessageStream, RawCodec, encode};
+use tenure_store::{Command, Outcome, Principal};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::body::Body;
+use tonic::{Status, Streaming};
+
+use crate::auth::caller::Caller;
+use crate::config::Config;
+use crate::member::{LogTask, Member};
+use crate::rpc::router;
+
+/// Longest time in which a test waits for a response.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Single member of a cluster. Its log ends with the runtime of the test.
+pub(crate) struct TestMember {
+    pub(crate) member: Arc<Member>,
+    _log: LogTask,
+    _folder: TempDir,
+}
+
+impl TestMember {
+    pub(crate) fn start() -> TestMember {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let data_dir: Option<PathBuf> = Some(folder.path().join("data"));
+        let config = Config { data_dir, ..Config::default() };
+        let plan = config.plan().expect("a valid configuration");
+        let (member, log) = Member::start(&config, plan).expect("a member");
+        TestMember { member, _log: log, _folder: folder }
+    }
+
+    /// Executes a command.
+    pub(crate) async fn execute(&self, command: Command) -> Outcome {
+        let caller = Caller::new(self.member.clone(), Principal::Anonymous);
+        let outcome = caller.propose(command).await.expect("an outcome");
+        assert!(outcome.result.is_ok(), "{outcome:?}");
+        outcome
+    }
+
+    /// Begins a gRPC call.
+    pub(crate) async fn call<R: Message + Default>(&self, path: &str) -> Call<R> {
+        let (requests, frames) = mpsc::channel(16);
+        let mut request = Request::new(Body::new(StreamBody::new(ReceiverStream::new(frames))));
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = path.parse().expect("a path");
+        let content_type = header::HeaderValue::from_static("application/grpc");
+        request.headers_mut().insert(header::CONTENT_TYPE, content_type);
+        let response = tokio::spawn(router::call(self.member.clone(), request));
+        Call { requests: Some(requests), response: Some(response), messages: None }
+    }
+}
+
+/// gRPC call with any number of requests and responses.
+pub(crate) struct Call<R> {
+    requests: Option<mpsc::Sender<Result<Frame<Bytes>, Status>>>,
+    response: Option<tokio::task::JoinHandle<http::Response<Body>>>,
+    messages: Option<MessageStream<R>>,
+}
+
+impl<R: Message + Default> Call<R> {
+    /// Sends a request.
+    pub(crate) async fn send(&self, request: &impl Message) {
+        let message = encode(request);
+        let length = u32::try_from(message.len()).expect("a short message");
+        let frame = [&[0], &length.to_be_bytes()[..], &message].concat();
+        let requests = self.requests.as_ref().expect("an open stream of requests");
+        requests.send(Ok(Frame::data(frame.into()))).await.expect("an open call");
+    }
+
+    /// Ends the stream of requests.
+    pub(crate) fn end(&mut self) {
+        self.requests = None;
+    }
+
+    /// Returns the next response, or none at the end of the stream.
+    pub(crate) async fn next(&mut self) -> Result<Option<R>, Status> {
+        if let Some(response) = self.response.take() {
+            let response = timeout(RESPONSE_TIMEOUT, response).await.expect("a response in time");
+            let (head, body) = response.expect("a response").into_parts();
+            if let Some(status) = Status::from_header_map(&head.headers)
+                && status.code() != tonic::Code::Ok
+            {
+                return Err(status);
+            }
+            let frames = Streaming::new_response(RawCodec, body, head.status, None, None);
+            self.messages = Some(MessageStream::new(frames));
+        }
+        let next = self.messages.as_mut().expect("an open stream of responses").message();
+        timeout(RESPONSE_TIMEOUT, next).await.expect("a response in time")
+    }
+}

@@ -1,0 +1,70 @@
+use tenure_core::ProcessId;
+use tenure_core::service::agreement::{Command, Event, Users};
+
+use crate::engine::core::Services;
+use crate::results::metrics::Metrics;
+use crate::settings::Settings;
+
+/// The users of an agreement service in a run.
+#[derive(Debug)]
+pub(crate) struct AgreementUsers {
+    pub(crate) users: Users,
+    /// True if users issue commands by themselves; false in a schedule.
+    pub(crate) is_spontaneous: bool,
+    /// Time of the first command.
+    since: Option<u64>,
+    /// Events in words, by process.
+    events: Vec<Vec<String>>,
+}
+
+impl AgreementUsers {
+    /// Creates the users; `None` for other services. The workload's entries are their commands.
+    pub(crate) fn new(settings: &Settings, services: Services) -> Option<Self> {
+        let locking = settings.workload.locking.as_ref();
+        let times = |at| locking.map_or(0, |locking| locking.entries.of(at));
+        let users = Users::new(services.agreement?, settings.size, times)?;
+        let events = vec![Vec::new(); settings.size as usize];
+        Some(AgreementUsers { users, is_spontaneous: true, since: None, events })
+    }
+
+    /// Returns the next command of a user that issues it by itself now.
+    pub(crate) fn next_command(&self, process: ProcessId) -> Option<Command> {
+        self.is_spontaneous.then(|| self.users.next_command(process)).flatten()
+    }
+
+    /// Records a command that is issued at `now`.
+    pub(crate) fn on_command(
+        &mut self,
+        now: u64,
+        at: ProcessId,
+        command: &Command,
+        metrics: &mut Metrics,
+    ) {
+        self.users.on_command(at, command);
+        metrics.agreements = self.users.agreements();
+        self.since.get_or_insert(now);
+    }
+
+    /// Records an event, with its words if `keeps_words`. Returns true if the user has another
+    /// command.
+    pub(crate) fn on_event(
+        &mut self,
+        now: u64,
+        at: ProcessId,
+        event: &Event,
+        metrics: &mut Metrics,
+        keeps_words: bool,
+    ) -> bool {
+        self.users.on_event(at, event);
+        metrics.agreement_time = now - self.since.unwrap_or(now);
+        if keeps_words {
+            self.events[at.index()].push(event.to_string());
+        }
+        self.users.next_command(at).is_some()
+    }
+
+    /// Removes and returns the events in words, by process.
+    pub(crate) fn take_events(&mut self) -> Vec<Vec<String>> {
+        std::mem::take(&mut self.events)
+    }
+}

@@ -1,0 +1,132 @@
+//! Sending, loss and reception of messages, as far as traces and metrics need them.
+
+use tenure_core::{Labelled, Layer, MutexObservation, ProcessId};
+use tenure_trace::Kind;
+
+use crate::engine::core::Core;
+use crate::engine::queue::Queue;
+use crate::engine::router::Route;
+use crate::judging::causality::Through;
+
+/// A message in flight.
+#[derive(Debug)]
+pub(crate) struct Envelope<M> {
+    pub(crate) from: ProcessId,
+    pub(crate) to: ProcessId,
+    pub(crate) tag: u32,
+    pub(crate) message: M,
+}
+
+/// Sends a message.
+#[inline]
+pub(crate) fn post<M: Labelled + Clone + serde::Serialize>(
+    core: &mut Core,
+    in_flight: &mut Queue<Envelope<M>>,
+    departs: u64,
+    from: ProcessId,
+    to: ProcessId,
+    message: M,
+) {
+    if to != from {
+        core.metrics.sent += 1;
+        if let Some(neighbours) = &mut core.monitors.neighbours
+            && matches!(message.label().layer, Layer::Mutex | Layer::Election)
+        {
+            neighbours.observe(core.now, from, MutexObservation::Sent { to });
+        }
+        if core.settings.instrumentation.metrics {
+            let label = message.label();
+            core.metrics.kind(label).sent += 1;
+            if label.layer == Layer::Election {
+                core.metrics.vote(from);
+            }
+            if core.settings.instrumentation.bytes {
+                core.metrics.bytes += bytes(&message);
+            }
+        }
+    }
+    let tag = if core.tracer.tags_messages { tag(core, from, to, &message) } else { 0 };
+    match core.router.route(departs, from, to) {
+        Route::Once(time) => in_flight.push(time, Envelope { from, to, tag, message }),
+        Route::Twice(first, second) => {
+            core.count_duplicated(message.label());
+            if core.tracer.tags_messages {
+                core.tracer.copy_tag(tag);
+                trace_duplicate(core, from, to, tag, &message);
+            }
+            in_flight.push(first, Envelope { from, to, tag, message: message.clone() });
+            in_flight.push(second, Envelope { from, to, tag, message });
+        }
+        Route::Lost | Route::Cut => {
+            core.count_dropped(message.label());
+            if core.tracer.tags_messages {
+                lose(core, from, to, tag, &message);
+            }
+        }
+    }
+}
+
+/// Returns the size of a message between real nodes, in bytes.
+#[cold]
+fn bytes(message: &impl serde::Serialize) -> u64 {
+    postcard::experimental::serialized_size(message).map_or(0, |bytes| bytes as u64)
+}
+
+#[cold]
+fn tag<M: Labelled + serde::Serialize>(
+    core: &mut Core,
+    from: ProcessId,
+    to: ProcessId,
+    message: &M,
+) -> u32 {
+    let tag = core.tag(from);
+    if let Some(recorder) = &core.tracer.recorder {
+        let message_record = recorder.get(tag).message_record(message, to);
+        core.trace(from, Kind::Send(message_record));
+    }
+    tag
+}
+
+#[cold]
+pub(crate) fn receive<M: Labelled + serde::Serialize>(
+    core: &mut Core,
+    from: ProcessId,
+    to: ProcessId,
+    tag: u32,
+    message: &M,
+) {
+    let ticket = core.tracer.recorder.as_ref().map(|recorder| recorder.get(tag));
+    core.tracer.take_tag(tag, Some(to), Through::of(message.label().layer));
+    if let Some(ticket) = ticket {
+        core.trace(to, Kind::Receive(ticket.message_record(message, from)));
+    }
+}
+
+#[cold]
+pub(crate) fn lose<M: Labelled + serde::Serialize>(
+    core: &mut Core,
+    from: ProcessId,
+    to: ProcessId,
+    tag: u32,
+    message: &M,
+) {
+    let ticket = core.tracer.recorder.as_ref().map(|recorder| recorder.get(tag));
+    core.tracer.take_tag(tag, None, Through::Protocol);
+    if let Some(ticket) = ticket {
+        core.trace(from, Kind::Drop(ticket.message_record(message, to)));
+    }
+}
+
+#[cold]
+pub(crate) fn trace_duplicate<M: Labelled + serde::Serialize>(
+    core: &mut Core,
+    from: ProcessId,
+    to: ProcessId,
+    tag: u32,
+    message: &M,
+) {
+    if let Some(recorder) = &core.tracer.recorder {
+        let message_record = recorder.get(tag).message_record(message, to);
+        core.trace(from, Kind::Duplicate(message_record));
+    }
+}

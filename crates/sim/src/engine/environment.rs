@@ -1,0 +1,40 @@
+use std::collections::VecDeque;
+
+use tenure_core::{Environment, LocalTime, ProcessId};
+use tenure_trace::Choice;
+
+use crate::engine::clocks::Clocks;
+use crate::engine::random::Random;
+
+/// Source of the algorithm's choices and clock readings.
+#[derive(Clone, Debug)]
+pub(crate) struct RunEnvironment {
+    pub(super) choices: Random,
+    clocks: Clocks,
+    pub(super) at: ProcessId,
+    pub(super) now: u64,
+    /// Scripted choices for the next step.
+    pub(super) scripted: VecDeque<u32>,
+    /// Choices drawn in the current step.
+    pub(super) drawn: Vec<Choice>,
+}
+
+impl RunEnvironment {
+    pub(crate) fn new(choices: Random, clocks: Clocks) -> Self {
+        let (scripted, drawn) = (VecDeque::new(), Vec::new());
+        RunEnvironment { choices, clocks, at: ProcessId(0), now: 0, scripted, drawn }
+    }
+}
+
+impl Environment for RunEnvironment {
+    fn choose(&mut self, bound: u32) -> u32 {
+        let scripted = self.scripted.pop_front().map(|value| value.min(bound - 1));
+        let value = scripted.unwrap_or_else(|| self.choices.below(u64::from(bound)) as u32);
+        self.drawn.push(Choice { value, bound });
+        value
+    }
+
+    fn local_clock(&mut self) -> LocalTime {
+        self.clocks.reading(self.at, self.now)
+    }
+}

@@ -1,0 +1,478 @@
+//! Events of processes and users, as far as they do not depend on the protocol.
+
+use tenure_core::service::{agreement, election, mutex, office};
+use tenure_core::{EventViews, Observation, ProcessId, Verdict};
+use tenure_trace::{Kind, MessageRecord};
+
+use crate::engine::core::Core;
+use crate::engine::lock_users::Phase;
+use crate::engine::schedule::{ScheduledEvent, verdict};
+use crate::engine::user_messages::UserMessage;
+use crate::judging::causality::Through;
+use crate::settings::Detector;
+use crate::settings::fault::{CrashTrigger, Fault, Memory};
+
+/// Action on a process that an event requires of the engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ProcessAction {
+    Nothing,
+    Command(ProcessId, mutex::Command),
+    Suspicion {
+        observer: ProcessId,
+        peer: ProcessId,
+        verdict: Verdict,
+    },
+    Crash(ProcessId),
+    Recover {
+        process: ProcessId,
+        lost: bool,
+    },
+    Script(u32),
+    /// A user receives a message, possibly with the protocol's clock.
+    ReceiveUserMessage {
+        process: ProcessId,
+        clock: Option<u64>,
+        reacts: bool,
+    },
+}
+
+impl Core {
+    /// Handles the part of an event that concerns no protocol, and returns the remaining action.
+    pub(crate) fn handle(&mut self, event: ScheduledEvent) -> ProcessAction {
+        match event {
+            ScheduledEvent::Timer { .. } | ScheduledEvent::UserCommand { .. } => {
+                ProcessAction::Nothing
+            }
+            ScheduledEvent::RequestArrival { process } => self.on_request_arrival(process),
+            ScheduledEvent::UserMessage { message } => self.receive_user_message(message),
+            ScheduledEvent::DetectorReport { observer, peer, suspect } => {
+                self.detector.deliver();
+                // The detector is perfect, so it skips a report that has become false.
+                if !self.liveness.is_up(observer) {
+                    return ProcessAction::Nothing;
+                }
+                if self.liveness.is_up(peer) && self.router.is_partitioned(observer, peer) {
+                    self.detector.separate(observer, peer);
+                }
+                if self.can_reach(observer, peer) != suspect {
+                    return ProcessAction::Suspicion { observer, peer, verdict: verdict(suspect) };
+                }
+                ProcessAction::Nothing
+            }
+            ScheduledEvent::FalseSuspicion { fault, observer, peer, suspect } => {
+                if !self.liveness.is_up(observer) || !self.liveness.is_up(peer) {
+                    return ProcessAction::Nothing;
+                }
+                if suspect {
+                    self.faults.occurred(fault);
+                }
+                self.disturb_elections();
+                ProcessAction::Suspicion { observer, peer, verdict: verdict(suspect) }
+            }
+            ScheduledEvent::PartitionBegins { fault, partition } => {
+                self.begin_partition(fault, partition);
+                self.note_progress();
+                ProcessAction::Nothing
+            }
+            ScheduledEvent::PartitionHeals { partition } => {
+                self.router.set_partition(partition, false);
+                self.trace_group(Kind::Heal);
+                self.schedule_reports_across(partition, false);
+                self.note_progress();
+                ProcessAction::Nothing
+            }
+            ScheduledEvent::Crash { fault, process } => self.crash(process, Some(fault)),
+            ScheduledEvent::CrashInPhase { fault, inside, count } => {
+                self.crash_in_phase(fault, inside, count)
+            }
+            ScheduledEvent::Recover { fault, process, lost } => {
+                if self.liveness.is_up(process) {
+                    return ProcessAction::Nothing;
+                }
+                match self.settings.faults[fault as usize] {
+                    Fault::Crash { .. } => self.faults.automatic_recoveries += 1,
+                    _ => self.faults.occurred(fault),
+                }
+                ProcessAction::Recover { process, lost }
+            }
+            ScheduledEvent::Script { index } => {
+                self.script_left -= 1;
+                ProcessAction::Script(index)
+            }
+        }
+    }
+
+    fn on_request_arrival(&mut self, process: ProcessId) -> ProcessAction {
+        let Some(users) = &mut self.lock_users else { return ProcessAction::Nothing };
+        if users.arrival(process, self.now, &mut self.event_queue) {
+            return ProcessAction::Command(process, mutex::Command::Enter);
+        }
+        ProcessAction::Nothing
+    }
+
+    pub(crate) fn receive_user_message(&mut self, message: u32) -> ProcessAction {
+        let UserMessage { from, to, tag, clock } = self.traffic.receive(message);
+        if !self.liveness.is_up(to) {
+            self.tracer.take_tag(tag, None, Through::All);
+            return ProcessAction::Nothing;
+        }
+        let ticket = self.tracer.recorder.as_ref().map(|recorder| recorder.get(tag));
+        self.tracer.take_tag(tag, Some(to), Through::All);
+        if let Some(ticket) = ticket {
+            let message_record =
+                MessageRecord::of(&UserMessageContent, from, ticket.session, ticket.number);
+            self.trace(to, Kind::Receive(message_record));
+        }
+        let reacts = self.settings.workload.background_traffic.is_some_and(|traffic| traffic.react)
+            && self.lock_users.as_ref().is_some_and(|users| users.can_react(to));
+        ProcessAction::ReceiveUserMessage { process: to, clock, reacts }
+    }
+
+    fn begin_partition(&mut self, fault: u32, partition: u32) {
+        self.router.set_partition(partition, true);
+        if let Fault::Partition { side, .. } = &self.settings.faults[fault as usize] {
+            let sides = self.sides(side);
+            self.faults.occurred(fault);
+            self.trace_group(Kind::Partition(sides));
+        }
+        self.schedule_reports_across(partition, true);
+    }
+
+    /// Returns true if a peer is up and no partition separates it from the observer.
+    fn can_reach(&self, observer: ProcessId, peer: ProcessId) -> bool {
+        self.liveness.is_up(peer) && !self.router.is_partitioned(observer, peer)
+    }
+
+    fn sides(&self, side: &[ProcessId]) -> Vec<Vec<ProcessId>> {
+        let all = (0..self.settings.size).map(ProcessId);
+        let (inside, outside): (Vec<_>, Vec<_>) = all.partition(|process| side.contains(process));
+        vec![inside, outside]
+    }
+
+    fn crash_in_phase(&mut self, fault: u32, inside: bool, count: u32) -> ProcessAction {
+        match self.process_in_phase(fault, inside, count) {
+            Some(process) => self.crash(process, Some(fault)),
+            None => ProcessAction::Nothing,
+        }
+    }
+
+    /// Returns the process of a conditional crash, if it is still in the required phase.
+    pub(crate) fn process_in_phase(
+        &self,
+        fault: u32,
+        inside: bool,
+        count: u32,
+    ) -> Option<ProcessId> {
+        let Fault::Crash { process, .. } = self.settings.faults[fault as usize] else {
+            return None;
+        };
+        let users = self.lock_users.as_ref()?;
+        let (requests, entries) = users.counts(process);
+        let is_in_phase = match users.phase(process) {
+            Phase::Inside => inside && entries == count,
+            Phase::Waiting => !inside && requests == count,
+            _ => false,
+        };
+        is_in_phase.then_some(process)
+    }
+
+    /// Crashes a process, as far as that does not depend on the protocol. `fault` is the configured
+    /// fault, or `None` for an intervention.
+    pub(crate) fn crash(&mut self, process: ProcessId, fault: Option<u32>) -> ProcessAction {
+        if !self.liveness.is_up(process) {
+            return ProcessAction::Nothing;
+        }
+        if let Some(fault) = fault {
+            self.faults.occurred(fault);
+            let configured = &self.settings.faults[fault as usize];
+            if let Fault::Crash { recovery: Some(back), .. } = configured {
+                let lost = back.memory == Memory::Lost;
+                let act = ScheduledEvent::Recover { fault, process, lost };
+                self.fault_queue.push(self.now + back.after, act);
+            }
+        }
+        self.trace(process, Kind::Crash);
+        self.liveness.crash(process);
+        self.faults.crashes += 1;
+        if let Some(users) = &mut self.lock_users
+            && users.crashed(process) == Phase::Waiting
+        {
+            self.metrics.waiting.change(self.now, false);
+            if self.metrics.waiting.now() == 0 {
+                // No process is left that waits for the released lock.
+                self.last_exit = None;
+            }
+        }
+        self.beliefs.forget(process, self.liveness.as_slice());
+        self.beliefs.recount(self.liveness.as_slice());
+        self.elections.disturb();
+        self.disturb_elections();
+        self.monitors.on_crash(self.now, process);
+        if let Some(agreement) = &mut self.agreement_users {
+            agreement.users.on_crash(process);
+        }
+        self.schedule_reports_about(process, true);
+        self.note_progress();
+        ProcessAction::Crash(process)
+    }
+
+    /// Records the recovery of a process, before the effects of its boot are released.
+    pub(crate) fn on_recovered(&mut self, process: ProcessId) {
+        self.liveness.recover(process);
+        self.faults.recoveries += 1;
+        self.trace_event(process, Kind::Recover);
+        self.beliefs.recount(self.liveness.as_slice());
+        self.elections.disturb();
+        self.disturb_elections();
+        self.monitors.on_recovery(self.now, process);
+        self.schedule_reports_about(process, false);
+        self.schedule_reports_of_absent(process);
+        if let Some(users) = &mut self.lock_users {
+            users.recovered(process);
+        }
+        self.note_progress();
+    }
+
+    /// Schedules the detector's reports about one process to all others.
+    fn schedule_reports_about(&mut self, peer: ProcessId, suspect: bool) {
+        let Some(detector) = self.settings.detector else { return };
+        for place in 0..self.settings.size {
+            let observer = ProcessId(place);
+            if observer != peer && self.liveness.is_up(observer) {
+                self.schedule_report(detector, (observer, peer), suspect);
+            }
+        }
+    }
+
+    /// Schedules the detector's reports across a partition: suspicion when it begins, and trust
+    /// when it heals for peers that were suspected.
+    fn schedule_reports_across(&mut self, partition: u32, suspect: bool) {
+        let Some(detector) = self.settings.detector else { return };
+        let all = || (0..self.settings.size).map(ProcessId);
+        let mut pairs: Vec<_> = if suspect {
+            all().flat_map(|at| all().map(move |peer| (at, peer))).collect()
+        } else {
+            self.detector.separated().collect()
+        };
+        pairs.retain(|(at, peer)| self.router.separates(partition, *at, *peer));
+        pairs
+            .retain(|(at, peer)| self.can_reach(*at, *peer) != suspect && self.liveness.is_up(*at));
+        for pair in pairs {
+            if !suspect {
+                self.detector.reunite(pair);
+            }
+            self.schedule_report(detector, pair, suspect);
+        }
+    }
+
+    fn schedule_report(
+        &mut self,
+        detector: Detector,
+        (observer, peer): (ProcessId, ProcessId),
+        suspect: bool,
+    ) {
+        let time = self.now + self.detector.schedule(detector);
+        self.event_queue.push(time, ScheduledEvent::DetectorReport { observer, peer, suspect });
+    }
+
+    /// Schedules reports to one process about all peers that are down or unreachable.
+    fn schedule_reports_of_absent(&mut self, observer: ProcessId) {
+        let Some(detector) = self.settings.detector else { return };
+        for place in 0..self.settings.size {
+            let peer = ProcessId(place);
+            if observer != peer && !self.can_reach(observer, peer) {
+                self.schedule_report(detector, (observer, peer), true);
+            }
+        }
+    }
+
+    /// Schedules reports about the processes that are down from the start.
+    pub(crate) fn schedule_initial_reports(&mut self) {
+        for process in (0..self.settings.size).map(ProcessId) {
+            if !self.liveness.is_up(process) {
+                self.schedule_reports_about(process, true);
+            }
+        }
+    }
+
+    /// Records a command of a user before the protocol receives it.
+    pub(crate) fn on_command(&mut self, at: ProcessId, command: office::Command) {
+        match command {
+            office::Command::Mutex(mutex::Command::Enter) => {
+                self.metrics.waiting.change(self.now, true);
+                if let Some(users) = &mut self.lock_users {
+                    users.asked_to_enter(at, self.now);
+                    if self.has_faults {
+                        self.schedule_phase_crashes(at, false);
+                    }
+                }
+            }
+            office::Command::Mutex(mutex::Command::Exit) => {
+                if let Some(users) = &mut self.lock_users {
+                    users.asked_to_exit(at, self.now);
+                }
+            }
+            office::Command::Election(election::Command::Elect) => {
+                self.beliefs.on_request(at);
+                self.metrics.started += 1;
+                self.disturb_elections();
+            }
+            office::Command::Election(election::Command::Resign) => self.disturb_elections(),
+        }
+        self.judge_command(at, command);
+    }
+
+    /// Sends a user message with the configured probability after a request.
+    #[cold]
+    pub(crate) fn send_background_traffic(&mut self, at: ProcessId, clock: Option<u64>) {
+        let Some(traffic) = self.settings.workload.background_traffic else { return };
+        let size = self.settings.size;
+        if size < 2 || !self.traffic.occurs(traffic.tell, self.metrics.user_messages) {
+            return;
+        }
+        let to = self.traffic.draw_receiver(size, at);
+        let arrives = self.now + traffic.latency.draw(&mut self.traffic.random);
+        let message = self.send_user_message(at, to, clock);
+        self.event_queue.push(arrives, ScheduledEvent::UserMessage { message });
+    }
+
+    /// Sends a message from one user to another, and returns its number.
+    pub(crate) fn send_user_message(
+        &mut self,
+        at: ProcessId,
+        to: ProcessId,
+        clock: Option<u64>,
+    ) -> u32 {
+        self.metrics.user_messages += 1;
+        let tag = if self.tracer.tags_messages { self.tag(at) } else { 0 };
+        if let Some(recorder) = &self.tracer.recorder {
+            let ticket = recorder.get(tag);
+            let message_record =
+                MessageRecord::of(&UserMessageContent, to, ticket.session, ticket.number);
+            self.trace(at, Kind::Send(message_record));
+        }
+        self.traffic.send(UserMessage { from: at, to, tag, clock })
+    }
+
+    /// Records an event for a user.
+    pub(crate) fn on_event(&mut self, at: ProcessId, event: &impl EventViews) {
+        if let Some(event) = event.of_mutex() {
+            self.on_lock_event(at, event);
+        }
+        if let Some(event) = event.of_election() {
+            self.on_election_event(at, event);
+        }
+        if let Some(event) = event.of_agreement() {
+            self.on_agreement_event(at, &event);
+        }
+    }
+
+    /// Records a command to an agreement service before the protocol receives it.
+    pub(crate) fn on_agreement_command(&mut self, at: ProcessId, command: &agreement::Command) {
+        if let Some(users) = &mut self.agreement_users {
+            users.on_command(self.now, at, command, &mut self.metrics);
+        }
+        if let Some(monitors) = &mut self.monitors.agreement {
+            monitors.observe(self.now, at, Observation::Command { command, clock: None });
+        }
+    }
+
+    fn on_agreement_event(&mut self, at: ProcessId, event: &agreement::Event) {
+        if let Some(users) = &mut self.agreement_users {
+            let keeps_words = self.settings.instrumentation.metrics;
+            let has_next = users.on_event(self.now, at, event, &mut self.metrics, keeps_words);
+            self.next_user = has_next.then_some(at);
+        }
+        if let Some(monitors) = &mut self.monitors.agreement {
+            monitors.observe(self.now, at, Observation::Event(event));
+        }
+        self.note_progress();
+    }
+
+    fn on_lock_event(&mut self, at: ProcessId, event: &mutex::Event) {
+        match event {
+            mutex::Event::Entered { .. } => self.entered(at),
+            mutex::Event::Exited => self.exited(at),
+        }
+        if let Some(monitors) = &mut self.monitors.mutex {
+            monitors.on_event(self.now, at, event);
+        }
+    }
+
+    fn on_election_event(&mut self, at: ProcessId, event: &election::Event) {
+        match event {
+            election::Event::Elected { leader, .. } => {
+                self.beliefs.elected(at, *leader, self.liveness.as_slice());
+                self.note_progress();
+            }
+            election::Event::Deposed { .. } => self.beliefs.forget(at, self.liveness.as_slice()),
+        }
+        self.follow_elections();
+        if let Some(monitors) = &mut self.monitors.election {
+            monitors.observe(self.now, at, Observation::Event(event));
+        }
+    }
+
+    fn entered(&mut self, at: ProcessId) {
+        self.metrics.entered += 1;
+        self.metrics.waiting.change(self.now, false);
+        if self.settings.instrumentation.metrics {
+            self.metrics.entries.push(at);
+        }
+        if let Some(exit) = self.last_exit.take() {
+            self.metrics.synchronisation_delay.add(self.now - exit);
+        }
+        if let Some(users) = &mut self.lock_users {
+            if let Some(waited) = users.entered(at, self.now, &mut self.event_queue) {
+                self.metrics.entry_delay.add(waited);
+            }
+            if self.has_faults {
+                self.schedule_phase_crashes(at, true);
+            }
+        }
+        self.note_progress();
+    }
+
+    fn exited(&mut self, at: ProcessId) {
+        let waiting = self.metrics.waiting.now() > 0;
+        self.last_exit = waiting.then_some(self.now);
+        if let Some(users) = &mut self.lock_users {
+            let (took, again) = users.exited(at, self.now, &mut self.event_queue);
+            if let Some(took) = took {
+                self.metrics.exit_delay.add(took);
+            }
+            self.next_user = again.then_some(at);
+        }
+        self.note_progress();
+    }
+
+    /// Schedules the crashes that are configured for the user's current phase.
+    #[cold]
+    fn schedule_phase_crashes(&mut self, process: ProcessId, inside: bool) {
+        let Some(users) = &self.lock_users else { return };
+        let (requests, entries) = users.counts(process);
+        for (fault, configured) in self.settings.faults.iter().enumerate() {
+            let Fault::Crash { process: crashing, when, .. } = configured else { continue };
+            let (wanted, after) = match *when {
+                CrashTrigger::Inside { entry, after } if inside => (entry, after),
+                CrashTrigger::Waiting { request, after } if !inside => (request, after),
+                _ => continue,
+            };
+            let count = if inside { entries } else { requests };
+            if *crashing == process && wanted == u64::from(count) {
+                let fault = u32::try_from(fault).expect("fewer than 2^32 faults");
+                self.fault_queue
+                    .push(self.now + after, ScheduledEvent::CrashInPhase { fault, inside, count });
+            }
+        }
+    }
+}
+
+/// Content of a user message.
+struct UserMessageContent;
+
+impl tenure_core::Labelled for UserMessageContent {
+    fn label(&self) -> tenure_core::Label {
+        tenure_core::Label { layer: tenure_core::Layer::Application, kind: "chat" }
+    }
+}

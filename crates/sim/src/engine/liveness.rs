@@ -1,0 +1,71 @@
+use tenure_core::ProcessId;
+
+use crate::settings::Settings;
+
+/// The processes that are up, and their sessions.
+#[derive(Debug)]
+pub(crate) struct Liveness {
+    up: Vec<bool>,
+    live: u64,
+    /// Number of recoveries of each process; empty if no process can crash.
+    sessions: Vec<u64>,
+}
+
+impl Liveness {
+    /// Creates the state at the start of a run. Without faults no process can crash.
+    pub(crate) fn new(settings: &Settings, has_faults: bool) -> Self {
+        let size = settings.size as usize;
+        let mut up = vec![true; size];
+        for process in &settings.down {
+            up[process.index()] = false;
+        }
+        let live = up.iter().filter(|up| **up).count() as u64;
+        Liveness { up, live, sessions: vec![0; if has_faults { size } else { 0 }] }
+    }
+
+    /// Returns true if a process of the group is up.
+    #[inline]
+    pub(crate) fn is_up(&self, process: ProcessId) -> bool {
+        self.up[process.index()]
+    }
+
+    /// Returns the state of a process: true if it is up, and `None` if it is not of the group.
+    pub(crate) fn get(&self, process: ProcessId) -> Option<bool> {
+        self.up.get(process.index()).copied()
+    }
+
+    /// Returns the state of each process, true if it is up.
+    pub(crate) fn as_slice(&self) -> &[bool] {
+        &self.up
+    }
+
+    /// Returns the number of live processes.
+    pub(crate) const fn live(&self) -> u64 {
+        self.live
+    }
+
+    /// Returns the session of a process, from 0.
+    pub(crate) fn session(&self, process: ProcessId) -> u64 {
+        self.sessions.get(process.index()).copied().unwrap_or(0)
+    }
+
+    /// Counts sessions from now on, because any process may crash.
+    pub(crate) fn track_sessions(&mut self) {
+        self.sessions.resize(self.up.len(), 0);
+    }
+
+    /// Marks a live process as down.
+    pub(crate) fn crash(&mut self, process: ProcessId) {
+        self.up[process.index()] = false;
+        self.live -= 1;
+    }
+
+    /// Marks a process that is down as up, in a new session.
+    pub(crate) fn recover(&mut self, process: ProcessId) {
+        self.up[process.index()] = true;
+        self.live += 1;
+        if let Some(session) = self.sessions.get_mut(process.index()) {
+            *session += 1;
+        }
+    }
+}

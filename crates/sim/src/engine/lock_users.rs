@@ -1,0 +1,288 @@
+use tenure_core::ProcessId;
+use tenure_core::service::mutex;
+
+use crate::engine::random::Random;
+use crate::engine::random::Stream;
+use crate::engine::schedule::{EventQueue, ScheduledEvent};
+use crate::settings::Settings;
+use crate::settings::workload::{Locking, Pattern};
+
+/// Users of the lock: each thinks, requests, is inside, and leaves.
+#[derive(Debug)]
+pub(crate) struct Users {
+    locking: Locking,
+    users: Vec<User>,
+    /// Number of live users with remaining work.
+    busy: u64,
+    /// Requests of a sequential pattern that are not issued yet.
+    unassigned: u64,
+    random: Random,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct User {
+    /// Start of the phase, and due time of the pending event.
+    since: u64,
+    due: u64,
+    left: u32,
+    backlog: u32,
+    requests: u32,
+    entries: u32,
+    phase: Phase,
+    up: bool,
+}
+
+/// Phase of a user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Outside,
+    Waiting,
+    Inside,
+    Leaving,
+}
+
+impl Users {
+    pub(crate) fn new(locking: Locking, settings: &Settings, up: &[bool]) -> Self {
+        let sequential = matches!(locking.pattern, Pattern::Sequential { .. });
+        let user = |(place, up): (usize, &bool)| {
+            let listed = locking.entries.of(ProcessId::at(place));
+            let left = if sequential { 0 } else { listed };
+            let phase = Phase::Outside;
+            let (since, due, backlog, requests, entries) = (0, 0, 0, 0, 0);
+            User { since, due, left, backlog, requests, entries, phase, up: *up }
+        };
+        let users: Vec<User> = up.iter().enumerate().map(user).collect();
+        let busy = users.iter().filter(|user| user.is_busy()).count() as u64;
+        let unassigned = match locking.pattern {
+            Pattern::Sequential { total } => total,
+            _ => 0,
+        };
+        let random = Random::stream(settings.seed, Stream::Workload);
+        Users { locking, users, busy, unassigned, random }
+    }
+
+    /// Returns true if all live users have finished.
+    pub(crate) fn is_served(&self) -> bool {
+        self.busy == 0 && (self.unassigned == 0 || self.users.iter().all(|user| !user.up))
+    }
+
+    /// Returns the number of entries without faults.
+    pub(crate) fn expected(&self) -> u64 {
+        self.unassigned + self.users.iter().map(|user| u64::from(user.left)).sum::<u64>()
+    }
+
+    /// Schedules the first request of a user. Returns true if it is due now.
+    pub(crate) fn begin(
+        &mut self,
+        process: ProcessId,
+        now: u64,
+        event_queue: &mut EventQueue,
+    ) -> bool {
+        if self.users[process.index()].left == 0 || !self.users[process.index()].up {
+            return false;
+        }
+        match self.locking.pattern {
+            Pattern::Closed { think } => {
+                let due = now + think.draw(&mut self.random);
+                self.users[process.index()].due = due;
+                if due > now {
+                    event_queue.push(
+                        due,
+                        ScheduledEvent::UserCommand { process, command: mutex::Command::Enter },
+                    );
+                }
+                due == now
+            }
+            Pattern::Open { every } => {
+                let first = now + every.draw(&mut self.random);
+                event_queue.push(first, ScheduledEvent::RequestArrival { process });
+                false
+            }
+            Pattern::Sequential { .. } => false,
+        }
+    }
+
+    /// Returns true if a user should be drawn for the next request.
+    pub(crate) const fn can_draw(&self) -> bool {
+        self.unassigned > 0 && self.busy == 0
+    }
+
+    /// Draws the user of the next request in a sequential pattern, after the last one has finished.
+    pub(crate) fn draw(&mut self) -> Option<ProcessId> {
+        if !self.can_draw() {
+            return None;
+        }
+        let up = self.users.iter().filter(|user| user.up).count() as u64;
+        let chosen = usize::try_from(self.random.below(up)).ok()?;
+        let live = self.users.iter().enumerate().filter(|(_, user)| user.up);
+        let process = ProcessId::at(live.map(|(place, _)| place).nth(chosen)?);
+        self.unassigned -= 1;
+        self.change(process, |user| user.left = 1);
+        Some(process)
+    }
+
+    /// Returns true if a scheduled event of a user is still due now.
+    pub(crate) fn is_due(&self, process: ProcessId, command: mutex::Command, now: u64) -> bool {
+        let user = &self.users[process.index()];
+        let phase = match command {
+            mutex::Command::Enter => user.phase == Phase::Outside && user.left > 0,
+            mutex::Command::Exit => user.phase == Phase::Inside,
+        };
+        user.up && phase && user.due == now
+    }
+
+    /// Returns true if a user that receives a message can issue a request at once.
+    pub(crate) fn can_react(&self, process: ProcessId) -> bool {
+        let user = &self.users[process.index()];
+        let closed = matches!(self.locking.pattern, Pattern::Closed { .. });
+        closed && user.up && user.phase == Phase::Outside && user.left > 0
+    }
+
+    /// Records the arrival of a request from outside. Returns true if it is issued at once.
+    pub(crate) fn arrival(
+        &mut self,
+        process: ProcessId,
+        now: u64,
+        event_queue: &mut EventQueue,
+    ) -> bool {
+        let Pattern::Open { every } = self.locking.pattern else { return false };
+        let next = now + every.draw(&mut self.random);
+        let user = &mut self.users[process.index()];
+        if !user.up || !user.has_arrivals_left() {
+            return false;
+        }
+        user.backlog += 1;
+        if user.has_arrivals_left() {
+            event_queue.push(next, ScheduledEvent::RequestArrival { process });
+        }
+        self.take_backlog(process)
+    }
+
+    pub(crate) fn asked_to_enter(&mut self, process: ProcessId, now: u64) {
+        self.change(process, |user| {
+            user.phase = Phase::Waiting;
+            user.since = now;
+            user.requests += 1;
+        });
+    }
+
+    pub(crate) fn asked_to_exit(&mut self, process: ProcessId, now: u64) {
+        self.change(process, |user| {
+            user.phase = Phase::Leaving;
+            user.since = now;
+        });
+    }
+
+    /// Records an entry. Returns the waiting time, if the user had requested it.
+    pub(crate) fn entered(
+        &mut self,
+        process: ProcessId,
+        now: u64,
+        event_queue: &mut EventQueue,
+    ) -> Option<u64> {
+        let due = now + self.locking.hold.draw(&mut self.random);
+        event_queue
+            .push(due, ScheduledEvent::UserCommand { process, command: mutex::Command::Exit });
+        let waited = self.users[process.index()].waited(Phase::Waiting, now);
+        self.change(process, |user| {
+            user.phase = Phase::Inside;
+            user.since = now;
+            user.due = due;
+            user.entries += 1;
+            user.left = user.left.saturating_sub(1);
+        });
+        waited
+    }
+
+    /// Records an exit. Returns its duration, if the user had requested it, and true if the next
+    /// request is due now.
+    pub(crate) fn exited(
+        &mut self,
+        process: ProcessId,
+        now: u64,
+        event_queue: &mut EventQueue,
+    ) -> (Option<u64>, bool) {
+        let took = self.users[process.index()].waited(Phase::Leaving, now);
+        self.change(process, |user| user.phase = Phase::Outside);
+        let due = match self.locking.pattern {
+            Pattern::Open { .. } => self.take_backlog(process).then_some(now),
+            Pattern::Closed { think } if self.users[process.index()].left > 0 => {
+                Some(now + think.draw(&mut self.random))
+            }
+            _ => None,
+        };
+        if let Some(due) = due
+            && due > now
+        {
+            self.users[process.index()].due = due;
+            event_queue
+                .push(due, ScheduledEvent::UserCommand { process, command: mutex::Command::Enter });
+        }
+        (took, due == Some(now))
+    }
+
+    /// Records a crash. Returns the phase that it ended.
+    pub(crate) fn crashed(&mut self, process: ProcessId) -> Phase {
+        let phase = self.users[process.index()].phase;
+        self.change(process, |user| {
+            user.phase = Phase::Outside;
+            user.up = false;
+        });
+        phase
+    }
+
+    pub(crate) fn recovered(&mut self, process: ProcessId) {
+        self.change(process, |user| {
+            user.up = true;
+            user.backlog = 0;
+            // Requests that the crash interrupted are issued again.
+            user.requests = user.entries;
+        });
+    }
+
+    pub(crate) fn phase(&self, process: ProcessId) -> Phase {
+        self.users[process.index()].phase
+    }
+
+    /// Returns the number of requests and entries of a user.
+    pub(crate) fn counts(&self, process: ProcessId) -> (u32, u32) {
+        let user = &self.users[process.index()];
+        (user.requests, user.entries)
+    }
+
+    /// Returns the live users that wait to enter or to leave.
+    pub(crate) fn stuck(&self) -> impl Iterator<Item = ProcessId> + '_ {
+        let stuck = |user: &User| user.up && matches!(user.phase, Phase::Waiting | Phase::Leaving);
+        let users = self.users.iter().enumerate();
+        users.filter(move |(_, user)| stuck(user)).map(|(place, _)| ProcessId::at(place))
+    }
+
+    fn take_backlog(&mut self, process: ProcessId) -> bool {
+        let user = &mut self.users[process.index()];
+        let ready = user.up && user.phase == Phase::Outside && user.backlog > 0;
+        user.backlog -= u32::from(ready);
+        ready
+    }
+
+    fn change(&mut self, process: ProcessId, change: impl FnOnce(&mut User)) {
+        let user = &mut self.users[process.index()];
+        self.busy -= u64::from(user.is_busy());
+        change(user);
+        self.busy += u64::from(user.is_busy());
+    }
+}
+
+impl User {
+    fn is_busy(&self) -> bool {
+        self.up && (self.left > 0 || self.phase != Phase::Outside)
+    }
+
+    /// Returns true if some of the user's entries are not requested from outside yet.
+    fn has_arrivals_left(&self) -> bool {
+        self.requests + self.backlog < self.entries + self.left
+    }
+
+    fn waited(&self, phase: Phase, now: u64) -> Option<u64> {
+        (self.phase == phase).then(|| now - self.since)
+    }
+}

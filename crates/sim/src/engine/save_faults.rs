@@ -1,0 +1,94 @@
+//! Injected faults of saves before a crash.
+
+use tenure_core::{Input, ProcessId, Protocol, TimerChange};
+use tenure_trace::{Kind, MuteState, Recorded, SaveFault};
+
+use crate::engine::world::World;
+
+impl<P: Protocol> World<'_, P>
+where
+    P: Recorded,
+{
+    /// From now on, the steps of a process are saved and have no other effect.
+    pub(crate) fn mute(&mut self, at: ProcessId) {
+        self.core.trace_event(at, Kind::Mute);
+        self.save_faults.insert(at, SaveFault::Mute(MuteState::Nothing));
+    }
+
+    /// From now on, the steps of a process are lost when it crashes.
+    pub(crate) fn lose_steps(&mut self, at: ProcessId) {
+        self.save_faults.insert(at, SaveFault::Unsaved(self.processes[at.index()].clone()));
+    }
+
+    /// Applies the save fault of a process that is about to crash.
+    pub(crate) fn apply_save_fault(&mut self, at: ProcessId) {
+        if let Some(SaveFault::Unsaved(before)) = self.save_faults.remove(&at) {
+            self.core.trace_event(at, Kind::Unsaved);
+            self.processes[at.index()] = before;
+        }
+    }
+
+    /// Returns the fault if a process crashes while it saves the result of an input, and true if
+    /// that result is saved.
+    #[cold]
+    pub(super) fn crash_during_save_due(
+        &mut self,
+        at: ProcessId,
+        input: &Input<P>,
+    ) -> Option<(u32, bool)> {
+        self.core.faults.has_save_crash(at).then_some(())?;
+        // The input is tried on a copy, and the random choices are restored.
+        let sources = self.batch.environment.clone();
+        let mut after = self.processes[at.index()].clone();
+        after.step(input.clone(), &mut self.batch.effects());
+        self.batch.clear();
+        self.batch.environment = sources;
+        let saves = after.stable() != self.processes[at.index()].stable();
+        saves.then(|| self.core.faults.on_save(at)).flatten()
+    }
+
+    /// Crashes a process while it saves the result of an input. If the result is saved, the step
+    /// has taken place without other effects. Otherwise the input was not processed, and is
+    /// returned.
+    #[cold]
+    pub(super) fn crash_during_save(
+        &mut self,
+        at: ProcessId,
+        input: Input<P>,
+        (fault, is_kept): (u32, bool),
+        note: impl FnOnce(&mut Self, &Input<P>),
+    ) -> Option<Input<P>> {
+        let mut unprocessed = Some(input);
+        if is_kept && let Some(input) = unprocessed.take() {
+            self.core.trace_event(at, Kind::Mute);
+            note(self, &input);
+            self.processes[at.index()].step(input, &mut self.batch.effects());
+            self.trace_choices(at);
+            self.batch.clear();
+        }
+        let crashed = self.core.crash(at, Some(fault));
+        self.perform_action(crashed);
+        unprocessed
+    }
+
+    /// Handles an input of a mute process. Returns false if the process is not mute.
+    #[cold]
+    pub(crate) fn is_mute(&mut self, at: ProcessId, input: &Input<P>) -> bool {
+        let Some(SaveFault::Mute(since)) = self.save_faults.get_mut(&at) else { return false };
+        let mut after = self.processes[at.index()].clone();
+        after.step(input.clone(), &mut self.batch.effects());
+        *since = since.and(after.stable() != self.processes[at.index()].stable());
+        if *since == MuteState::Saved {
+            self.processes[at.index()] = after;
+            for change in &self.batch.timers {
+                let (TimerChange::Set(timer, _) | TimerChange::Cancel(timer)) = change;
+                self.timers.cancel(at, timer);
+            }
+        } else {
+            self.timers.clear(at);
+        }
+        self.trace_choices(at);
+        self.batch.clear();
+        true
+    }
+}

@@ -1,0 +1,114 @@
+use tenure_core::ProcessId;
+use tenure_trace::{Kind, Subject};
+
+use crate::judging::causality::{Causality, Through};
+use crate::steer::recorder::Recorder;
+
+/// The vector clocks and the trace of a run, which share the tags of messages.
+#[derive(Debug)]
+pub(crate) struct Tracer {
+    pub(crate) causality: Option<Causality>,
+    pub(crate) recorder: Option<Recorder>,
+    /// True if messages carry a tag: a ticket of the trace, or a clock.
+    pub(crate) tags_messages: bool,
+}
+
+impl Tracer {
+    pub(crate) fn new(causality: Option<Causality>, recorder: Option<Recorder>) -> Self {
+        let tags_messages = causality.is_some() || recorder.is_some();
+        Tracer { causality, recorder, tags_messages }
+    }
+
+    /// Returns true if the run is recorded.
+    #[inline]
+    pub(crate) const fn is_recording(&self) -> bool {
+        self.recorder.is_some()
+    }
+
+    /// Returns the tag of a message that `from` sends now.
+    pub(crate) fn tag(&mut self, from: ProcessId, session: u64) -> u32 {
+        let is_recording = self.is_recording();
+        let clock = self.causality.as_mut().map(|causality| {
+            if is_recording {
+                causality.tick(from);
+            }
+            causality.share(from)
+        });
+        match &mut self.recorder {
+            Some(recorder) => recorder.ticket(session, clock),
+            None => clock.unwrap_or(0),
+        }
+    }
+
+    /// Records one more copy of a message in flight.
+    pub(crate) fn copy_tag(&mut self, tag: u32) {
+        let clock = match &mut self.recorder {
+            Some(recorder) => {
+                recorder.copy(tag);
+                recorder.get(tag).clock
+            }
+            None => Some(tag),
+        };
+        if let (Some(causality), Some(clock)) = (&mut self.causality, clock) {
+            causality.share_again(clock);
+        }
+    }
+
+    /// Records that a copy of a message is gone: received by `at`, whose clock learns its content,
+    /// or lost.
+    pub(crate) fn take_tag(&mut self, tag: u32, at: Option<ProcessId>, through: Through) {
+        let is_recording = self.is_recording();
+        let clock = match &mut self.recorder {
+            Some(recorder) => recorder.release(tag).clock,
+            None => Some(tag),
+        };
+        let (Some(causality), Some(clock)) = (&mut self.causality, clock) else { return };
+        match at {
+            Some(at) => {
+                causality.learn(at, clock, through);
+                if is_recording {
+                    causality.tick(at);
+                }
+            }
+            None => causality.release(clock),
+        }
+    }
+
+    /// Writes a trace record about a process, with its vector clock if clocks are kept.
+    pub(crate) fn record(&mut self, now: u64, process: ProcessId, session: u64, kind: Kind) {
+        let clock = self.causality.as_ref().map(|known| known.clock(process, Through::All));
+        if let Some(recorder) = &mut self.recorder {
+            recorder.record(now, process, session, kind, clock);
+        }
+    }
+
+    /// Advances the vector clock of a process for an event that is recorded.
+    pub(crate) fn tick(&mut self, process: ProcessId) {
+        if self.recorder.is_some()
+            && let Some(causality) = &mut self.causality
+        {
+            causality.tick(process);
+        }
+    }
+
+    /// Writes a trace record about the whole group.
+    pub(crate) fn record_group(&mut self, now: u64, kind: Kind) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.record(now, Subject::Parent, 0, kind, None);
+        }
+    }
+
+    /// Returns the vector clocks of a request by the protocol's messages and by all.
+    pub(crate) fn request_clocks(
+        &mut self,
+        at: ProcessId,
+    ) -> Option<[tenure_core::VectorClock; 2]> {
+        let is_recording = self.is_recording();
+        self.causality.as_mut().map(|causality| {
+            if !is_recording {
+                causality.tick(at);
+            }
+            [Through::Protocol, Through::All].map(|through| causality.clock(at, through))
+        })
+    }
+}

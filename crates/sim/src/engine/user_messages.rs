@@ -1,0 +1,85 @@
+use tenure_core::{ProcessId, Timestamped};
+
+use crate::engine::random::{Random, Stream};
+use crate::settings::fault::Chance;
+
+/// A message between users.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct UserMessage {
+    pub(crate) from: ProcessId,
+    pub(crate) to: ProcessId,
+    /// Its ticket in the trace, or its vector clock.
+    pub(crate) tag: u32,
+    /// Logical clock of the sender's protocol, if messages carry it.
+    pub(crate) clock: Option<u64>,
+}
+
+/// The messages between users: their random choices, and those in flight.
+#[derive(Debug)]
+pub(crate) struct UserTraffic {
+    pub(crate) random: Random,
+    messages: Vec<UserMessage>,
+    free: Vec<u32>,
+}
+
+impl UserTraffic {
+    pub(crate) fn new(seed: u64) -> Self {
+        let random = Random::stream(seed, Stream::BackgroundTraffic);
+        UserTraffic { random, messages: Vec::new(), free: Vec::new() }
+    }
+
+    /// Draws a chance that has occurred `times` times before.
+    pub(crate) fn occurs(&mut self, chance: Chance, times: u64) -> bool {
+        let left = chance.most.is_none_or(|most| times < most);
+        left && chance.probability > 0.0 && self.random.unit() <= chance.probability
+    }
+
+    /// Draws the receiver of a message among the other processes of a group of `size`.
+    pub(crate) fn draw_receiver(&mut self, size: u32, sender: ProcessId) -> ProcessId {
+        let other = self.random.below(u64::from(size) - 1) as u32;
+        ProcessId(other + u32::from(other >= sender.0))
+    }
+
+    /// Stores a message and returns its number.
+    pub(crate) fn send(&mut self, message: UserMessage) -> u32 {
+        if let Some(place) = self.free.pop() {
+            self.messages[place as usize] = message;
+            return place;
+        }
+        self.messages.push(message);
+        u32::try_from(self.messages.len() - 1).expect("fewer than 2^32 messages are in flight")
+    }
+
+    /// Returns a message in flight.
+    pub(crate) fn get(&self, place: u32) -> UserMessage {
+        self.messages[place as usize]
+    }
+
+    /// Removes and returns a message that arrived.
+    pub(crate) fn receive(&mut self, place: u32) -> UserMessage {
+        self.free.push(place);
+        self.messages[place as usize]
+    }
+}
+
+/// Functions that attach the protocol's clock to user messages.
+#[derive(Debug)]
+pub(crate) struct ClockHooks<P> {
+    pub(crate) clock: fn(&P) -> u64,
+    pub(crate) observe: fn(&mut P, u64),
+}
+
+impl<P: Timestamped> ClockHooks<P> {
+    pub(crate) const fn new() -> Self {
+        ClockHooks { clock: P::clock, observe: P::observe }
+    }
+}
+
+// Function pointers can be copied for any protocol.
+impl<P> Clone for ClockHooks<P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<P> Copy for ClockHooks<P> {}

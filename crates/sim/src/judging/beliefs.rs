@@ -1,0 +1,118 @@
+use std::collections::BTreeSet;
+
+use tenure_core::ProcessId;
+
+/// Leader that each process believes in.
+#[derive(Debug)]
+pub(crate) struct Beliefs {
+    /// Leader by process; empty without elections.
+    leader: Vec<u32>,
+    /// Number of live processes that believe in a live leader.
+    settled: u64,
+    /// Number of those processes by leader.
+    followers: Vec<u32>,
+    /// Number of leaders with followers.
+    followed: u32,
+    /// Processes that believed in a leader, requested an election nevertheless, and have received
+    /// no event since.
+    unanswered: BTreeSet<u32>,
+}
+
+const NOBODY: u32 = u32::MAX;
+
+impl Beliefs {
+    pub(crate) fn new(size: u32) -> Self {
+        let size = size as usize;
+        let (leader, followers) = (vec![NOBODY; size], vec![0; size]);
+        Beliefs { leader, settled: 0, followers, followed: 0, unanswered: BTreeSet::new() }
+    }
+
+    /// True if the protocol elects, so that there are beliefs.
+    pub(crate) const fn are_kept(&self) -> bool {
+        !self.leader.is_empty()
+    }
+
+    /// Returns the leader that a process believes in.
+    pub(crate) fn of(&self, process: ProcessId) -> Option<ProcessId> {
+        let leader = self.leader.get(process.index()).copied()?;
+        (leader != NOBODY).then_some(ProcessId(leader))
+    }
+
+    /// Records a request for an election. A process without a leader waits for its end anyway.
+    pub(crate) fn on_request(&mut self, at: ProcessId) {
+        if self.of(at).is_some() {
+            self.unanswered.insert(at.0);
+        }
+    }
+
+    pub(crate) fn elected(&mut self, at: ProcessId, leader: ProcessId, up: &[bool]) {
+        self.unanswered.remove(&at.0);
+        self.set(at, leader.0, up);
+    }
+
+    pub(crate) fn forget(&mut self, at: ProcessId, up: &[bool]) {
+        self.unanswered.remove(&at.0);
+        self.set(at, NOBODY, up);
+    }
+
+    /// Recounts after a crash or recovery.
+    pub(crate) fn recount(&mut self, up: &[bool]) {
+        (self.settled, self.followed) = (0, 0);
+        self.followers.fill(0);
+        for place in 0..self.leader.len() {
+            self.count(place, up, true);
+        }
+    }
+
+    /// Returns true if `live` live processes believe in one live leader, and every process that
+    /// requested an election has received its result.
+    pub(crate) fn is_unanimous(&self, live: u64) -> bool {
+        self.settled == live && self.followed <= 1 && self.unanswered.is_empty()
+    }
+
+    /// Returns the live processes without a live leader, or without a result of their request.
+    pub(crate) fn unsettled<'a>(&'a self, up: &'a [bool]) -> impl Iterator<Item = ProcessId> + 'a {
+        let unanswered =
+            |place: usize| self.unanswered.iter().any(|process| *process as usize == place);
+        let without =
+            move |place: &usize| up[*place] && (!self.is_settled(*place, up) || unanswered(*place));
+        (0..self.leader.len()).filter(without).map(ProcessId::at)
+    }
+
+    /// Returns the live processes that believe that they lead.
+    pub(crate) fn leaders<'a>(&'a self, up: &'a [bool]) -> impl Iterator<Item = ProcessId> + 'a {
+        let leads = move |place: &usize| up[*place] && self.leader[*place] as usize == *place;
+        (0..self.leader.len()).filter(leads).map(ProcessId::at)
+    }
+
+    fn set(&mut self, at: ProcessId, leader: u32, up: &[bool]) {
+        if self.leader.is_empty() {
+            return;
+        }
+        self.count(at.index(), up, false);
+        self.leader[at.index()] = leader;
+        self.count(at.index(), up, true);
+    }
+
+    /// Adds the belief of a process to the counts, or removes it.
+    fn count(&mut self, place: usize, up: &[bool], add: bool) {
+        if !self.is_settled(place, up) {
+            return;
+        }
+        let followers = &mut self.followers[self.leader[place] as usize];
+        if add {
+            self.settled += 1;
+            self.followed += u32::from(*followers == 0);
+            *followers += 1;
+        } else {
+            self.settled -= 1;
+            *followers -= 1;
+            self.followed -= u32::from(*followers == 0);
+        }
+    }
+
+    fn is_settled(&self, place: usize, up: &[bool]) -> bool {
+        let leader = self.leader[place];
+        up[place] && leader != NOBODY && up[leader as usize]
+    }
+}

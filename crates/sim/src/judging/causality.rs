@@ -1,0 +1,192 @@
+use tenure_core::{Layer, ProcessId, VectorClock};
+
+/// Messages through which one event can happen before another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Through {
+    /// The service's own messages: requests, replies, tokens, elections.
+    Protocol,
+    /// Also those of channels, detectors and the application.
+    All,
+}
+
+impl Through {
+    /// Returns the narrowest scope that includes messages of this layer.
+    pub(crate) const fn of(layer: Layer) -> Self {
+        match layer {
+            Layer::Mutex | Layer::Election | Layer::Agreement => Through::Protocol,
+            Layer::Detector | Layer::Channel | Layer::Application => Through::All,
+        }
+    }
+}
+
+/// The vector clocks of the harness: one for each process, and one on every message in flight.
+///
+/// Unchanged clocks are shared, so a broadcast carries one clock instead of n. Cells are reused, so
+/// a long run does not allocate. Each cell holds one clock, or two after the first message outside
+/// the service: one by the service's messages, and one by all.
+#[derive(Debug)]
+pub(crate) struct Causality {
+    size: usize,
+    /// Numbers per cell: `size`, or twice that.
+    width: usize,
+    cells: Vec<u64>,
+    holders: Vec<u32>,
+    free: Vec<u32>,
+    current: Vec<u32>,
+}
+
+impl Causality {
+    /// Creates clocks at zero.
+    pub(crate) fn new(size: u32) -> Self {
+        let (holders, size) = (vec![size], size as usize);
+        let (cells, current) = (vec![0; size], vec![0; size]);
+        Causality { size, width: size, cells, holders, free: Vec::new(), current }
+    }
+
+    /// Separates the two scopes from now on; they were equal so far.
+    #[cold]
+    fn split(&mut self) {
+        let halves = self.cells.chunks(self.size).flat_map(|cell| [cell, cell]);
+        self.cells = halves.flatten().copied().collect();
+        self.width = 2 * self.size;
+    }
+
+    /// Counts one more event of `process`.
+    pub(crate) fn tick(&mut self, process: ProcessId) {
+        let cell = self.own(process) as usize * self.width;
+        self.cells[cell + process.index()] += 1;
+        if self.width > self.size {
+            self.cells[cell + self.size + process.index()] += 1;
+        }
+    }
+
+    /// Returns the cell with the current clock of `process`, for a message to carry.
+    pub(crate) fn share(&mut self, process: ProcessId) -> u32 {
+        let cell = self.current[process.index()];
+        self.holders[cell as usize] += 1;
+        cell
+    }
+
+    /// Records one more message with the same cell.
+    pub(crate) fn share_again(&mut self, cell: u32) {
+        self.holders[cell as usize] += 1;
+    }
+
+    /// Releases the cell of a message that is gone.
+    pub(crate) fn release(&mut self, cell: u32) {
+        let holders = &mut self.holders[cell as usize];
+        *holders -= 1;
+        if *holders == 0 {
+            self.free.push(cell);
+        }
+    }
+
+    /// Merges the clock of a received message into that of `process`, and releases its cell.
+    pub(crate) fn learn(&mut self, process: ProcessId, cell: u32, through: Through) {
+        if through == Through::All && self.width == self.size {
+            self.split();
+        }
+        let known = self.current[process.index()];
+        if known != cell {
+            let (first, last) = match through {
+                Through::Protocol => (0, self.width),
+                Through::All => (self.width - self.size, self.width),
+            };
+            let (theirs, mine) = (cell as usize * self.width, known as usize * self.width);
+            let news = (first..last).any(|i| self.cells[theirs + i] > self.cells[mine + i]);
+            if news {
+                let mine = self.own(process) as usize * self.width;
+                for place in first..last {
+                    let other = self.cells[theirs + place];
+                    let known = &mut self.cells[mine + place];
+                    *known = other.max(*known);
+                }
+            }
+        }
+        self.release(cell);
+    }
+
+    /// Returns the clock of `process`.
+    pub(crate) fn clock(&self, process: ProcessId, through: Through) -> VectorClock {
+        let cell = self.current[process.index()] as usize * self.width;
+        let first = match through {
+            Through::Protocol => cell,
+            Through::All => cell + self.width - self.size,
+        };
+        VectorClock::from(self.cells[first..first + self.size].to_vec())
+    }
+
+    /// Returns a cell that only `process` uses, with its current clock.
+    fn own(&mut self, process: ProcessId) -> u32 {
+        let cell = self.current[process.index()];
+        if self.holders[cell as usize] == 1 {
+            return cell;
+        }
+        self.holders[cell as usize] -= 1;
+        let fresh = self.free.pop().unwrap_or_else(|| {
+            self.cells.resize(self.cells.len() + self.width, 0);
+            self.holders.push(0);
+            u32::try_from(self.holders.len() - 1).expect("fewer than 2^32 clocks are shared")
+        });
+        let from = cell as usize * self.width;
+        self.cells.copy_within(from..from + self.width, fresh as usize * self.width);
+        self.holders[fresh as usize] = 1;
+        self.current[process.index()] = fresh;
+        fresh
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_core::Causality as Relation;
+
+    use super::*;
+
+    const ONE: ProcessId = ProcessId(0);
+    const TWO: ProcessId = ProcessId(1);
+
+    #[test]
+    fn receiver_follows_sender_and_others_are_concurrent() {
+        let mut causality = Causality::new(3);
+        causality.tick(ONE);
+        let before = causality.clock(ONE, Through::Protocol);
+        let carried = causality.share(ONE);
+        causality.tick(TWO);
+        let apart = causality.clock(TWO, Through::Protocol);
+        assert_eq!(before.causality(&apart), Relation::Concurrent);
+        causality.learn(TWO, carried, Through::Protocol);
+        causality.tick(TWO);
+        let after = causality.clock(TWO, Through::Protocol);
+        assert_eq!(before.causality(&after), Relation::Before);
+    }
+
+    #[test]
+    fn application_messages_do_not_advance_protocol_clock() {
+        let mut causality = Causality::new(2);
+        causality.tick(ONE);
+        let carried = causality.share(ONE);
+        causality.learn(TWO, carried, Through::All);
+        assert_eq!(causality.clock(TWO, Through::All).of(ONE), 1);
+        assert_eq!(causality.clock(TWO, Through::Protocol).of(ONE), 0);
+    }
+
+    #[test]
+    fn message_carries_clock_at_sending() {
+        let mut causality = Causality::new(2);
+        let carried = causality.share(ONE);
+        causality.tick(ONE);
+        causality.learn(TWO, carried, Through::Protocol);
+        assert_eq!(causality.clock(TWO, Through::Protocol).of(ONE), 0);
+    }
+
+    #[test]
+    fn cells_are_reused() {
+        let mut causality = Causality::new(2);
+        for _ in 0..1000 {
+            causality.tick(ONE);
+            let carried = causality.share(ONE);
+            causality.learn(TWO, carried, Through::Protocol);
+        }
+        assert!(causality.holders.len() <= 4, "{} cells", causality.holders.len());
+    }
+}

@@ -1,0 +1,6 @@
+//! Monitors and causality of a run.
+
+pub(crate) mod beliefs;
+pub(crate) mod causality;
+pub(crate) mod custom_monitor;
+pub(crate) mod monitors;

@@ -1,0 +1,83 @@
+use tenure_core::monitors::NeighboursOnly;
+use tenure_core::{
+    AgreementMonitorSet, ElectionMonitorSet, MonitorConfig, MonitorRun, MutexMonitorSet,
+    Observation, ProcessId,
+};
+
+use crate::engine::core::Services;
+use crate::settings::Settings;
+
+/// The monitors of a run, by service.
+#[derive(Debug)]
+pub(crate) struct Monitors {
+    pub(crate) mutex: Option<MutexMonitorSet>,
+    pub(crate) election: Option<ElectionMonitorSet>,
+    pub(crate) agreement: Option<AgreementMonitorSet>,
+    /// Monitor of the ring topology, if there is one.
+    pub(crate) neighbours: Option<MonitorRun<NeighboursOnly>>,
+}
+
+impl Monitors {
+    /// Creates the monitors of the protocol's services, as far as the settings enable them.
+    pub(crate) fn new(settings: &Settings, services: Services, has_clocks: bool) -> Self {
+        let ring = settings.instrumentation.ring;
+        let neighbours = ring.map(|ring| MonitorRun::new(NeighboursOnly::of(ring, settings.size)));
+        if !settings.instrumentation.monitors {
+            return Monitors { mutex: None, election: None, agreement: None, neighbours };
+        }
+        let config = config(settings, has_clocks);
+        Monitors {
+            mutex: services.mutex.then(|| MutexMonitorSet::new(&config)),
+            election: services.election.then(|| ElectionMonitorSet::new(&config)),
+            agreement: services.agreement.map(|service| AgreementMonitorSet::new(service, &config)),
+            neighbours,
+        }
+    }
+
+    /// Records a crash.
+    pub(crate) fn on_crash(&mut self, now: u64, process: ProcessId) {
+        if let Some(mutex) = &mut self.mutex {
+            mutex.on_crash(now, process);
+        }
+        if let Some(election) = &mut self.election {
+            election.observe(now, process, Observation::Crashed);
+        }
+        if let Some(agreement) = &mut self.agreement {
+            agreement.observe(now, process, Observation::Crashed);
+        }
+    }
+
+    /// Records a recovery.
+    pub(crate) fn on_recovery(&mut self, now: u64, process: ProcessId) {
+        if let Some(mutex) = &mut self.mutex {
+            mutex.on_recovery(now, process);
+        }
+        if let Some(election) = &mut self.election {
+            election.observe(now, process, Observation::Recovered);
+        }
+        if let Some(agreement) = &mut self.agreement {
+            agreement.observe(now, process, Observation::Recovered);
+        }
+    }
+
+    /// Records an event that may make an election necessary.
+    pub(crate) fn allow_new_election(&mut self) {
+        if let Some(election) = &mut self.election {
+            election.allow_new_election();
+        }
+    }
+}
+
+fn config(settings: &Settings, has_clocks: bool) -> MonitorConfig {
+    let most_inside = settings.instrumentation.most_inside;
+    MonitorConfig {
+        size: settings.size,
+        most_inside,
+        fenced: settings.instrumentation.fenced,
+        strict: most_inside == 1 && !settings.faults.is_empty(),
+        bypass_bounds: settings.bypass_bounds(),
+        clocks: has_clocks,
+        ranks: Some(settings.ranks.clone()),
+        down: settings.down.clone(),
+    }
+}

@@ -1,0 +1,179 @@
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex};
+
+/// Runs a job for each number below `jobs` on several threads, and passes the results to `take` in
+/// order of the numbers, whatever order they finish in.
+///
+/// Results depend on the number alone, so they are the same for any number of threads: `take`
+/// receives the results of a plain loop. At most a few results per thread wait for their turn.
+/// `threads` is the maximum number of threads, 0 for the number of processors.
+///
+/// ```
+/// let mut squares = Vec::new();
+/// tenure_sim::run_parallel(4, 2, |number| number * number, |square| {
+///     squares.push(square);
+///     true
+/// });
+/// assert_eq!(squares, [0, 1, 4, 9]);
+/// ```
+///
+/// If `take` returns `false`, no further result is passed. Returns the number of passed results.
+///
+/// # Panics
+///
+/// If a job panics.
+pub fn run_parallel<T: Send>(
+    jobs: usize,
+    threads: usize,
+    run: impl Fn(usize) -> T + Sync,
+    mut take: impl FnMut(T) -> bool,
+) -> usize {
+    let machine = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let threads = if threads == 0 { machine() } else { threads }.min(jobs.max(1));
+    if threads <= 1 {
+        let mut taken = 0;
+        while taken < jobs {
+            taken += 1;
+            if !take(run(taken - 1)) {
+                break;
+            }
+        }
+        return taken;
+    }
+    let queue = WorkQueue::new(threads * 4);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| queue.work(jobs, &run));
+        }
+        queue.collect(jobs, &mut take)
+    })
+}
+
+/// Queue of job numbers, and of results that wait for their turn.
+struct WorkQueue<T> {
+    next: AtomicUsize,
+    closed: AtomicBool,
+    window: usize,
+    state: Mutex<State<T>>,
+    changed: Condvar,
+}
+
+struct State<T> {
+    /// Results from `taken` on, by number modulo the window.
+    ready: Vec<Option<T>>,
+    taken: usize,
+}
+
+impl<T> WorkQueue<T> {
+    fn new(window: usize) -> Self {
+        let ready = (0..window).map(|_| None).collect();
+        let state = Mutex::new(State { ready, taken: 0 });
+        let (next, closed) = (AtomicUsize::new(0), AtomicBool::new(false));
+        WorkQueue { next, closed, window, state, changed: Condvar::new() }
+    }
+
+    fn work(&self, jobs: usize, run: &impl Fn(usize) -> T) {
+        // A job that panics must not leave the collector waiting.
+        let _closing = CloseOnDrop(self, false);
+        loop {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            if number >= jobs || self.closed.load(Ordering::Relaxed) {
+                return;
+            }
+            let result = run(number);
+            let mut state = self.lock();
+            while number >= state.taken + self.window && !self.closed.load(Ordering::Relaxed) {
+                state = self.changed.wait(state).unwrap_or_else(|broken| broken.into_inner());
+            }
+            state.ready[number % self.window] = Some(result);
+            drop(state);
+            self.changed.notify_all();
+        }
+    }
+
+    fn collect(&self, jobs: usize, take: &mut impl FnMut(T) -> bool) -> usize {
+        let _closing = CloseOnDrop(self, true);
+        for number in 0..jobs {
+            let mut state = self.lock();
+            let result = loop {
+                if let Some(result) = state.ready[number % self.window].take() {
+                    break result;
+                }
+                if self.closed.load(Ordering::Relaxed) {
+                    return number;
+                }
+                state = self.changed.wait(state).unwrap_or_else(|broken| broken.into_inner());
+            };
+            state.taken = number + 1;
+            drop(state);
+            self.changed.notify_all();
+            if !take(result) {
+                return number + 1;
+            }
+        }
+        jobs
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State<T>> {
+        self.state.lock().unwrap_or_else(|broken| broken.into_inner())
+    }
+}
+
+/// Wakes all threads if one side returns early.
+struct CloseOnDrop<'a, T>(&'a WorkQueue<T>, bool);
+
+impl<T> Drop for CloseOnDrop<'_, T> {
+    fn drop(&mut self) {
+        if std::thread::panicking() || self.1 {
+            self.0.closed.store(true, Ordering::Relaxed);
+        }
+        let state = self.0.lock();
+        drop(state);
+        self.0.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn returns_results_in_order_for_any_threads() {
+        for threads in [0, 1, 2, 3, 8] {
+            let mut seen = Vec::new();
+            let slow = |number: usize| {
+                std::thread::sleep(std::time::Duration::from_micros((number as u64 * 7) % 50));
+                number
+            };
+            let taken = run_parallel(200, threads, slow, |number| {
+                seen.push(number);
+                true
+            });
+            assert_eq!((taken, seen.len()), (200, 200));
+            assert!(seen.into_iter().eq(0..200), "{threads} threads");
+        }
+    }
+
+    #[test]
+    fn stops_when_consumer_returns_false() {
+        for threads in [1, 3] {
+            let mut seen = 0;
+            let taken = run_parallel(
+                10_000,
+                threads,
+                |number| number,
+                |_| {
+                    seen += 1;
+                    seen < 5
+                },
+            );
+            assert_eq!((taken, seen), (5, 5));
+        }
+    }
+
+    #[test]
+    #[should_panic]
+    fn propagates_panic_of_job() {
+        run_parallel(10, 2, |number| assert!(number < 5), |()| true);
+    }
+}

@@ -1,0 +1,111 @@
+//! The messages of a run, divided among its elections.
+
+/// Cost of one election of a run.
+///
+/// An election starts when a user calls for it, or when the live processes no longer agree on a
+/// live leader. It includes all messages of the election layer up to the start of the next one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ElectionCost {
+    /// Number of messages sent, without those to the sender itself.
+    pub messages: u64,
+    /// True if all live processes agreed on one live leader.
+    pub is_complete: bool,
+    /// True if a process crashed or recovered before they agreed.
+    pub is_disturbed: bool,
+}
+
+/// A change in the state of elections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// An election starts.
+    Started,
+    /// The current election ends: all live processes agree.
+    Completed,
+}
+
+/// Separates the elections of a run from each other.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ElectionCounter {
+    costs: Vec<ElectionCost>,
+    is_under_way: bool,
+    /// Messages that were sent before the last election started.
+    sent_before: u64,
+}
+
+impl ElectionCounter {
+    /// Records whether all live processes agree, and returns what that changes. `sent` counts the
+    /// messages of elections so far.
+    pub(crate) fn observe(&mut self, agreed: bool, sent: impl FnOnce() -> u64) -> Option<Turn> {
+        match (self.is_under_way, agreed) {
+            (false, false) => {
+                // Messages before the first cause can only belong to the first election.
+                let sent = if self.costs.is_empty() { 0 } else { sent() };
+                self.settle(sent);
+                self.sent_before = sent;
+                self.costs.push(ElectionCost::default());
+                self.is_under_way = true;
+                Some(Turn::Started)
+            }
+            (true, true) => {
+                self.is_under_way = false;
+                if let Some(last) = self.costs.last_mut() {
+                    last.is_complete = true;
+                }
+                Some(Turn::Completed)
+            }
+            (true, false) | (false, true) => None,
+        }
+    }
+
+    /// Records a crash or a recovery.
+    pub(crate) fn disturb(&mut self) {
+        if let Some(last) = self.costs.last_mut().filter(|_| self.is_under_way) {
+            last.is_disturbed = true;
+        }
+    }
+
+    /// Returns the costs after `sent` messages.
+    pub(crate) fn finish(mut self, sent: u64) -> Vec<ElectionCost> {
+        self.settle(sent);
+        self.costs
+    }
+
+    fn settle(&mut self, sent: u64) {
+        if let Some(last) = self.costs.last_mut() {
+            last.messages = sent - self.sent_before;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cost(messages: u64, is_complete: bool, is_disturbed: bool) -> ElectionCost {
+        ElectionCost { messages, is_complete, is_disturbed }
+    }
+
+    #[test]
+    fn messages_after_agreement_count_for_previous_election() {
+        let mut counter = ElectionCounter::default();
+        assert_eq!(counter.observe(false, || 2), Some(Turn::Started));
+        assert_eq!(counter.observe(false, || 5), None);
+        assert_eq!(counter.observe(true, || 9), Some(Turn::Completed));
+        assert_eq!(counter.observe(true, || 10), None);
+        assert_eq!(counter.observe(false, || 11), Some(Turn::Started));
+        assert_eq!(counter.observe(true, || 20), Some(Turn::Completed));
+        assert_eq!(counter.finish(21), [cost(11, true, false), cost(10, true, false)]);
+    }
+
+    #[test]
+    fn crash_disturbs_only_current_election() {
+        let mut counter = ElectionCounter::default();
+        counter.observe(false, || 0);
+        counter.observe(true, || 4);
+        counter.disturb();
+        counter.observe(false, || 4);
+        counter.disturb();
+        assert_eq!(counter.finish(7), [cost(4, true, false), cost(3, false, true)]);
+        assert_eq!(ElectionCounter::default().finish(0), []);
+    }
+}

@@ -1,0 +1,97 @@
+use crate::engine::core::Core;
+use crate::results::metrics::Metrics;
+use crate::settings::fault::Fault;
+
+/// Count of one kind of fault: how often it was injected, and how often its effect was observed.
+///
+/// The two are counted in different places, to detect faults without effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FaultCount {
+    /// Kind: `loss`, `duplication`, `reordering`, `crash`, `recovery`, `partition`, `suspicion`.
+    pub fault: &'static str,
+    /// True if the settings request it.
+    pub requested: bool,
+    /// Number of injections.
+    pub injected: u64,
+    /// Number of observed effects: messages missing, duplicated, reordered or cut off, processes
+    /// crashed or recovered, live processes suspected.
+    pub observed: u64,
+}
+
+pub(crate) fn count_faults(core: &Core) -> Vec<FaultCount> {
+    let counts = &core.router.counts;
+    let occurred = |wanted: fn(&Fault) -> bool| -> (bool, u64) {
+        let faults = core.settings.faults.iter().zip(core.faults.occurrences());
+        let mut found = faults.filter(|(fault, _)| wanted(fault)).peekable();
+        (found.peek().is_some(), found.map(|(_, times)| *times).sum())
+    };
+    let metrics = &core.metrics;
+    let cut: u64 = counts.cut.iter().sum();
+    let missing = missing(metrics, core.in_flight);
+    let lost = missing.saturating_sub(cut + core.faults.dead_letters);
+    let twice = (metrics.received + core.in_flight + missing).saturating_sub(metrics.sent);
+    let (crash_requested, crashed) = occurred(|fault| matches!(fault, Fault::Crash { .. }));
+    let (recover_requested, recovered) = occurred(|fault| matches!(fault, Fault::Recover { .. }));
+    let (back_requested, _) =
+        occurred(|fault| matches!(fault, Fault::Crash { recovery: Some(_), .. }));
+    let (recover_requested, recovered) =
+        (recover_requested || back_requested, recovered + core.faults.automatic_recoveries);
+    let (partition_requested, partitioned) =
+        occurred(|fault| matches!(fault, Fault::Partition { .. }));
+    let (suspicion_requested, suspected) =
+        occurred(|fault| matches!(fault, Fault::Suspicion { .. }));
+    let network = &core.settings.network;
+    let count =
+        |fault, requested, injected, observed| FaultCount { fault, requested, injected, observed };
+    let reorders = network.order == Some(tenure_core::Order::Reordered);
+    vec![
+        count("loss", network.loss.possible(), counts.lost, lost),
+        count("duplication", network.duplication.possible(), counts.duplicated, twice),
+        count("reordering", reorders, counts.reordered, counts.reordered),
+        count("crash", crash_requested, crashed, core.faults.crashes),
+        count("recovery", recover_requested, recovered, core.faults.recoveries),
+        count("partition", partition_requested, partitioned, cut),
+        count("suspicion", suspicion_requested, suspected, suspected),
+    ]
+}
+
+/// Returns the number of copies that were sent and are neither delivered nor in flight.
+fn missing(metrics: &Metrics, in_flight: u64) -> u64 {
+    (metrics.sent + metrics.duplicated).saturating_sub(metrics.received + in_flight)
+}
+
+/// Returns a sentence for each requested fault without effect.
+pub(crate) fn warnings(core: &Core, counts: &[FaultCount]) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for count in counts {
+        let inert = count.requested && count.observed == 0;
+        let random = matches!(count.fault, "loss" | "duplication");
+        if inert && random {
+            warnings.push(format!("{} was requested but never occurred", count.fault));
+        }
+    }
+    for (fault, times) in core.settings.faults.iter().zip(core.faults.occurrences()) {
+        if *times == 0 {
+            warnings.push(format!("{} never occurred", name(fault)));
+        }
+    }
+    let partitions = core.settings.faults.iter();
+    let partitions = partitions.filter(|fault| matches!(fault, Fault::Partition { .. }));
+    for (fault, cut) in partitions.zip(&core.router.counts.cut) {
+        if *cut == 0 {
+            warnings.push(format!("{} stopped no message", name(fault)));
+        }
+    }
+    warnings
+}
+
+fn name(fault: &Fault) -> String {
+    match fault {
+        Fault::Crash { process, .. } => format!("the crash of {process}"),
+        Fault::Recover { process, .. } => format!("the recovery of {process}"),
+        Fault::Partition { .. } => "a partition".to_owned(),
+        Fault::Suspicion { observer, peer, .. } => {
+            format!("the false suspicion of {peer} by {observer}")
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! Measurements of a run and their output.
+
+pub(crate) mod elections;
+pub(crate) mod fault_counts;
+pub(crate) mod json;
+pub(crate) mod metrics;
+pub(crate) mod moments;
+pub(crate) mod report;
+pub(crate) mod summary;
+pub(crate) mod tally;

@@ -1,0 +1,133 @@
+use serde::Serialize;
+use serde::ser::{SerializeStruct, Serializer};
+
+/// Moments of many values of one measurement.
+///
+/// Values are added in a fixed order, so the result is the same to the last bit on every machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Moments {
+    count: u64,
+    mean: f64,
+    squares: f64,
+    min: f64,
+    max: f64,
+}
+
+impl Moments {
+    /// Creates moments without values.
+    pub fn new() -> Self {
+        Moments::default()
+    }
+
+    /// Adds one value (Welford's recurrence).
+    pub fn add(&mut self, value: f64) {
+        (self.min, self.max) = match self.count {
+            0 => (value, value),
+            _ => (self.min.min(value), self.max.max(value)),
+        };
+        self.count += 1;
+        let from_mean = value - self.mean;
+        self.mean += from_mean / self.count as f64;
+        self.squares += from_mean * (value - self.mean);
+    }
+
+    /// Returns the number of values.
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Returns the mean; 0 without values.
+    pub const fn mean(&self) -> f64 {
+        self.mean
+    }
+
+    /// Returns the smallest value; 0 without values.
+    pub const fn min(&self) -> f64 {
+        self.min
+    }
+
+    /// Returns the largest value; 0 without values.
+    pub const fn max(&self) -> f64 {
+        self.max
+    }
+
+    /// Returns the sample standard deviation; 0 for fewer than two values.
+    pub fn deviation(&self) -> f64 {
+        if self.count < 2 { 0.0 } else { libm::sqrt(self.squares / (self.count - 1) as f64) }
+    }
+
+    /// Returns the standard error of the mean; 0 for fewer than two values.
+    pub fn standard_error(&self) -> f64 {
+        if self.count < 2 { 0.0 } else { self.deviation() / libm::sqrt(self.count as f64) }
+    }
+
+    /// Returns the 95 % confidence interval of the mean, by Student's distribution.
+    pub fn confidence(&self) -> (f64, f64) {
+        let half = student(self.count.saturating_sub(1)) * self.standard_error();
+        (self.mean - half, self.mean + half)
+    }
+
+    /// Returns true if a prediction lies within this many standard errors of the mean. If the
+    /// values do not vary, it must be exact.
+    pub fn agrees_with(&self, predicted: f64, standard_errors: f64) -> bool {
+        let slack = standard_errors * self.standard_error() + 1e-9 * predicted.abs();
+        (self.mean - predicted).abs() <= slack
+    }
+}
+
+impl Serialize for Moments {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let (low, high) = self.confidence();
+        let mut moments = to.serialize_struct("Moments", 6)?;
+        moments.serialize_field("count", &self.count)?;
+        moments.serialize_field("mean", &self.mean)?;
+        moments.serialize_field("stddev", &self.deviation())?;
+        moments.serialize_field("min", &self.min)?;
+        moments.serialize_field("max", &self.max)?;
+        moments.serialize_field("confidence", &[low, high])?;
+        moments.end()
+    }
+}
+
+/// Returns the 97.5 % quantile of Student's distribution, to two digits (Cornish–Fisher above 10).
+fn student(freedom: u64) -> f64 {
+    const SMALL: [f64; 11] = [0.0, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23];
+    if let Some(quantile) = usize::try_from(freedom).ok().and_then(|place| SMALL.get(place)) {
+        return *quantile;
+    }
+    let (z, freedom) = (1.959_964, freedom as f64);
+    z + (z * z * z + z) / (4.0 * freedom)
+        + (5.0 * z * z * z * z * z + 16.0 * z * z * z + 3.0 * z) / (96.0 * freedom * freedom)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn computes_moments() {
+        let mut moments = Moments::new();
+        for value in [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0] {
+            moments.add(value);
+        }
+        assert!((moments.mean() - 5.0).abs() < 1e-12);
+        assert!((moments.deviation() - libm::sqrt(32.0 / 7.0)).abs() < 1e-12);
+        assert_eq!((moments.min(), moments.max()), (2.0, 9.0));
+        assert!(moments.agrees_with(6.0, 4.0));
+        assert!(!moments.agrees_with(9.0, 4.0));
+    }
+
+    #[test]
+    fn quantile_approximation_continues_table() {
+        assert!((student(11) - 2.201).abs() < 0.005, "{}", student(11));
+        assert!((student(1_000_000) - 1.96).abs() < 0.001);
+    }
+
+    #[test]
+    fn constant_values_agree_only_exactly() {
+        let mut moments = Moments::new();
+        (0..10).for_each(|_| moments.add(3.0));
+        assert!(moments.agrees_with(3.0, 4.0));
+        assert!(!moments.agrees_with(3.1, 4.0));
+    }
+}

@@ -1,0 +1,327 @@
+use std::sync::Arc;
+
+use tenure_core::service::mutex;
+use tenure_core::{CostBound, Layer, Per, ProcessId, Property, Rank, Reporting, TICKS_PER_UNIT};
+
+use crate::engine::agreement_users::AgreementUsers;
+use crate::engine::core::Core;
+use crate::results::fault_counts::{FaultCount, count_faults, warnings};
+use crate::results::metrics::Metrics;
+use crate::settings::Settings;
+use tenure_core::{Finding, FirstViolation, Judgement};
+
+/// Reason for the end of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndReason {
+    /// All requests were served, and no message was in flight.
+    Served,
+    /// No event was left.
+    Quiescent,
+    /// Events continued, but no request was served any more.
+    Stalled,
+    /// The configured end time was reached.
+    Until,
+    /// The limit on events was reached.
+    Events,
+    /// Messages multiplied without end.
+    Flooded,
+    /// The run was stopped from outside.
+    Stopped,
+}
+
+impl EndReason {
+    /// Returns true if the final state decides properties that are judged at the end.
+    pub const fn is_end(self) -> bool {
+        matches!(self, EndReason::Served | EndReason::Quiescent | EndReason::Stalled)
+    }
+}
+
+/// Way in which live processes wait for ever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockKind {
+    /// No request is served any more.
+    Deadlock,
+    /// Other requests were served again and again while one waits. This is only a suspicion,
+    /// because no finite run shows an endless wait.
+    Starvation,
+}
+
+/// Results of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// Name of the algorithm.
+    pub algorithm: String,
+    /// Number of processes.
+    pub size: u32,
+    /// Seed of all random numbers.
+    pub seed: u64,
+    /// Rank of each process; empty for 1 to n.
+    pub ranks: Arc<[Rank]>,
+    /// Reason for the end.
+    pub ended: EndReason,
+    /// Time of the end, in ticks.
+    pub finished_at: u64,
+    /// Costs and delays.
+    pub metrics: Metrics,
+    /// Judgement on each property, with the first violation.
+    pub findings: Vec<Finding>,
+    /// True if the algorithm elects leaders; otherwise there are no beliefs.
+    pub elects: bool,
+    /// Leader that each process believed in at the end; `None` for a crashed process.
+    pub beliefs: Vec<Option<ProcessId>>,
+    /// Live processes that believed that they lead.
+    pub leaders: Vec<ProcessId>,
+    /// Events of an agreement service in words, by process; empty for other services.
+    pub agreement_events: Vec<Vec<String>>,
+    /// Live processes that wait for ever.
+    pub blocked: Vec<ProcessId>,
+    /// Way in which they wait.
+    pub stuck: Option<BlockKind>,
+    /// Maximum number of entries of one process during one wait of another.
+    pub bypass_max: u32,
+    /// Process that entered most often during a wait, and the waiting one.
+    pub bypass_pair: Option<(ProcessId, ProcessId)>,
+    /// Injected and observed faults.
+    pub faults: Vec<FaultCount>,
+    /// Caveats for the interpretation of the results.
+    pub warnings: Vec<String>,
+    /// Properties whose violation makes the run a failure. `None` stands for mutual exclusion,
+    /// deadlock and starvation freedom, progress, fencing, agreement and validity.
+    pub counted: Option<Vec<Property>>,
+}
+
+impl Report {
+    pub(crate) fn of(algorithm: String, mut core: Core, ended: EndReason) -> Self {
+        let decided = match ended {
+            EndReason::Until => core.is_served() || !asks(&core.settings),
+            _ => ended.is_end(),
+        };
+        let blocked = if decided { blocked(&core) } else { Vec::new() };
+        let stuck = stuck(&core, decided, &blocked);
+        let faults = count_faults(&core);
+        if core.settings.instrumentation.metrics {
+            let sent = core.metrics.sent_in(Layer::Election);
+            core.metrics.elections = std::mem::take(&mut core.elections).finish(sent);
+        }
+        let findings = findings(&mut core, decided, &blocked);
+        let bypass = core.monitors.mutex.as_ref().map(|mutex| mutex.bypass());
+        Report {
+            algorithm,
+            size: core.settings.size,
+            seed: core.settings.seed,
+            ended,
+            finished_at: core.now,
+            findings,
+            elects: core.monitors.election.is_some() || core.settings.workload.initiators.is_some(),
+            beliefs: (0..core.liveness.as_slice().len())
+                .map(|place| core.beliefs.of(ProcessId::at(place)))
+                .collect(),
+            leaders: core.beliefs.leaders(core.liveness.as_slice()).collect(),
+            agreement_events: core
+                .agreement_users
+                .as_mut()
+                .map_or_else(Vec::new, AgreementUsers::take_events),
+            blocked,
+            stuck,
+            bypass_max: bypass.map_or(0, |bypass| bypass.max_bypass()),
+            bypass_pair: bypass.and_then(|bypass| bypass.max_bypass_pair()),
+            warnings: warnings(&core, &faults),
+            faults,
+            metrics: core.metrics,
+            ranks: core.settings.ranks,
+            counted: core.settings.instrumentation.properties,
+        }
+    }
+
+    /// Returns the judgement on a property; `None` if it was not judged.
+    pub fn judgement(&self, property: &str) -> Option<Judgement> {
+        self.finding(property).map(|finding| finding.judgement)
+    }
+
+    /// Returns the finding on a property; `None` if it was not judged.
+    pub fn finding(&self, property: &str) -> Option<&Finding> {
+        self.findings.iter().find(|finding| finding.property.name() == property)
+    }
+
+    /// Returns the violated properties that count as failures: the requested or promised ones, else
+    /// the expected ones, and those of custom monitors.
+    pub fn failures(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| {
+            finding.judgement == Judgement::Violated && self.counts(finding.property)
+        })
+    }
+
+    /// Returns true if a property that counts was violated.
+    pub fn has_failed(&self) -> bool {
+        self.failures().next().is_some()
+    }
+
+    /// Returns the rank of a process.
+    pub fn rank(&self, process: ProcessId) -> Rank {
+        let listed = self.ranks.get(process.index()).copied();
+        listed.unwrap_or(Rank::of_id(process.number()))
+    }
+
+    /// Returns the time of the end, in units.
+    pub fn finished_at_units(&self) -> f64 {
+        in_units(self.finished_at as f64)
+    }
+
+    /// Returns the entries per unit of time; 0 before time has passed.
+    pub fn throughput(&self) -> f64 {
+        let units = self.finished_at_units();
+        if units > 0.0 { self.metrics.entered as f64 / units } else { 0.0 }
+    }
+
+    /// Judges the cost of the run. It is decided only if all requests were served.
+    pub(crate) fn cost(&self, price: &CostBound) -> Finding {
+        let lock = self.judgement(Property::StarvationFreedom.name());
+        let all = lock.or_else(|| self.judgement(Property::Progress.name()));
+        let served = all == Some(Judgement::Holds);
+        let objection = match price.cost.per {
+            // Each election is judged by itself: a cheap one does not pay for an expensive one.
+            Per::Election => self.metrics.elections.iter().find_map(|election| {
+                let complete = u64::from(served && election.is_complete);
+                price.objection(election.messages, complete, 1)
+            }),
+            per => {
+                let entered = self.metrics.entered;
+                // A waiting process has issued at most one request since its last entry.
+                let begun = if served { entered } else { entered + u64::from(self.size) };
+                let sent = per.layer().map_or(0, |layer| self.metrics.sent_in(layer));
+                price.objection(sent, entered, begun)
+            }
+        };
+        match objection {
+            Some(message) => {
+                Finding::violated(Property::Cost, self.finished_at, ProcessId(0), message)
+            }
+            None if served => Finding::without_violation(Property::Cost, Judgement::Holds),
+            None => Finding::without_violation(Property::Cost, Judgement::Incomplete),
+        }
+    }
+
+    fn counts(&self, property: Property) -> bool {
+        match (&self.counted, property) {
+            (_, Property::Custom(_)) => true,
+            (Some(counted), _) => counted.iter().any(|promise| promise.implies(property)),
+            (None, _) => property.reporting() == Reporting::Expected,
+        }
+    }
+}
+
+/// Converts ticks to units.
+pub(crate) fn in_units(ticks: f64) -> f64 {
+    ticks / TICKS_PER_UNIT as f64
+}
+
+/// Returns true if the workload issues any request.
+fn asks(settings: &Settings) -> bool {
+    settings.workload.locking.is_some() || settings.workload.initiators.is_some()
+}
+
+fn blocked(core: &Core) -> Vec<ProcessId> {
+    let mut blocked: Vec<ProcessId> =
+        core.lock_users.iter().flat_map(|users| users.stuck().collect::<Vec<_>>()).collect();
+    if core.settings.workload.initiators.is_some() {
+        blocked.extend(core.beliefs.unsettled(core.liveness.as_slice()));
+    }
+    if let Some(agreement) = &core.agreement_users {
+        blocked.extend(agreement.users.waiting(|at| core.liveness.is_up(at)));
+    }
+    blocked.sort_unstable();
+    blocked.dedup();
+    blocked
+}
+
+fn stuck(core: &Core, decided: bool, blocked: &[ProcessId]) -> Option<BlockKind> {
+    if decided {
+        return (!blocked.is_empty()).then_some(BlockKind::Deadlock);
+    }
+    let waiting = core.lock_users.iter().any(|users| users.stuck().next().is_some());
+    let passed = core.monitors.mutex.as_ref().map_or(0, |mutex| mutex.bypass().current_bypass());
+    (waiting && passed >= STARVATION_THRESHOLD).then_some(BlockKind::Starvation)
+}
+
+/// This many entries of one process during an open wait suggest starvation.
+const STARVATION_THRESHOLD: u32 = 10;
+
+fn findings(core: &mut Core, decided: bool, blocked: &[ProcessId]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let progress = progress(core, decided, blocked);
+    if let Some(mutex) = &core.monitors.mutex {
+        findings = mutex.findings();
+        let waiting: Vec<ProcessId> = match (&core.lock_users, decided) {
+            (Some(users), true) => users.stuck().collect(),
+            _ => Vec::new(),
+        };
+        let starvation = starvation_freedom(core, decided, &waiting);
+        findings.splice(1..1, [deadlock_freedom(&starvation, &waiting), starvation]);
+    }
+    if let Some(election) = &mut core.monitors.election {
+        if decided {
+            election.end(core.now, true);
+        }
+        let requested = core.settings.instrumentation.properties.as_deref().unwrap_or_default();
+        let mut found = election.findings();
+        found.retain(|it| {
+            it.property.reporting() > Reporting::OnRequest || requested.contains(&it.property)
+        });
+        found.insert(2, progress);
+        findings.append(&mut found);
+    }
+    if let Some(agreement) = &mut core.monitors.agreement {
+        if decided {
+            agreement.end(core.now, true);
+        }
+        findings.append(&mut agreement.findings());
+        findings.push(self::progress(core, decided, blocked));
+    }
+    if let Some(neighbours) = &core.monitors.neighbours {
+        findings.push(neighbours.finding::<mutex::Command, mutex::Event>());
+    }
+    findings
+}
+
+/// Judges starvation freedom: all processes that wait for the lock enter. A run that was cut short
+/// decides nothing.
+fn starvation_freedom(core: &Core, decided: bool, waiting: &[ProcessId]) -> Finding {
+    let property = Property::StarvationFreedom;
+    Finding { property, ..progress(core, decided, waiting) }
+}
+
+/// Judges deadlock freedom: some process enters while others wait. In a decided run, either all are
+/// served or none is any more.
+fn deadlock_freedom(starvation: &Finding, waiting: &[ProcessId]) -> Finding {
+    let property = Property::DeadlockFreedom;
+    let who = match waiting {
+        [] => "a process waits".to_owned(),
+        [one] => format!("{one} waits"),
+        [first, _] => format!("{first} and one other wait"),
+        [first, others @ ..] => format!("{first} and {} others wait", others.len()),
+    };
+    let message = format!("{who}, and no process enters any more");
+    let violation = starvation.violation.clone().map(|first| FirstViolation { message, ..first });
+    Finding { property, violation, ..starvation.clone() }
+}
+
+fn progress(core: &Core, decided: bool, blocked: &[ProcessId]) -> Finding {
+    let waits = core.lock_users.is_none() && core.metrics.waiting.now() > 0;
+    match blocked.first() {
+        Some(first) => {
+            let others = blocked.len() - 1;
+            let message = match others {
+                0 => format!("{first} waits for ever"),
+                1 => format!("{first} and one other wait for ever"),
+                _ => format!("{first} and {others} others wait for ever"),
+            };
+            Finding::violated(Property::Progress, core.now, *first, message)
+        }
+        None if !decided => Finding::without_violation(Property::Progress, Judgement::Incomplete),
+        None if waits => {
+            let message = "a process waits for ever".to_owned();
+            Finding::violated(Property::Progress, core.now, ProcessId(0), message)
+        }
+        None => Finding::without_violation(Property::Progress, Judgement::Holds),
+    }
+}

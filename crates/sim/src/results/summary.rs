@@ -1,0 +1,169 @@
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde::ser::Serializer;
+use serde_json::{Map, Value};
+use tenure_core::Property;
+
+use crate::results::json::figures;
+use crate::results::moments::Moments;
+use crate::results::report::Report;
+use tenure_core::Judgement;
+
+/// Statistics of many runs: mean, deviation, extremes and confidence interval of every measurement
+/// in the report. It also counts how often each property was violated or not decided.
+///
+/// A measurement covers the runs in which it exists: a run without entries has no delay.
+///
+/// Its serialized form is nested like a report: `messages.total.mean`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Summary {
+    runs: u64,
+    figures: BTreeMap<String, Moments>,
+    violated: BTreeMap<Property, Violations>,
+    incomplete: BTreeMap<Property, u64>,
+}
+
+/// Violations of a property.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Violations {
+    /// Number of runs with a violation.
+    pub runs: u64,
+    /// True if such a violation makes a run a failure.
+    pub counts: bool,
+    /// Seed of the first such run.
+    pub first_seed: Option<u64>,
+    /// Description of the first violation.
+    pub message: String,
+}
+
+impl Summary {
+    /// Creates a summary without runs.
+    pub fn new() -> Self {
+        Summary::default()
+    }
+
+    /// Adds one run. Runs must be added in a fixed order, as [`run_parallel`](crate::run_parallel)
+    /// does.
+    pub fn add(&mut self, report: &Report) {
+        let mut found = BTreeMap::new();
+        if let Ok(value) = serde_json::to_value(figures(report)) {
+            collect("", &value, &mut found);
+        }
+        for (name, value) in found {
+            let before = if is_a_kind(&name) { self.runs } else { 0 };
+            let moments = self.figures.entry(name).or_insert_with(|| zeros(before));
+            moments.add(value);
+        }
+        self.runs += 1;
+        let kinds = self.figures.iter_mut().filter(|(name, _)| is_a_kind(name));
+        for (_, moments) in kinds.filter(|(_, moments)| moments.count() < self.runs) {
+            moments.add(0.0);
+        }
+        for finding in report.findings.iter().filter(|f| f.judgement == Judgement::Incomplete) {
+            *self.incomplete.entry(finding.property).or_default() += 1;
+        }
+        for finding in report.failures() {
+            self.violated.entry(finding.property).or_default().counts = true;
+        }
+        for finding in report.findings.iter().filter(|f| f.judgement == Judgement::Violated) {
+            let violations = self.violated.entry(finding.property).or_default();
+            violations.runs += 1;
+            if violations.first_seed.is_none() {
+                violations.first_seed = Some(report.seed);
+                let message = finding.violation.as_ref().map(|first| first.message.clone());
+                violations.message = message.unwrap_or_default();
+            }
+        }
+    }
+
+    /// Returns the number of runs.
+    pub const fn runs(&self) -> u64 {
+        self.runs
+    }
+
+    /// Returns a measurement by its path in the report, such as `messages.by_kind.token`.
+    pub fn figure(&self, path: &str) -> Option<&Moments> {
+        self.figures.get(path)
+    }
+
+    /// Returns all measurements, by path.
+    pub fn figures(&self) -> impl Iterator<Item = (&str, &Moments)> {
+        self.figures.iter().map(|(path, moments)| (path.as_str(), moments))
+    }
+
+    /// Returns the properties that were violated in some run.
+    pub fn violated(&self) -> impl Iterator<Item = (Property, &Violations)> {
+        self.violated.iter().map(|(property, violations)| (*property, violations))
+    }
+
+    /// Returns the properties that were not decided in some run, with the number of such runs.
+    pub fn incomplete(&self) -> impl Iterator<Item = (Property, u64)> {
+        self.incomplete.iter().map(|(property, runs)| (*property, *runs))
+    }
+}
+
+/// Collects all numbers in nested objects.
+fn collect(path: &str, value: &Value, figures: &mut BTreeMap<String, f64>) {
+    match value {
+        Value::Number(number) => {
+            figures.insert(path.to_owned(), number.as_f64().unwrap_or(0.0));
+        }
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let dot = if path.is_empty() { "" } else { "." };
+                collect(&format!("{path}{dot}{name}"), value, figures);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Returns true if a measurement counts messages of a kind, so that its absence means 0.
+fn is_a_kind(path: &str) -> bool {
+    path.starts_with("messages.by_kind.")
+}
+
+/// Returns the moments of a kind that the first runs did not send.
+fn zeros(runs: u64) -> Moments {
+    let mut moments = Moments::new();
+    (0..runs).for_each(|_| moments.add(0.0));
+    moments
+}
+
+impl Serialize for Summary {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut nested = Map::new();
+        nested.insert("runs".into(), self.runs.into());
+        for (path, moments) in &self.figures {
+            let value = serde_json::to_value(moments).map_err(serde::ser::Error::custom)?;
+            insert(&mut nested, path, value);
+        }
+        let violated: Map<String, Value> = self
+            .violated
+            .iter()
+            .map(|(property, violations)| (property.name().to_owned(), violations.runs.into()))
+            .collect();
+        nested.insert("violated".into(), violated.into());
+        let incomplete: Map<String, Value> = self
+            .incomplete()
+            .map(|(property, runs)| (property.name().to_owned(), runs.into()))
+            .collect();
+        nested.insert("incomplete".into(), incomplete.into());
+        nested.serialize(to)
+    }
+}
+
+fn insert(nested: &mut Map<String, Value>, path: &str, value: Value) {
+    match path.split_once('.') {
+        None => {
+            nested.insert(path.to_owned(), value);
+        }
+        Some((first, rest)) => {
+            let inner = nested.entry(first.to_owned()).or_insert_with(|| Map::new().into());
+            if let Value::Object(inner) = inner {
+                insert(inner, rest, value);
+            }
+        }
+    }
+}

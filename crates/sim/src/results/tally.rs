@@ -1,0 +1,56 @@
+/// Measured durations, in ticks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Number of measurements.
+    pub count: u64,
+    /// Sum, in ticks.
+    pub total: u128,
+    /// Maximum, in ticks.
+    pub longest: u64,
+}
+
+impl Tally {
+    pub(crate) fn add(&mut self, ticks: u64) {
+        self.count += 1;
+        self.total += u128::from(ticks);
+        self.longest = self.longest.max(ticks);
+    }
+
+    /// Returns the mean, in ticks; 0 without measurements.
+    pub fn mean(&self) -> f64 {
+        if self.count == 0 { 0.0 } else { self.total as f64 / self.count as f64 }
+    }
+}
+
+/// A number that changes over time, with its maximum and its time-weighted mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Gauge {
+    now: u64,
+    /// Maximum of all values.
+    pub highest: u64,
+    area: u128,
+    since: u64,
+}
+
+impl Gauge {
+    pub(crate) fn change(&mut self, time: u64, up: bool) {
+        self.settle(time);
+        self.now = if up { self.now + 1 } else { self.now.saturating_sub(1) };
+        self.highest = self.highest.max(self.now);
+    }
+
+    /// Accounts for the current value up to `time`.
+    pub(crate) fn settle(&mut self, time: u64) {
+        self.area += u128::from(self.now) * u128::from(time.saturating_sub(self.since));
+        self.since = time;
+    }
+
+    pub(crate) const fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// Returns the mean up to the last change; 0 before time has passed.
+    pub fn mean(&self) -> f64 {
+        if self.since == 0 { 0.0 } else { self.area as f64 / self.since as f64 }
+    }
+}

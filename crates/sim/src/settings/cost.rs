@@ -1,0 +1,69 @@
+//! Classification of workloads for formulas, and the scope of a card's cost.
+
+use tenure_core::theory::WorkloadKind;
+use tenure_core::{Card, Per, Service};
+
+use crate::settings::Settings;
+use crate::settings::workload::{Entries, Initiators, Pattern};
+
+impl Settings {
+    /// Returns the kind of workload of a service; `None` without any request. `drawn` is true if
+    /// the ranks are one sample of the ranks of many runs.
+    pub fn workload_kind(&self, service: Service, drawn: bool) -> Option<WorkloadKind> {
+        if service == Service::Election {
+            return Some(match self.workload.initiators.as_ref() {
+                Some(Initiators::All) if drawn => WorkloadKind::AllStartRandomRanks,
+                Some(Initiators::All) => WorkloadKind::AllStart,
+                Some(Initiators::Listed(listed)) if !drawn && listed.len() == 1 => {
+                    WorkloadKind::OneStarts(listed[0])
+                }
+                _ => WorkloadKind::Other,
+            });
+        }
+        let locking = self.workload.locking.as_ref()?;
+        Some(match (&locking.pattern, &locking.entries) {
+            (Pattern::Sequential { .. }, _) => WorkloadKind::OneAtATime,
+            (_, Entries::Each(each)) if *each > 0 => WorkloadKind::Alike,
+            _ => WorkloadKind::Other,
+        })
+    }
+
+    /// Returns true if there are no faults.
+    pub fn is_undisturbed(&self) -> bool {
+        self.faults.is_empty()
+            && self.down.is_empty()
+            && !self.network.loss.possible()
+            && !self.network.duplication.possible()
+    }
+
+    fn has_equal_ranks(&self) -> bool {
+        let mut sorted = self.ranks.to_vec();
+        sorted.sort_unstable();
+        sorted.windows(2).any(|pair| pair[0] == pair[1])
+    }
+
+    /// Returns the reason why the ring topology is not judged, if there is one.
+    pub fn ring_exemption(&self, card: &Card) -> Option<&'static str> {
+        let reasons = [
+            (!card.topology.is_ring(), "its card names no ring"),
+            (!self.is_undisturbed(), "its card covers only runs without faults"),
+        ];
+        reasons.into_iter().find_map(|(applies, reason)| applies.then_some(reason))
+    }
+
+    /// Returns the reason why the card's cost does not apply to these settings, if there is one.
+    pub fn cost_exemption(&self, card: &Card) -> Option<&'static str> {
+        let weak = card.unmet_assumptions(&self.surroundings(card)).next().is_some();
+        let elects = card.messages.per == Per::Election;
+        let no_initiator = self.workload.initiators.is_none();
+        let reasons = [
+            (!card.messages.whole, "its card bounds only a part of the messages"),
+            (!card.messages.is_checkable(), "its card has no bound on messages"),
+            (!self.is_undisturbed(), "its card covers only runs without faults"),
+            (weak, "its card does not cover a weaker environment"),
+            (self.has_equal_ranks(), "its card requires different ranks"),
+            (elects && no_initiator, "no process starts an election"),
+        ];
+        reasons.into_iter().find_map(|(applies, reason)| applies.then_some(reason))
+    }
+}

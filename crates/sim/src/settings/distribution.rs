@@ -1,0 +1,186 @@
+//! Random distributions of durations.
+
+use std::fmt;
+use std::str::FromStr;
+
+use tenure_core::TICKS_PER_UNIT;
+use tenure_trace::units::{exact as units, ticks};
+
+use crate::engine::random::Random;
+use crate::settings::error::SettingsError;
+
+/// A random distribution of durations, in ticks.
+///
+/// On the command line, in units: `1.5`, `1..3`, `exp:2`, `lognormal:1,0.5` (median, deviation of
+/// the logarithm).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Distribution {
+    /// Constant number of ticks.
+    Constant(u64),
+    /// Uniform distribution, both ends included.
+    Uniform {
+        /// Minimum, in ticks.
+        min: u64,
+        /// Maximum, in ticks.
+        max: u64,
+    },
+    /// Exponential distribution: memoryless and unbounded.
+    Exponential {
+        /// Mean, in ticks.
+        mean: u64,
+    },
+    /// Log-normal distribution: mostly short, sometimes very long.
+    LogNormal {
+        /// Median, in ticks.
+        median: u64,
+        /// Deviation of the natural logarithm.
+        sigma: f64,
+    },
+}
+
+/// Upper bound of every draw: about 150 years at a nanosecond per tick.
+const MAX_TICKS: f64 = (1u64 << 62) as f64;
+
+impl Distribution {
+    /// Constant duration of zero ticks.
+    pub const ZERO: Distribution = Distribution::Constant(0);
+
+    /// Creates a constant number of units.
+    pub const fn units(units: u64) -> Self {
+        Distribution::Constant(units * TICKS_PER_UNIT)
+    }
+
+    /// Creates a uniform distribution between two numbers of units.
+    pub const fn between_units(min: u64, max: u64) -> Self {
+        Distribution::Uniform { min: min * TICKS_PER_UNIT, max: max * TICKS_PER_UNIT }
+    }
+
+    /// Creates an exponential distribution with a mean in units.
+    pub const fn exponential_units(mean: u64) -> Self {
+        Distribution::Exponential { mean: mean * TICKS_PER_UNIT }
+    }
+
+    /// Draws a duration, in ticks.
+    #[inline]
+    pub fn draw(&self, random: &mut Random) -> u64 {
+        match *self {
+            Distribution::Constant(ticks) => ticks,
+            Distribution::Uniform { min, max } => random.between(min, max),
+            _ => self.draw_unbounded(random),
+        }
+    }
+
+    #[cold]
+    fn draw_unbounded(&self, random: &mut Random) -> u64 {
+        let ticks = match *self {
+            Distribution::Exponential { mean } => random.exponential(mean as f64),
+            Distribution::LogNormal { median, sigma } => random.log_normal(median as f64, sigma),
+            Distribution::Constant(ticks) | Distribution::Uniform { max: ticks, .. } => {
+                ticks as f64
+            }
+        };
+        ticks.min(MAX_TICKS) as u64
+    }
+
+    /// Returns the maximum, in ticks; `None` if there is no bound.
+    pub const fn most(&self) -> Option<u64> {
+        match *self {
+            Distribution::Constant(ticks) => Some(ticks),
+            Distribution::Uniform { max, .. } => Some(max),
+            Distribution::Exponential { .. } | Distribution::LogNormal { .. } => None,
+        }
+    }
+
+    /// Returns true if every draw is the same.
+    pub const fn is_constant(&self) -> bool {
+        match *self {
+            Distribution::Constant(_) => true,
+            Distribution::Uniform { min, max } => min == max,
+            Distribution::Exponential { .. } | Distribution::LogNormal { .. } => false,
+        }
+    }
+
+    pub(crate) fn check(&self, what: &'static str) -> Result<(), SettingsError> {
+        match *self {
+            Distribution::Uniform { min, max } if min > max => {
+                Err(SettingsError::BackwardRange { what, min, max })
+            }
+            Distribution::LogNormal { sigma, .. } if !(sigma.is_finite() && sigma >= 0.0) => {
+                Err(SettingsError::Deviation { what, sigma })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Parses a decimal number of units, and returns it in ticks.
+///
+/// # Errors
+///
+/// If the text is not a number, negative, or longer than a run can be.
+pub fn parse_units(text: &str) -> Result<u64, SettingsError> {
+    let message = "expected units such as 10 or 2.5";
+    let wrong = || SettingsError::InvalidText { text: text.to_owned(), message };
+    ticks(text).filter(|ticks| *ticks < 1 << 62).ok_or_else(wrong)
+}
+
+impl FromStr for Distribution {
+    type Err = SettingsError;
+
+    fn from_str(text: &str) -> Result<Self, SettingsError> {
+        let wrong = |text: &str| SettingsError::InvalidDuration { text: text.to_owned() };
+        let units = |text: &str| parse_units(text).map_err(|_| wrong(text));
+        let message = "expected a time above 0, or 0 for none";
+        let zero = || SettingsError::InvalidText { text: text.to_owned(), message };
+        let above_zero = |ticks: u64| Some(ticks).filter(|ticks| *ticks > 0).ok_or_else(zero);
+        let span = if let Some(mean) = text.strip_prefix("exp:") {
+            Distribution::Exponential { mean: above_zero(units(mean)?)? }
+        } else if let Some(rest) = text.strip_prefix("lognormal:") {
+            let (median, sigma) = rest.split_once(',').ok_or_else(|| wrong(text))?;
+            let sigma = sigma.parse().map_err(|_| wrong(text))?;
+            Distribution::LogNormal { median: above_zero(units(median)?)?, sigma }
+        } else if let Some((min, max)) = text.split_once("..") {
+            Distribution::Uniform { min: units(min)?, max: units(max)? }
+        } else {
+            Distribution::Constant(units(text)?)
+        };
+        span.check("duration").map(|()| span)
+    }
+}
+
+/// Formats the distribution as on the command line.
+impl fmt::Display for Distribution {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Distribution::Constant(ticks) => f.write_str(&units(ticks)),
+            Distribution::Uniform { min, max } => write!(f, "{}..{}", units(min), units(max)),
+            Distribution::Exponential { mean } => write!(f, "exp:{}", units(mean)),
+            Distribution::LogNormal { median, sigma } => {
+                write!(f, "lognormal:{},{sigma}", units(median))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn draws_cover_range_including_ends() {
+        let mut random = Random::new(1);
+        let span = Distribution::Uniform { min: 3, max: 5 };
+        let drawn: std::collections::BTreeSet<u64> =
+            (0..200).map(|_| span.draw(&mut random)).collect();
+        assert!(drawn.into_iter().eq(3..=5));
+    }
+
+    #[test]
+    fn rejects_distributions_around_zero() {
+        for text in ["exp:0", "exp:0.0", "lognormal:0,1"] {
+            let message = text.parse::<Distribution>().unwrap_err().to_string();
+            assert!(message.contains("expected a time above 0"), "{message}");
+        }
+        assert_eq!("0".parse(), Ok(Distribution::ZERO));
+    }
+}

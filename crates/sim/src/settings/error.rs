@@ -1,0 +1,351 @@
+use std::collections::BTreeSet;
+
+use tenure_core::{Bound, Card, Crashes, ProcessId, Service, SystemModel, Timing, UnmetAssumption};
+use tenure_trace::units::exact as units;
+
+use crate::settings::Settings;
+use crate::settings::fault::{Chance, Fault, Memory};
+
+/// Invalid settings, or an environment weaker than the algorithm's card. Nothing was run.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SettingsError {
+    /// A group without processes.
+    #[error("invalid group size 0: expected at least 1 process")]
+    EmptyGroup,
+    /// A group whose processes exceed the memory.
+    #[error("{size} processes do not fit into memory: use a smaller group")]
+    TooLarge {
+        /// Number of processes.
+        size: u32,
+    },
+    /// An invalid duration.
+    #[error(
+        "invalid duration '{text}': expected units such as 1.5, 1..3, exp:2 or lognormal:1,0.5"
+    )]
+    InvalidDuration {
+        /// Text of the invalid value.
+        text: String,
+    },
+    /// An invalid time of a crash.
+    #[error(
+        "invalid crash time '{text}': expected 10, message:4, waiting, inside:2 or inside:2+0.5"
+    )]
+    InvalidCrashTrigger {
+        /// Text of the invalid value.
+        text: String,
+    },
+    /// An invalid value of the command line.
+    #[error("invalid value '{text}': {message}")]
+    InvalidText {
+        /// Text of the invalid value.
+        text: String,
+        /// Problem and expected form.
+        message: &'static str,
+    },
+    /// A recovery after crashes of a process that has none.
+    #[error(
+        "--recover {0}@+… follows a crash, but no --crash names {process}; add one or give a \
+         time, such as {0}@50", process.number()
+    )]
+    NoCrash {
+        /// Process that recovers.
+        process: ProcessId,
+    },
+    /// A latency per link in a group that is too large for it.
+    #[error("--link-latency is for groups of up to {most}, not {size}")]
+    Links {
+        /// Number of processes.
+        size: u32,
+        /// Maximum number of processes.
+        most: u32,
+    },
+    /// A range whose end precedes its start.
+    #[error("the {what} {}..{} ends before it begins; swap the two", units(*min), units(*max))]
+    BackwardRange {
+        /// Subject of the range.
+        what: &'static str,
+        /// Lower end, in ticks.
+        min: u64,
+        /// Upper end, in ticks.
+        max: u64,
+    },
+    /// A deviation that is negative or not a number.
+    #[error("invalid deviation {sigma} for the {what}: expected 0 or more")]
+    Deviation {
+        /// Subject of the deviation.
+        what: &'static str,
+        /// Value that was given.
+        sigma: f64,
+    },
+    /// A probability outside 0 to 1.
+    #[error("invalid probability {probability} for {what}: expected 0 to 1")]
+    Probability {
+        /// Subject of the probability.
+        what: &'static str,
+        /// Value that was given.
+        probability: f64,
+    },
+    /// A process outside the group.
+    #[error("{what} names {process}, but the group is P1 to P{size}")]
+    Unknown {
+        /// Setting that names it.
+        what: &'static str,
+        /// Process that is meant.
+        process: ProcessId,
+        /// Size of the group.
+        size: u32,
+    },
+    /// A rank of two processes.
+    #[error("rank {rank} is given twice; ranks must differ, or run beyond the assumptions")]
+    DuplicateRank {
+        /// Rank that occurs twice.
+        rank: String,
+    },
+    /// Too few or too many ranks.
+    #[error("{listed} ranks for {size} processes; give one for each")]
+    Ranks {
+        /// Number of processes.
+        size: u32,
+        /// Number of ranks.
+        listed: usize,
+    },
+    /// Too few or too many configurations.
+    #[error("{listed} configurations for {size} processes; give one for each")]
+    Configs {
+        /// Number of processes.
+        size: u32,
+        /// Number of configurations.
+        listed: usize,
+    },
+    /// More numbers of entries than processes.
+    #[error("{listed} numbers of entries for {size} processes; give at most one for each")]
+    Entries {
+        /// Number of processes.
+        size: u32,
+        /// Number of listed values.
+        listed: usize,
+    },
+    /// A latency matrix that is not n × n.
+    #[error("a latency for each link of {size} processes needs {size} × {size}, not {entries}")]
+    Matrix {
+        /// Number of processes.
+        size: u32,
+        /// Number of elements in the matrix.
+        entries: usize,
+    },
+    /// Too many partitions.
+    #[error("{partitions} partitions are more than the 64 that one run can have")]
+    Partitions {
+        /// Number of partitions.
+        partitions: usize,
+    },
+    /// An unbounded duration under a timing model with bounds.
+    #[error("{what} without bound is not synchronous; give a bound or another timing")]
+    Unbounded {
+        /// Subject of the duration.
+        what: &'static str,
+    },
+    /// Drift that lets a clock stop or run backwards.
+    #[error("a drift of {drift_ppm} parts in a million could stop a clock; give below 1000000")]
+    Drift {
+        /// Given drift, in parts per million.
+        drift_ppm: u32,
+    },
+    /// An environment weaker than the card.
+    #[error("{algorithm}: {weakness}; change it or run beyond the assumptions")]
+    UnmetAssumption {
+        /// Name of the algorithm.
+        algorithm: String,
+        /// Assumption of the card that the settings do not meet.
+        weakness: UnmetAssumption,
+    },
+}
+
+impl SettingsError {
+    pub(crate) fn known(
+        what: &'static str,
+        process: ProcessId,
+        size: u32,
+    ) -> Result<(), SettingsError> {
+        if process.0 < size {
+            return Ok(());
+        }
+        Err(SettingsError::Unknown { what, process, size })
+    }
+
+    pub(crate) fn probability(what: &'static str, chance: Chance) -> Result<(), SettingsError> {
+        if (0.0..=1.0).contains(&chance.probability) {
+            return Ok(());
+        }
+        Err(SettingsError::Probability { what, probability: chance.probability })
+    }
+}
+
+impl Settings {
+    /// Checks the settings by themselves, without a card.
+    ///
+    /// # Errors
+    ///
+    /// [`SettingsError`] for the first problem.
+    pub fn check(&self) -> Result<(), SettingsError> {
+        if self.size == 0 {
+            return Err(SettingsError::EmptyGroup);
+        }
+        self.check_ranks()?;
+        self.network.latency.check(self.size)?;
+        self.time.step.check("step")?;
+        if self.time.drift_ppm >= 1_000_000 {
+            return Err(SettingsError::Drift { drift_ppm: self.time.drift_ppm });
+        }
+        SettingsError::probability("loss", self.network.loss)?;
+        SettingsError::probability("duplication", self.network.duplication)?;
+        if let Some(detector) = &self.detector {
+            detector.delay.check("detection delay")?;
+        }
+        for process in &self.down {
+            SettingsError::known("the list of those down", *process, self.size)?;
+        }
+        self.check_faults()?;
+        self.workload.check(self.size)?;
+        self.check_bounds()
+    }
+
+    fn check_ranks(&self) -> Result<(), SettingsError> {
+        if self.ranks.is_empty() {
+            return Ok(());
+        }
+        if self.ranks.len() != self.size as usize {
+            return Err(SettingsError::Ranks { size: self.size, listed: self.ranks.len() });
+        }
+        if self.beyond_assumptions {
+            return Ok(());
+        }
+        let mut sorted = self.ranks.to_vec();
+        sorted.sort_unstable();
+        match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => Err(SettingsError::DuplicateRank { rank: pair[0].to_string() }),
+            None => Ok(()),
+        }
+    }
+
+    fn check_faults(&self) -> Result<(), SettingsError> {
+        let mut partitions = 0;
+        for fault in &self.faults {
+            match fault {
+                Fault::Crash { process, .. } => {
+                    SettingsError::known("a crash", *process, self.size)?;
+                }
+                Fault::Recover { process, .. } => {
+                    SettingsError::known("a recovery", *process, self.size)?;
+                }
+                Fault::Suspicion { observer, peer, .. } => {
+                    SettingsError::known("a suspicion", *observer, self.size)?;
+                    SettingsError::known("a suspicion", *peer, self.size)?;
+                }
+                Fault::Partition { side, from, until } => {
+                    partitions += 1;
+                    for process in side {
+                        SettingsError::known("a partition", *process, self.size)?;
+                    }
+                    if let Some(until) = *until
+                        && until < *from
+                    {
+                        let (what, min, max) = ("partition", *from, until);
+                        return Err(SettingsError::BackwardRange { what, min, max });
+                    }
+                }
+            }
+        }
+        if partitions > 64 {
+            return Err(SettingsError::Partitions { partitions });
+        }
+        Ok(())
+    }
+
+    fn check_bounds(&self) -> Result<(), SettingsError> {
+        if self.time.timing != Some(Timing::Synchronous) {
+            return Ok(());
+        }
+        if self.network.latency.most().is_none() {
+            return Err(SettingsError::Unbounded { what: "a latency" });
+        }
+        if self.time.step.most().is_none() {
+            return Err(SettingsError::Unbounded { what: "a step" });
+        }
+        Ok(())
+    }
+
+    /// Completes the settings from the card: the weakest timing and channel order that the
+    /// algorithm allows, the properties that count, the number of processes inside, and fences.
+    #[must_use]
+    pub fn resolved(mut self, card: &Card) -> Self {
+        self.time.timing.get_or_insert(card.timing);
+        self.network.order.get_or_insert(card.order);
+        let drift = Some(self.time.drift_ppm);
+        self.instrumentation.properties.get_or_insert_with(|| card.promised(drift).collect());
+        if self.ring_exemption(card).is_none() {
+            self.instrumentation.ring.get_or_insert(card.topology);
+        }
+        if card.service == Service::Mutex {
+            self.instrumentation.most_inside =
+                self.instrumentation.most_inside.max(card.most_inside());
+            self.instrumentation.fenced &= card.fenced();
+        }
+        self
+    }
+
+    /// Checks that the environment is at least as strong as the card demands. It always succeeds
+    /// with [`Settings::beyond_assumptions`].
+    ///
+    /// # Errors
+    ///
+    /// [`SettingsError::UnmetAssumption`] with the assumption that is not met.
+    pub fn check_against(&self, card: &Card) -> Result<(), SettingsError> {
+        self.clone().resolved(card).check()?;
+        if self.beyond_assumptions {
+            return Ok(());
+        }
+        match card.unmet_assumptions(&self.surroundings(card)).next() {
+            Some(weakness) => {
+                Err(SettingsError::UnmetAssumption { algorithm: card.name.clone(), weakness })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the system model of these settings.
+    pub(crate) fn surroundings(&self, card: &Card) -> SystemModel {
+        let mut around = SystemModel {
+            timing: self.time.timing.unwrap_or(card.timing),
+            order: self.network.order.unwrap_or(card.order),
+            losses: Bound::any_if(self.network.loss.possible()),
+            duplication: self.network.duplication.possible(),
+            down: !self.down.is_empty(),
+            ..card.system_model()
+        };
+        let mut failing: BTreeSet<ProcessId> = self.down.iter().copied().collect();
+        for fault in &self.faults {
+            let back = match fault {
+                Fault::Crash { recovery, process, .. } => {
+                    failing.insert(*process);
+                    recovery.map(|recovery| recovery.memory)
+                }
+                Fault::Recover { memory, .. } => Some(*memory),
+                Fault::Partition { .. } => {
+                    around.partition = true;
+                    continue;
+                }
+                Fault::Suspicion { .. } => {
+                    around.false_suspicion = true;
+                    continue;
+                }
+            };
+            around.amnesia |= back == Some(Memory::Lost);
+            let crashes = if back.is_some() { Crashes::Recovery } else { Crashes::Stop };
+            around.crashes = around.crashes.max(crashes);
+        }
+        around.crashed = Bound::AtMost(u32::try_from(failing.len()).unwrap_or(u32::MAX));
+        around
+    }
+}

@@ -1,0 +1,56 @@
+//! Crashes in the middle of a save: the trace records the loss, and a replay repeats it.
+
+use tenure_algorithms::Variants;
+use tenure_algorithms::election::{Raft, raft};
+use tenure_core::{ProcessId, TICKS_PER_UNIT};
+use tenure_sim::{Controls, CrashTrigger, Fault, Memory, Recovery, Settings, Simulation, Workload};
+use tenure_trace::{Action, Kind, Record, Schedule, Subject};
+
+use crate::common::page::Page;
+
+/// Three processes that elect; some of them crash.
+fn three(faults: Vec<Fault>) -> Simulation<Raft> {
+    let mut settings = Settings::new(3);
+    settings.workload = Workload::elect();
+    settings.limits.until = Some(20 * TICKS_PER_UNIT);
+    settings.faults = faults;
+    let plain = raft::Config::plain(3, TICKS_PER_UNIT);
+    Simulation::new(raft::Config { variants: Variants::none(), ..plain }, settings)
+}
+
+/// P1 crashes at one of its saves and recovers.
+fn crash(save: u64, is_kept: bool) -> Fault {
+    let recovery = Some(Recovery { after: 5 * TICKS_PER_UNIT, memory: Memory::Stable });
+    Fault::Crash { process: ProcessId(0), when: CrashTrigger::Saving { save, is_kept }, recovery }
+}
+
+/// Returns all records without their times.
+fn happened(records: &[Record]) -> Vec<(Subject, Kind)> {
+    records.iter().map(|it| (it.process, it.kind.clone())).collect()
+}
+
+/// Returns the records of a schedule; `None` if it is impossible.
+fn along(schedule: &Schedule) -> Option<Vec<(Subject, Kind)>> {
+    let page = Page::default();
+    three(Vec::new()).follow(schedule, page.clone()).ok()?;
+    Some(happened(&page.trace().records))
+}
+
+#[test]
+fn replay_reproduces_crash_during_save() {
+    for (save, is_kept) in [(1, true), (1, false), (2, true), (2, false)] {
+        let page = Page::default();
+        three(vec![crash(save, is_kept)]).run_traced(page.clone(), Controls::new()).unwrap();
+        let trace = page.trace();
+        let crashes = trace.records.iter().filter(|it| it.kind == Kind::Crash).count();
+        assert_eq!(crashes, 1, "{save} {is_kept}");
+        let mutes = trace.records.iter().filter(|it| it.kind == Kind::Mute).count();
+        assert_eq!(mutes, usize::from(is_kept), "only a saved step is recorded");
+        let schedule = Schedule::from_trace(&trace).unwrap();
+        let wanted = Some(happened(&trace.records));
+        assert!(along(&schedule) == wanted, "{save} {is_kept}: {:?}", along(&schedule));
+        let mut told = schedule.clone();
+        told.actions.retain(|action| !matches!(action, Action::Mute(_)));
+        assert_eq!(along(&told) != wanted, is_kept, "the lost effects change the run");
+    }
+}

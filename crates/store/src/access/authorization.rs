@@ -1,0 +1,172 @@
+//! Checks whether a principal may read or change something.
+
+use crate::access::coverage::{covers, covers_keys};
+use crate::access::{AccessChange, AccessControl, Permission, Principal, ROOT, User};
+use crate::claim::claim_key;
+use crate::command::{Command, Delete, Operation, Put, Txn};
+use crate::error::Error;
+use crate::lease::{LeaseId, Leases};
+use crate::range::Range;
+use crate::span::Span;
+
+impl AccessControl {
+    /// Checks that a principal has all permissions, as changes of users and roles require.
+    pub fn authorize_root(&self, principal: &Principal) -> Result<(), Error> {
+        match self.authenticated_user(principal)? {
+            None => Ok(()),
+            Some(name) => {
+                let is_root = self.users.get(name).is_some_and(|it| it.roles.contains(ROOT));
+                is_root.then_some(()).ok_or(Error::PermissionDenied)
+            }
+        }
+    }
+
+    /// Checks that a principal may read these keys.
+    pub fn authorize_read(&self, principal: &Principal, span: &Span) -> Result<(), Error> {
+        self.authorize(principal, |user| covers(&self.granted_spans(user, Permission::Read), span))
+    }
+
+    /// Checks that a principal may write these keys.
+    pub fn authorize_write(&self, principal: &Principal, span: &Span) -> Result<(), Error> {
+        self.authorize(principal, |user| covers(&self.granted_spans(user, Permission::Write), span))
+    }
+
+    /// Checks that a principal is known, which is enough for some requests. Returns the name of the
+    /// user; `None` if authentication is disabled or the principal is a member.
+    pub fn authenticated_user<'a>(
+        &self,
+        principal: &'a Principal,
+    ) -> Result<Option<&'a str>, Error> {
+        match principal {
+            _ if !self.is_enabled() => Ok(None),
+            Principal::Member => Ok(None),
+            Principal::Anonymous => Err(Error::UserEmpty),
+            Principal::User(name) if self.users.contains_key(name) => Ok(Some(name)),
+            Principal::User(_) => Err(Error::PermissionDenied),
+        }
+    }
+
+    fn authorize(
+        &self,
+        principal: &Principal,
+        has: impl FnOnce(&User) -> bool,
+    ) -> Result<(), Error> {
+        let Some(name) = self.authenticated_user(principal)? else { return Ok(()) };
+        let user = self.users.get(name).ok_or(Error::PermissionDenied)?;
+        let may = user.roles.contains(ROOT) || has(user);
+        may.then_some(()).ok_or(Error::PermissionDenied)
+    }
+
+    /// Checks that a principal may read a range.
+    pub fn authorize_range(&self, principal: &Principal, range: &Range) -> Result<(), Error> {
+        self.authorize_read(principal, &range.span)
+    }
+
+    /// Checks that a principal may run a transaction, whichever branch is taken.
+    pub fn authorize_txn(&self, principal: &Principal, txn: &Txn) -> Result<(), Error> {
+        self.authenticated_user(principal)?;
+        txn.compare.iter().try_for_each(|compare| self.authorize_read(principal, &compare.span))?;
+        let operations = txn.success.iter().chain(&txn.failure);
+        operations.into_iter().try_for_each(|operation| match operation {
+            Operation::Range(range) => self.authorize_range(principal, range),
+            Operation::Put(put) => self.authorize_put(principal, put),
+            Operation::Delete(delete) => self.authorize_delete(principal, delete),
+            Operation::Txn(txn) => self.authorize_txn(principal, txn),
+        })
+    }
+
+    fn authorize_put(&self, principal: &Principal, put: &Put) -> Result<(), Error> {
+        let span = Span::single(put.key.clone());
+        self.authorize_write(principal, &span)?;
+        if put.prev_kv { self.authorize_read(principal, &span) } else { Ok(()) }
+    }
+
+    fn authorize_delete(&self, principal: &Principal, delete: &Delete) -> Result<(), Error> {
+        self.authorize_write(principal, &delete.span)?;
+        if delete.prev_kv { self.authorize_read(principal, &delete.span) } else { Ok(()) }
+    }
+
+    /// Checks that a principal may list all leases: every key of every lease must be readable, as
+    /// at etcd since 3.6.9.
+    pub(crate) fn authorize_lease_list(
+        &self,
+        principal: &Principal,
+        leases: &Leases,
+    ) -> Result<(), Error> {
+        self.authorize(principal, |user| {
+            let spans = self.granted_spans(user, Permission::Read);
+            leases.0.values().all(|lease| covers_keys(&spans, &lease.keys))
+        })
+    }
+
+    /// Checks that a principal may end a lease, and therefore attach keys to it. A user without the
+    /// right to write its keys could otherwise prevent its owner from ending it, by attaching other
+    /// keys.
+    pub(crate) fn authorize_lease_end(
+        &self,
+        principal: &Principal,
+        lease: LeaseId,
+        leases: &Leases,
+    ) -> Result<(), Error> {
+        let Some(lease) = leases.0.get(&lease) else { return Ok(()) };
+        self.authorize(principal, |user| {
+            covers_keys(&self.granted_spans(user, Permission::Write), &lease.keys)
+        })
+    }
+
+    /// Checks the leases to which a transaction attaches keys, as [`Self::authorize_lease_end`].
+    fn authorize_txn_leases(
+        &self,
+        principal: &Principal,
+        txn: &Txn,
+        leases: &Leases,
+    ) -> Result<(), Error> {
+        txn.success.iter().chain(&txn.failure).try_for_each(|operation| match operation {
+            Operation::Put(put) => self.authorize_lease_end(principal, put.lease, leases),
+            Operation::Txn(txn) => self.authorize_txn_leases(principal, txn, leases),
+            Operation::Range(_) | Operation::Delete(_) => Ok(()),
+        })
+    }
+
+    /// Checks that a principal may apply a command. A client that enqueues must be able to read the
+    /// queue.
+    pub(crate) fn authorize_command(
+        &self,
+        principal: &Principal,
+        command: &Command,
+        leases: &Leases,
+    ) -> Result<(), Error> {
+        if self.authenticated_user(principal)?.is_none() {
+            return Ok(());
+        }
+        match command {
+            Command::Put(put) => {
+                self.authorize_put(principal, put)?;
+                self.authorize_lease_end(principal, put.lease, leases)
+            }
+            Command::Delete(delete) => self.authorize_delete(principal, delete),
+            Command::Txn(txn) => {
+                self.authorize_txn(principal, txn)?;
+                self.authorize_txn_leases(principal, txn, leases)
+            }
+            Command::Compact { .. } | Command::Grant { .. } => Ok(()),
+            Command::Revoke { lease } => self.authorize_lease_end(principal, *lease, leases),
+            Command::Expire { .. } | Command::Checkpoint { .. } => Err(Error::PermissionDenied),
+            Command::Enqueue(it) => {
+                self.authorize_write(
+                    principal,
+                    &Span::single(claim_key(&it.name, it.lease, it.mode)),
+                )?;
+                self.authorize_read(principal, &Span::prefix([&it.name[..], b"/"].concat()))?;
+                self.authorize_lease_end(principal, it.lease, leases)
+            }
+            // Users may change their own passwords. At etcd only root may.
+            Command::Access(AccessChange::ChangePassword { name, .. })
+                if *principal == Principal::User(name.clone()) =>
+            {
+                Ok(())
+            }
+            Command::Access(_) | Command::Alarm(_) => self.authorize_root(principal),
+        }
+    }
+}

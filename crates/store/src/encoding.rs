@@ -1,0 +1,70 @@
+//! Encoding of snapshots.
+
+use core::fmt;
+
+use alloc::vec::Vec;
+
+use crate::snapshot::Snapshot;
+use crate::store::Store;
+
+/// First bytes of a snapshot: name and version of the format.
+const MAGIC: &[u8; 8] = b"tnstore\x04";
+
+/// First bytes of the previous version, which has no alarms at its end.
+const WITHOUT_ALARMS: &[u8; 8] = b"tnstore\x03";
+
+/// Error for bytes that are no snapshot, or one of an unknown version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DamagedSnapshot;
+
+impl fmt::Display for DamagedSnapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("damaged snapshot, or written by an unsupported version")
+    }
+}
+
+impl core::error::Error for DamagedSnapshot {}
+
+impl Snapshot {
+    /// Encodes the snapshot. Equal stores have equal encodings.
+    pub fn encode(&self) -> Vec<u8> {
+        postcard::to_extend(self, MAGIC.to_vec()).expect("writing to a vector does not fail")
+    }
+}
+
+/// Decodes a store; fails if bytes remain.
+fn whole(body: &[u8]) -> Result<Store, DamagedSnapshot> {
+    let (store, rest) = postcard::take_from_bytes(body).map_err(|_| DamagedSnapshot)?;
+    if rest.is_empty() { Ok(store) } else { Err(DamagedSnapshot) }
+}
+
+impl Store {
+    /// Decodes the store of a snapshot.
+    pub fn decode(bytes: &[u8]) -> Result<Self, DamagedSnapshot> {
+        if let Some(body) = bytes.strip_prefix(MAGIC) {
+            return whole(body);
+        }
+        let body = bytes.strip_prefix(WITHOUT_ALARMS).ok_or(DamagedSnapshot)?;
+        // Encoding of an empty set of alarms.
+        whole(&[body, &[0]].concat())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::{Command, Put};
+    use crate::store::LogPosition;
+
+    #[test]
+    fn decodes_snapshots_of_the_previous_version() {
+        let mut store = Store::default();
+        let put = Put { key: "a".into(), value: "1".into(), ..Put::default() };
+        let outcome = store.apply(LogPosition { index: 1, term: 1 }, Command::Put(put));
+        assert!(outcome.result.is_ok());
+        let bytes = store.snapshot().encode();
+        let body = bytes.strip_prefix(MAGIC).and_then(|body| body.strip_suffix(&[0]));
+        let body = body.expect("a snapshot without alarms");
+        assert_eq!(Store::decode(&[&WITHOUT_ALARMS[..], body].concat()), Ok(store));
+    }
+}

@@ -1,0 +1,75 @@
+//! Cost of reads: the number of keys to scan, known before the scan.
+
+use crate::command::{Operation, Txn};
+use crate::range::Range;
+use crate::span::Span;
+use crate::store::Store;
+
+impl Txn {
+    /// True if the transaction reads only single keys at the current revision. Its cost is then
+    /// known without the store.
+    pub fn reads_single_keys_only(&self) -> bool {
+        let is_one = |operation: &Operation| match operation {
+            Operation::Range(range) => range.span.is_single() && range.revision == 0,
+            Operation::Txn(txn) => txn.reads_single_keys_only(),
+            Operation::Put(_) | Operation::Delete(_) => true,
+        };
+        self.compare.iter().all(|compare| compare.span.is_single())
+            && self.success.iter().chain(&self.failure).all(is_one)
+    }
+}
+
+impl Store {
+    /// Returns the number of keys and events that a read scans, at most `max`.
+    pub fn range_scan_cost(&self, range: &Range, max: usize) -> usize {
+        let limit = usize::try_from(range.limit).unwrap_or(usize::MAX).saturating_add(1);
+        match self.queue_for_range(range).filter(|_| range.revision == 0) {
+            Some(queue) => queue.len().min(limit).min(max),
+            None => {
+                let changes = if range.revision > 0 { self.event_count() } else { 0 };
+                self.count_keys(&range.span, max).saturating_add(changes).min(max)
+            }
+        }
+    }
+
+    /// Returns the number of keys and events that the comparisons and reads of a transaction scan,
+    /// over all branches, at most `max`.
+    pub fn txn_scan_cost(&self, txn: &Txn, max: usize) -> usize {
+        let compared = txn
+            .compare
+            .iter()
+            .fold(0, |sum, compare| sum + self.count_keys(&compare.span, max - sum));
+        txn.success.iter().chain(&txn.failure).fold(compared, |sum, operation| {
+            sum + match operation {
+                Operation::Range(range) => self.range_scan_cost(range, max - sum),
+                Operation::Txn(txn) => self.txn_scan_cost(txn, max - sum),
+                Operation::Put(_) | Operation::Delete(_) => 0,
+            }
+        })
+    }
+
+    fn count_keys(&self, span: &Span, max: usize) -> usize {
+        if span.is_single() { max.min(1) } else { Store::span(&self.keys, span).take(max).count() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+
+    #[test]
+    fn ranges_and_past_reads_are_not_single_key_reads() {
+        let read = |range: Range| Txn { success: vec![Operation::Range(range)], ..Txn::default() };
+        let one = read(Range::of(Span::single("a")));
+        let past = read(Range { revision: 1, ..Range::of(Span::single("a")) });
+        let many = read(Range::of(Span::prefix("a")));
+        let nested =
+            |txn: &Txn| Txn { failure: vec![Operation::Txn(txn.clone())], ..Txn::default() };
+        assert!(one.reads_single_keys_only() && nested(&one).reads_single_keys_only());
+        for wide in [past, many] {
+            assert!(!wide.reads_single_keys_only() && !nested(&wide).reads_single_keys_only());
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Validation of commands that does not depend on the state.
+
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+
+use crate::command::{Command, Delete, Operation, Put, Txn};
+use crate::error::Error;
+use crate::range::Range;
+use crate::span::Span;
+
+/// Factor by which the operations of all branches may exceed the limit for one branch. Without it,
+/// nested transactions could have as many operations as fit into a request, and each is compared
+/// with the others.
+const MAX_NESTED_FACTOR: usize = 8;
+
+impl Command {
+    /// Checks that the command is valid in some state. A server validates before it proposes a
+    /// command; the store validates again.
+    pub fn validate(&self, max_operations: usize) -> Result<(), Error> {
+        match self {
+            Command::Put(put) => put.validate(),
+            Command::Delete(delete) => delete.validate(),
+            Command::Txn(txn) => txn.validate(max_operations),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Range {
+    pub(crate) fn validate(&self) -> Result<(), Error> {
+        has_key(&self.span)
+    }
+}
+
+impl Delete {
+    fn validate(&self) -> Result<(), Error> {
+        has_key(&self.span)
+    }
+}
+
+impl Put {
+    fn validate(&self) -> Result<(), Error> {
+        match self {
+            put if put.key.is_empty() => Err(Error::EmptyKey),
+            put if put.ignore_value && !put.value.is_empty() => Err(Error::ValueProvided),
+            put if put.ignore_lease && put.lease != 0 => Err(Error::LeaseProvided),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Txn {
+    /// Checks that the transaction is valid in some state.
+    pub fn validate(&self, max_operations: usize) -> Result<(), Error> {
+        if self.size() > MAX_NESTED_FACTOR * max_operations {
+            return Err(Error::TooManyOperations);
+        }
+        self.check_sizes(max_operations)?;
+        writes(&self.success)?;
+        writes(&self.failure).map(drop)
+    }
+
+    /// Returns the number of comparisons and operations in all branches, including nested ones.
+    fn size(&self) -> usize {
+        let size = |operation: &Operation| match operation {
+            Operation::Txn(txn) => 1 + txn.size(),
+            Operation::Range(_) | Operation::Put(_) | Operation::Delete(_) => 1,
+        };
+        self.compare.len() + self.success.iter().chain(&self.failure).map(size).sum::<usize>()
+    }
+
+    /// Checks the limit for each branch, including nested transactions.
+    fn check_sizes(&self, max_operations: usize) -> Result<(), Error> {
+        let size = self.compare.len().max(self.success.len()).max(self.failure.len());
+        let left = max_operations.checked_sub(size).ok_or(Error::TooManyOperations)?;
+        self.compare.iter().try_for_each(|compare| has_key(&compare.span))?;
+        let operations = self.success.iter().chain(&self.failure);
+        operations.into_iter().try_for_each(|operation| match operation {
+            Operation::Range(range) => range.validate(),
+            Operation::Put(put) => put.validate(),
+            Operation::Delete(delete) => delete.validate(),
+            Operation::Txn(txn) => txn.check_sizes(left),
+        })
+    }
+}
+
+fn has_key(span: &Span) -> Result<(), Error> {
+    if span.key.is_empty() { Err(Error::EmptyKey) } else { Ok(()) }
+}
+
+/// Keys that are put, and spans that are deleted.
+type Writes<'a> = (BTreeSet<&'a [u8]>, Vec<&'a Span>);
+
+/// Returns the writes of some operations.
+///
+/// Rejects a key that is put twice, or put and deleted, wherever the two operations are nested and
+/// whichever comes first: all operations of a transaction share one revision. Only one of the two
+/// branches of a nested transaction runs, so one branch may put a key that the other one puts or
+/// deletes.
+fn writes(operations: &[Operation]) -> Result<Writes<'_>, Error> {
+    let deleted = operations.iter().filter_map(|operation| match operation {
+        Operation::Delete(delete) => Some(&delete.span),
+        _ => None,
+    });
+    let mut deleted: Vec<&Span> = deleted.collect();
+    let mut written: BTreeSet<&[u8]> = BTreeSet::new();
+    let nested = operations.iter().filter_map(|operation| match operation {
+        Operation::Txn(txn) => Some(txn),
+        _ => None,
+    });
+    for txn in nested {
+        let (then, deleted_then) = writes(&txn.success)?;
+        let (otherwise, deleted_otherwise) = writes(&txn.failure)?;
+        let either: BTreeSet<&[u8]> = then.union(&otherwise).copied().collect();
+        let deleted_either = [deleted_then, deleted_otherwise].concat();
+        // `written` holds the puts of the nested transactions before this one.
+        if deleted_either.iter().any(|span| contains_any(span, &written)) {
+            return Err(Error::DuplicateKey);
+        }
+        add(&mut written, either, &deleted)?;
+        deleted.extend(deleted_either);
+    }
+    let own = operations.iter().filter_map(|operation| match operation {
+        Operation::Put(put) => Some(&put.key[..]),
+        _ => None,
+    });
+    add(&mut written, own, &deleted)?;
+    Ok((written, deleted))
+}
+
+/// True if the span contains one of the keys.
+fn contains_any(span: &Span, keys: &BTreeSet<&[u8]>) -> bool {
+    span.bounds().is_some_and(|bounds| keys.range::<[u8], _>(bounds).next().is_some())
+}
+
+fn add<'a>(
+    written: &mut BTreeSet<&'a [u8]>,
+    more: impl IntoIterator<Item = &'a [u8]>,
+    deleted: &[&Span],
+) -> Result<(), Error> {
+    more.into_iter().try_for_each(|key| {
+        let twice = !written.insert(key) || deleted.iter().any(|span| span.contains(key));
+        if twice { Err(Error::DuplicateKey) } else { Ok(()) }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+
+    #[test]
+    fn rejects_duplicate_puts_and_deleted_keys() {
+        let put = |key: &str| Operation::Put(Put { key: key.into(), ..Put::default() });
+        let delete = |span| Operation::Delete(Delete { span, ..Delete::default() });
+        let nested = |success| Operation::Txn(Txn { success, ..Txn::default() });
+        let others = || vec![delete(Span::single("b")), delete(Span::prefix("c/"))];
+        let check = |failure| Txn { failure, ..Txn::default() }.validate(128);
+        let with = |more: Vec<Operation>| check([others(), more].concat());
+        for fine in [vec![], vec![put("a")], vec![put("a"), put("d")], vec![nested(vec![put("a")])]]
+        {
+            assert_eq!(with(fine), Ok(()));
+        }
+        for twice in [
+            vec![put("b")],
+            vec![put("c/1")],
+            vec![put("a"), put("a")],
+            vec![put("a"), put("b")],
+            vec![nested(vec![put("c/1")])],
+            vec![put("a"), nested(vec![put("a")])],
+        ] {
+            assert_eq!(with(twice.clone()), Err(Error::DuplicateKey), "{twice:?}");
+        }
+    }
+
+    #[test]
+    fn rejects_put_and_delete_of_one_key_in_either_order() {
+        let put = || Operation::Put(Put { key: "k5".into(), ..Put::default() });
+        let span = Span { key: "k1".into(), end: "k9".into() };
+        let delete = || Operation::Delete(Delete { span: span.clone(), ..Delete::default() });
+        let txn = |success, failure| Operation::Txn(Txn { success, failure, ..Txn::default() });
+        let deep = |operation| txn(vec![txn(vec![operation], vec![])], vec![]);
+        let puts = || [put(), txn(vec![put()], vec![]), txn(vec![], vec![put()]), deep(put())];
+        let deletes =
+            || [delete(), txn(vec![delete()], vec![]), txn(vec![], vec![delete()]), deep(delete())];
+        let check = |success| Txn { success, ..Txn::default() }.validate(128);
+        for (put, delete) in puts().iter().flat_map(|put| deletes().map(|it| (put.clone(), it))) {
+            for both in [vec![put.clone(), delete.clone()], vec![delete, put]] {
+                assert_eq!(check(both.clone()), Err(Error::DuplicateKey), "{both:?}");
+                let nested = vec![txn(both.clone(), vec![])];
+                assert_eq!(check(nested), Err(Error::DuplicateKey), "nested {both:?}");
+            }
+        }
+        // Only one branch of a transaction runs.
+        assert_eq!(check(vec![txn(vec![put()], vec![delete()])]), Ok(()));
+        assert_eq!(check(vec![txn(vec![delete()], vec![put()])]), Ok(()));
+        let other = Operation::Put(Put { key: "k9".into(), ..Put::default() });
+        assert_eq!(check(vec![txn(vec![other], vec![]), txn(vec![], vec![delete()])]), Ok(()));
+    }
+
+    #[test]
+    fn nested_operations_share_one_limit() {
+        let read = || Operation::Range(Range::of(Span::single("a")));
+        let txn = |success| Txn { success, ..Txn::default() };
+        let nested = |many, each| txn(vec![Operation::Txn(txn(vec![read(); each])); many]);
+        assert_eq!(nested(8, 120).validate(128), Ok(()));
+        assert_eq!(nested(8, 121).validate(128), Err(Error::TooManyOperations), "of one branch");
+        assert_eq!(nested(9, 119).validate(128), Err(Error::TooManyOperations), "of all branches");
+    }
+}

@@ -1,0 +1,107 @@
+//! Notes and network events: a line across all processes, with the text outside, where no message
+//! passes.
+
+use tenure_core::ProcessId;
+
+use super::geometry::{Area, Line, Point};
+use super::style::{ink, width};
+use super::violations::broken;
+use super::{Drawing, LINE_HEIGHT, path, text};
+use crate::diagram::layout::Mark;
+use crate::diagram::view::Direction;
+
+/// Minimum number of letters per line of a note at the side; more if there is not enough room for
+/// the lines.
+const MIN_LETTERS: i64 = 30;
+/// Distance between a line across all processes and its text.
+const TEXT_GAP: i64 = 8;
+
+impl<'l> Drawing<'l> {
+    /// Draws all notes.
+    pub(super) fn notes(&mut self) {
+        for (along, _) in self.notes_in_order() {
+            let first = self.point(along, ProcessId(0), -self.lane / 2);
+            let last = self.point(along, self.last_process(), self.lane / 2);
+            path(&mut self.ground, &Line::straight(first, last), "cut", "");
+        }
+        match self.direction {
+            Direction::Right => self.notes_above(),
+            Direction::Down => self.notes_aside(),
+        }
+    }
+
+    /// Returns the room that notes need beside the lifelines.
+    pub(super) fn room_aside(&self) -> i64 {
+        let lines = self.wrapped_notes().into_iter().flat_map(|(_, lines)| lines);
+        lines.map(|line| TEXT_GAP + width(&line)).max().unwrap_or(0)
+    }
+
+    /// Returns the position and text of each note, in order.
+    fn notes_in_order(&self) -> Vec<(i64, &'l str)> {
+        let layout = self.layout;
+        let mut notes = Vec::new();
+        for (place, step) in layout.steps.iter().enumerate() {
+            if let (None, Mark::Network(says) | Mark::Note(says)) = (step.at, &step.mark) {
+                notes.push((self.step_along(place), says.as_str()));
+            }
+        }
+        notes.sort_by_key(|(along, _)| *along);
+        notes
+    }
+
+    /// Breaks the notes into lines, so that each ends above the next note.
+    fn wrapped_notes(&self) -> Vec<(i64, Vec<String>)> {
+        let notes = self.notes_in_order();
+        let next = notes.iter().skip(1).map(|(along, _)| *along).chain([i64::MAX]);
+        let rooms: Vec<i64> =
+            notes.iter().zip(next).map(|((along, _), next)| (next - along) / LINE_HEIGHT).collect();
+        let longest = notes.iter().map(|(_, says)| says.chars().count() as i64).max();
+        let mut letters = MIN_LETTERS;
+        let fits = |letters: i64| {
+            let mut each = notes.iter().zip(&rooms);
+            each.all(|((_, says), room)| broken(says, letters).len() as i64 <= *room)
+        };
+        while Some(letters) < longest && !fits(letters) {
+            letters += 5;
+        }
+        notes.iter().map(|(along, says)| (*along, broken(says, letters))).collect()
+    }
+
+    /// Draws the notes in rows above the first process, the lowest free row first.
+    fn notes_above(&mut self) {
+        let mut ends: Vec<i64> = Vec::new();
+        for (along, says) in self.notes_in_order() {
+            let row = ends.iter().position(|end| *end < along).unwrap_or(ends.len());
+            if row == ends.len() {
+                ends.push(0);
+            }
+            ends[row] = along + width(says) + 12;
+            let top = self.point(along, ProcessId(0), -self.lane / 2).y - 10;
+            let start = Point { x: along, y: top - row as i64 * (LINE_HEIGHT + 2) };
+            self.keep_clear(start, says);
+            let center = Point { x: start.x + ink(says) / 2, ..start };
+            self.write_over(center, says, "halo");
+        }
+    }
+
+    /// Draws the notes after the line across all processes.
+    fn notes_aside(&mut self) {
+        for (along, lines) in self.wrapped_notes() {
+            let mut start = self.point(along, self.last_process(), self.lane / 2 + TEXT_GAP);
+            for line in lines {
+                self.keep_clear(start, &line);
+                text(&mut self.texts, start, "start", &line, "halo");
+                start.y += LINE_HEIGHT;
+            }
+        }
+    }
+
+    /// Reserves the area of a text that starts here.
+    fn keep_clear(&mut self, start: Point, says: &str) {
+        let (left, right) = (start.x - 2, start.x + width(says));
+        let (top, bottom) = (start.y - LINE_HEIGHT / 2, start.y + LINE_HEIGHT / 2);
+        let area = Area { left, top, right, bottom };
+        self.places.take(area);
+        self.extent = self.extent.with(area);
+    }
+}

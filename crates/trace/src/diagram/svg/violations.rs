@@ -1,0 +1,82 @@
+//! Violations: a band over the interval, a ring around the step, and a sentence above. The headline
+//! states the content of the picture and the command that reproduces it.
+
+use std::fmt::Write;
+
+use super::geometry::{Area, Point};
+use super::style::width;
+use super::{Drawing, LINE_HEIGHT, text};
+use crate::plain;
+
+/// Minimum number of letters per line of a command; more if the picture is wider.
+const MIN_LETTERS: i64 = 60;
+
+impl Drawing<'_> {
+    /// Draws the violations.
+    pub(super) fn violation_marks(&mut self) {
+        let layout = self.layout;
+        for mark in &layout.violation_marks {
+            let extent = self.extent_of(Some(mark.step), mark.until);
+            for at in &mark.processes {
+                let band = self.bar(extent, *at, self.lane - 16, "violation");
+                self.ground.push_str(&band);
+            }
+            if let Some(Point { x, y }) = self.dot(mark.step) {
+                let _ = writeln!(
+                    self.dots,
+                    "<circle class=\"violation-step\" cx=\"{x}\" cy=\"{y}\" r=\"11\"/>"
+                );
+            }
+        }
+        let lines: Vec<String> = layout.violation_lines().collect();
+        for says in lines.iter().rev() {
+            self.above(says, "verdict");
+        }
+    }
+
+    /// Writes the content of the picture, and the command that reproduces the run, if there is one.
+    pub(super) fn headline(&mut self) {
+        let Some(command) = &self.layout.header.replay else { return };
+        let letters = (self.extent.right / width("m")).max(MIN_LETTERS);
+        for line in broken(&plain(command), letters).iter().rev() {
+            self.above(line, "small");
+        }
+        self.above(&self.layout.caption(), "name");
+    }
+
+    /// Writes a line above everything else.
+    fn above(&mut self, says: &str, class: &str) {
+        let start = Point { x: 0, y: self.extent.top - LINE_HEIGHT };
+        let (top, bottom) = (start.y - LINE_HEIGHT / 2, start.y + LINE_HEIGHT / 2);
+        self.extent =
+            self.extent.with(Area { left: start.x, top, right: start.x + width(says), bottom });
+        text(&mut self.texts, start, "start", says, class);
+    }
+}
+
+/// Breaks words into lines of at most `letters` letters, unless a word is longer.
+pub(super) fn broken(words: &str, letters: i64) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in words.split_whitespace() {
+        let fits = |line: &&mut String| {
+            (line.chars().count() + 1 + word.chars().count()) as i64 <= letters
+        };
+        match lines.last_mut().filter(fits) {
+            Some(line) => *line = format!("{line} {word}"),
+            None => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn breaks_command_between_words() {
+        assert_eq!(broken("tenure check central -n 2", 12), ["tenure check", "central -n 2"]);
+        assert_eq!(broken("tenure simulate-it", 4), ["tenure", "simulate-it"]);
+        assert_eq!(broken("", 4), [""; 0]);
+    }
+}

@@ -1,0 +1,366 @@
+//! State of each process as a trace describes it: up or down, waiting, inside, leading, suspecting.
+//!
+//! Writers describe a crash differently. A simulator writes *crash* and *recover*; a parent process
+//! writes *crash* and its node *boot* or *recover*. A node killed from outside only boots again in
+//! another session. This module treats all of these alike.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::LazyLock;
+
+use tenure_core::service::{agreement, election, log, mutex};
+use tenure_core::{Fence, ProcessId, Term, Verdict};
+
+use crate::format::{CommandData, EventData, Kind, Record, Subject};
+
+/// State of each process after the records read so far.
+#[derive(Clone, Debug, Default)]
+pub struct ProcessStates(HashMap<ProcessId, ProcessState>);
+
+/// State of one process after the records read so far.
+#[derive(Clone, Debug, Default)]
+pub struct ProcessState {
+    /// Whether the process is up.
+    pub life: ProcessStatus,
+    /// Session of the last boot, if a record mentions one.
+    pub session: Option<u64>,
+    /// Conditions that condition, each with the time at which it began; at most one per group.
+    pub conditions: Vec<(Condition, u64)>,
+    /// Fence of the last entry.
+    pub fence: Fence,
+    /// True if the process is inside and has command to exit.
+    pub leaving: bool,
+    /// Leader and term that the process believes in.
+    pub leader: Option<Term>,
+    /// Peers that the process suspects.
+    pub suspects: BTreeSet<ProcessId>,
+}
+
+/// Whether a process is up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ProcessStatus {
+    /// No record mentions the process.
+    #[default]
+    Unknown,
+    /// The process is up; it may be stopped.
+    Up,
+    /// The process crashed.
+    Down,
+    /// The process ended normally.
+    Ended,
+}
+
+/// Condition of a process that lasts for some time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// The process has command to enter.
+    Waiting,
+    /// The process is inside the critical section.
+    Inside,
+    /// The process leads in the term with this number; 0 for elections without terms.
+    Leading(u64),
+    /// The process has the token.
+    Token,
+    /// The process is down after a crash.
+    Down,
+    /// The process is stopped (SIGSTOP).
+    Stopped,
+}
+
+/// Group of mutually exclusive conditions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum ConditionGroup {
+    Lock,
+    Lead,
+    Token,
+    Down,
+    Stopped,
+}
+
+impl Condition {
+    pub(crate) const fn sort(self) -> ConditionGroup {
+        match self {
+            Condition::Waiting | Condition::Inside => ConditionGroup::Lock,
+            Condition::Leading(_) => ConditionGroup::Lead,
+            Condition::Token => ConditionGroup::Token,
+            Condition::Down => ConditionGroup::Down,
+            Condition::Stopped => ConditionGroup::Stopped,
+        }
+    }
+}
+
+/// Change that a record makes to the state of its process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StateChange {
+    /// The process boots for the first time.
+    Boots,
+    /// The process crashes; all its conditions end.
+    Crashes,
+    /// The process recovers; only conditions that begin from now on condition.
+    Recovers,
+    /// The process ends normally.
+    Leaves,
+    /// A condition begins.
+    Begins(Condition),
+    /// A condition ends that began at this time.
+    Ends(Condition, u64),
+    /// The process learns of a leader, or that there is none.
+    LeaderChanges(Option<Term>),
+    /// The process suspects or trusts a peer.
+    SuspicionChanges(ProcessId, Verdict),
+}
+
+impl ProcessStates {
+    /// Applies a record and returns the changes that it makes, in order.
+    pub fn read(&mut self, record: &Record) -> Vec<StateChange> {
+        let Some(at) = record.process.process() else { return Vec::new() };
+        let mut changes = Vec::new();
+        self.0.entry(at).or_default().read(record, &mut changes);
+        changes
+    }
+
+    /// Returns the state of a process.
+    pub fn of(&self, at: ProcessId) -> &ProcessState {
+        static UNKNOWN: LazyLock<ProcessState> = LazyLock::new(ProcessState::default);
+        self.0.get(&at).unwrap_or(&UNKNOWN)
+    }
+
+    /// Returns the numbers of the processes in this condition that have not ended.
+    pub fn processes_in(&self, condition: Condition) -> Vec<u32> {
+        let here = |process_state: &ProcessState| {
+            process_state.life != ProcessStatus::Ended && process_state.since(condition).is_some()
+        };
+        let all = self.0.iter().filter(|(_, process_state)| here(process_state));
+        let mut numbers: Vec<u32> = all.map(|(at, _)| at.number()).collect();
+        numbers.sort_unstable();
+        numbers
+    }
+
+    /// Takes a process to be outside the critical section, after skipped records about the lock.
+    pub(crate) fn pass_over(&mut self, at: ProcessId) {
+        self.0.entry(at).or_default().end(ConditionGroup::Lock, &mut Vec::new());
+    }
+}
+
+impl ProcessState {
+    /// True if the process crashed or ended.
+    pub const fn is_down(&self) -> bool {
+        matches!(self.life, ProcessStatus::Down | ProcessStatus::Ended)
+    }
+
+    /// Returns the time at which a condition began, if it holds.
+    pub fn since(&self, condition: Condition) -> Option<u64> {
+        self.conditions.iter().find(|(lasts, _)| *lasts == condition).map(|(_, since)| *since)
+    }
+
+    fn read(&mut self, record: &Record, changes: &mut Vec<StateChange>) {
+        let time = record.time;
+        match &record.kind {
+            Kind::Boot | Kind::Recover => self.on_boot(record.session, changes),
+            _ if self.is_down() => {}
+            Kind::Crash => {
+                self.life = ProcessStatus::Down;
+                changes.push(StateChange::Crashes);
+                self.clear_volatile(changes);
+                self.begin(Condition::Down, time, changes);
+            }
+            Kind::End => {
+                self.life = ProcessStatus::Ended;
+                changes.push(StateChange::Leaves);
+            }
+            Kind::Stop if self.since(Condition::Stopped).is_none() => {
+                self.begin(Condition::Stopped, time, changes);
+            }
+            Kind::Continue => self.end(ConditionGroup::Stopped, changes),
+            Kind::Command(command) => self.on_command(command, time, changes),
+            Kind::Event(event) => self.on_event(event, record, changes),
+            Kind::Suspicion { peer, verdict } => {
+                let news = match verdict {
+                    Verdict::Suspect => self.suspects.insert(*peer),
+                    Verdict::Trust => self.suspects.remove(peer),
+                };
+                changes.extend(news.then_some(StateChange::SuspicionChanges(*peer, *verdict)));
+            }
+            _ => {}
+        }
+        if self.life == ProcessStatus::Unknown {
+            self.life = ProcessStatus::Up;
+        }
+    }
+
+    /// Handles a boot or recovery. The process and its parent may both report it.
+    fn on_boot(&mut self, session: u64, changes: &mut Vec<StateChange>) {
+        let before = self.session.replace(session);
+        let again = before.is_some_and(|before| before != session);
+        if again || self.is_down() {
+            changes.extend((!self.is_down()).then_some(StateChange::Crashes));
+            self.clear_volatile(changes);
+            changes.push(StateChange::Recovers);
+        } else {
+            changes.extend(before.is_none().then_some(StateChange::Boots));
+            self.end(ConditionGroup::Stopped, changes);
+        }
+        self.life = ProcessStatus::Up;
+    }
+
+    /// Ends all conditions and clear_volatile the state that a crash loses.
+    fn clear_volatile(&mut self, changes: &mut Vec<StateChange>) {
+        changes.extend(
+            self.conditions.drain(..).map(|(condition, since)| StateChange::Ends(condition, since)),
+        );
+        let ProcessState { life, session, fence, .. } = *self;
+        *self = ProcessState { life, session, fence, ..ProcessState::default() };
+    }
+
+    fn on_command(&mut self, command: &CommandData, time: u64, changes: &mut Vec<StateChange>) {
+        match command.mutex() {
+            Some(mutex::Command::Enter) => self.begin(Condition::Waiting, time, changes),
+            Some(mutex::Command::Exit) => self.leaving = true,
+            None => {}
+        }
+    }
+
+    fn on_event(&mut self, event: &EventData, record: &Record, changes: &mut Vec<StateChange>) {
+        match event.mutex() {
+            Some(mutex::Event::Entered { fence }) => {
+                self.fence = *fence;
+                self.begin(Condition::Inside, record.time, changes);
+            }
+            Some(mutex::Event::Exited) => {
+                self.end(ConditionGroup::Lock, changes);
+                self.leaving = false;
+            }
+            None => {}
+        }
+        match event.election() {
+            Some(election::Event::Elected { leader, term }) => {
+                self.set_leader(Some(Term { leader: *leader, ..*term }), changes);
+                if record.process == Subject::Process(*leader) {
+                    self.begin(Condition::Leading(term.number), record.time, changes);
+                }
+            }
+            Some(election::Event::Deposed { .. }) => self.set_leader(None, changes),
+            None => {}
+        }
+        if let EventData::Agreement(agreement::Event::Log(event)) = event {
+            self.on_log_event(event, record, changes);
+        }
+    }
+
+    /// Applies an event of a replicated log, which reports its leader too.
+    fn on_log_event(
+        &mut self,
+        event: &log::Event,
+        record: &Record,
+        changes: &mut Vec<StateChange>,
+    ) {
+        match event {
+            log::Event::Leading { term } => {
+                let leader = record.process.process();
+                let term = leader.map(|leader| Term { number: *term, leader });
+                self.set_leader(term, changes);
+                let number = term.map_or(0, |term| term.number);
+                self.begin(Condition::Leading(number), record.time, changes);
+            }
+            log::Event::Following { term, leader } => {
+                let term = leader.map(|leader| Term { number: *term, leader });
+                self.set_leader(term, changes);
+            }
+            log::Event::Relaying { term, leader } => {
+                self.set_leader(Some(Term { number: *term, leader: *leader }), changes);
+            }
+            _ => {}
+        }
+    }
+
+    fn set_leader(&mut self, leader: Option<Term>, changes: &mut Vec<StateChange>) {
+        self.leader = leader;
+        self.end(ConditionGroup::Lead, changes);
+        changes.push(StateChange::LeaderChanges(leader));
+    }
+
+    /// Begins a condition and ends the one of its group that held before.
+    fn begin(&mut self, condition: Condition, time: u64, changes: &mut Vec<StateChange>) {
+        self.end(condition.sort(), changes);
+        self.conditions.push((condition, time));
+        changes.push(StateChange::Begins(condition));
+    }
+
+    fn end(&mut self, sort: ConditionGroup, changes: &mut Vec<StateChange>) {
+        if let Some(place) =
+            self.conditions.iter().position(|(condition, _)| condition.sort() == sort)
+        {
+            let (condition, since) = self.conditions.swap_remove(place);
+            changes.push(StateChange::Ends(condition, since));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const P1: ProcessId = ProcessId(0);
+
+    /// Returns the state of P1 and the last changes after these records of sessions.
+    fn state_after(kinds: &[(u64, Kind)]) -> (ProcessState, Vec<StateChange>) {
+        let mut process_states = ProcessStates::default();
+        let mut last = Vec::new();
+        for (time, (session, kind)) in kinds.iter().enumerate() {
+            let record = Record::new(time as u64, P1, kind.clone()).in_session(*session);
+            last = process_states.read(&record);
+        }
+        (process_states.of(P1).clone(), last)
+    }
+
+    fn entered() -> Kind {
+        Kind::Event(mutex::Event::Entered { fence: Fence(0, 1) }.into())
+    }
+
+    #[test]
+    fn recognizes_crashes_of_all_writers() {
+        let inside = StateChange::Ends(Condition::Inside, 1);
+        let down = StateChange::Ends(Condition::Down, 2);
+        for (dialect, expected) in [
+            (vec![(0, Kind::Crash), (1, Kind::Recover)], vec![down, StateChange::Recovers]),
+            (vec![(0, Kind::Crash), (1, Kind::Boot)], vec![down, StateChange::Recovers]),
+            (vec![(1, Kind::Boot)], vec![StateChange::Crashes, inside, StateChange::Recovers]),
+            (vec![(1, Kind::Recover)], vec![StateChange::Crashes, inside, StateChange::Recovers]),
+        ] {
+            let story = [vec![(0, Kind::Boot), (0, entered())], dialect].concat();
+            let (process_state, last) = state_after(&story);
+            assert_eq!(last, expected, "{story:?}");
+            assert_eq!((process_state.life, process_state.conditions), (ProcessStatus::Up, vec![]));
+            let (_, again) = state_after(&[story, vec![(1, Kind::Recover)]].concat());
+            assert_eq!(again, [], "the parent reports it too");
+        }
+    }
+
+    #[test]
+    fn log_events_set_leader_like_elections() {
+        let event = |event: log::Event| (0, Kind::Event(EventData::Agreement(event.into())));
+        let leads = event(log::Event::Leading { term: 3 });
+        let (process_state, last) = state_after(std::slice::from_ref(&leads));
+        let term = Term { number: 3, leader: P1 };
+        assert_eq!(
+            last,
+            [StateChange::LeaderChanges(Some(term)), StateChange::Begins(Condition::Leading(3))]
+        );
+        assert_eq!(process_state.leader, Some(term));
+        let follows = event(log::Event::Following { term: 3, leader: None });
+        let (process_state, last) = state_after(&[leads, follows]);
+        assert_eq!(
+            last,
+            [StateChange::Ends(Condition::Leading(3), 0), StateChange::LeaderChanges(None)]
+        );
+        assert_eq!((process_state.leader, process_state.conditions), (None, vec![]));
+    }
+
+    #[test]
+    fn down_process_ignores_events_and_ended_one_keeps_state() {
+        let (process_state, last) = state_after(&[(0, Kind::Crash), (0, entered())]);
+        assert_eq!((last, process_state.conditions), (vec![], vec![(Condition::Down, 0)]));
+        let (process_state, last) = state_after(&[(0, entered()), (0, Kind::End)]);
+        assert_eq!((last, process_state.is_down()), (vec![StateChange::Leaves], true));
+        assert_eq!(process_state.since(Condition::Inside), Some(0));
+    }
+}

@@ -1,0 +1,34 @@
+//! Sources of records.
+
+use std::io::BufRead;
+use std::vec::IntoIter;
+
+use crate::format::{ReadError, Reader, Record};
+
+/// Result of reading the next record.
+#[derive(Debug)]
+pub enum Next {
+    /// The next record.
+    Record(Record),
+    /// No record yet; the file is still being written.
+    Later,
+    /// The end of the file.
+    End,
+}
+
+/// Source of the records of one file, in order.
+pub(crate) trait RecordSource {
+    fn next(&mut self) -> Result<Next, ReadError>;
+}
+
+impl RecordSource for IntoIter<Record> {
+    fn next(&mut self) -> Result<Next, ReadError> {
+        Ok(Iterator::next(self).map_or(Next::End, Next::Record))
+    }
+}
+
+impl<R: BufRead> RecordSource for Reader<R> {
+    fn next(&mut self) -> Result<Next, ReadError> {
+        Ok(Iterator::next(self).transpose()?.map_or(Next::End, Next::Record))
+    }
+}

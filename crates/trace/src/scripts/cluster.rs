@@ -1,0 +1,584 @@
+//! Cluster of protocol instances in memory, moved step by step.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::mem;
+
+use tenure_core::{
+    Batch, Environment, Group, Input, Labelled, Layer, LocalTime, Observation, Order, ProcessId,
+    Protocol, TimerChange, Verdict,
+};
+
+use crate::scripts::random::SplitMix64;
+use crate::scripts::save_fault::{MuteState, SaveFault};
+use crate::scripts::script::{Action, MessageSelector};
+
+/// Maximum number of steps before a cluster is taken never to come to rest.
+pub(crate) const MAX_STEPS: u32 = 10_000;
+
+/// Cluster of processes in memory, moved step by step.
+///
+/// All behavior is deterministic. Each random choice is 0 unless a value is set. Time stands still
+/// except when a timer fires, which is due at the lower end of its delay. Drive the cluster by
+/// script actions ([`ScriptRunner`](crate::ScriptRunner)), or by the methods here, which panic if
+/// the requested step is impossible.
+#[derive(Debug)]
+pub struct TestCluster<P: Protocol> {
+    places: Vec<Place<P>>,
+    configs: Vec<P::Config>,
+    pub(crate) order: Order,
+    /// Messages under way, the oldest first.
+    pub(crate) under_way: Vec<InFlightMessage<P::Message>>,
+    /// Sides of the partition; empty if the network is whole.
+    pub(crate) sides: Vec<Vec<ProcessId>>,
+    /// Number of messages under way on each link that has any.
+    busy: BTreeMap<Link, usize>,
+    /// Pending messages between applications, the oldest first.
+    pub(crate) application_messages: Vec<Link>,
+    armed: u64,
+    pub(crate) batch: Batch<P, RandomSource>,
+    /// Events not yet taken.
+    seen: Vec<(ProcessId, ClusterEvent<P>)>,
+    sent: BTreeMap<(Layer, &'static str), u64>,
+    /// Transcript, if requested.
+    lines: Option<Vec<String>>,
+    /// Actions performed so far; `stabilize` appears as individual steps.
+    pub(crate) done: Vec<Action>,
+    /// Faulty saves, by process.
+    save_faults: BTreeMap<ProcessId, SaveFault<P>>,
+}
+
+/// Link from one process to another.
+pub type Link = (ProcessId, ProcessId);
+
+/// Event at a process, from the view of its user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClusterEvent<P: Protocol> {
+    /// The user issued a command.
+    Command(P::Command),
+    /// The process emitted an event.
+    Event(P::Event),
+    /// The process crashed.
+    Crashed,
+    /// The process recovered.
+    Recovered,
+}
+
+impl<P: Protocol> ClusterEvent<P> {
+    /// Converts the event for a monitor, without causality.
+    pub fn observed(&self) -> Observation<'_, P::Command, P::Event> {
+        match self {
+            ClusterEvent::Command(command) => Observation::Command { command, clock: None },
+            ClusterEvent::Event(event) => Observation::Event(event),
+            ClusterEvent::Crashed => Observation::Crashed,
+            ClusterEvent::Recovered => Observation::Recovered,
+        }
+    }
+}
+
+#[derive(Debug)]
+enum Place<P: Protocol> {
+    Up { process: P, timers: BTreeMap<P::Timer, Due> },
+    Down { stable: P::Stable },
+}
+
+/// Due time of a timer, and the number of timers armed before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Due {
+    at: u64,
+    armed: u64,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct InFlightMessage<M> {
+    pub(crate) link: Link,
+    pub(crate) message: M,
+}
+
+/// Environment of the processes. Random values come from `choose` actions for the next step, then
+/// from a list, then from a seed, or are 0 without one. All clocks are the cluster's.
+#[derive(Debug, Default)]
+pub(crate) struct RandomSource {
+    pub(crate) said: VecDeque<u32>,
+    /// Values drawn in the present step.
+    pub(crate) drawn: Vec<u32>,
+    listed: VecDeque<u32>,
+    seed: Option<u64>,
+    clock: LocalTime,
+}
+
+impl Environment for RandomSource {
+    fn choose(&mut self, bound: u32) -> u32 {
+        let said = self.said.pop_front().map(|value| value.min(bound - 1));
+        let value = match (said.or_else(|| self.listed.pop_front()), &mut self.seed) {
+            (Some(value), _) => value,
+            (None, None) => 0,
+            (None, Some(seed)) => {
+                *seed += 1;
+                SplitMix64(*seed).below(bound as usize) as u32
+            }
+        };
+        self.drawn.push(value);
+        value
+    }
+
+    fn local_clock(&mut self) -> LocalTime {
+        self.clock
+    }
+}
+
+impl<P: Protocol> TestCluster<P> {
+    /// Creates a cluster of `size` booted processes, with `config` for each.
+    pub fn new(size: u32, order: Order, config: impl Fn(Group) -> P::Config) -> Self {
+        TestCluster::booted(size, &[], order, config, false)
+    }
+
+    /// Creates a cluster with the same configuration for all processes.
+    pub fn uniform(size: u32, order: Order, config: P::Config) -> Self {
+        TestCluster::new(size, order, |_| config.clone())
+    }
+
+    /// Creates a cluster that records a transcript; see [`TestCluster::take_transcript`].
+    pub fn with_transcript(size: u32, order: Order, config: impl Fn(Group) -> P::Config) -> Self {
+        TestCluster::booted(size, &[], order, config, true)
+    }
+
+    /// Creates a cluster in which the processes `down` never run until they recover.
+    pub(crate) fn booted(
+        size: u32,
+        down: &[ProcessId],
+        order: Order,
+        config: impl Fn(Group) -> P::Config,
+        tells: bool,
+    ) -> Self {
+        let configs = (0..size).map(|me| config(Group::new(ProcessId(me), size))).collect();
+        let mut cluster = TestCluster {
+            places: Vec::new(),
+            configs,
+            order,
+            under_way: Vec::new(),
+            sides: Vec::new(),
+            busy: BTreeMap::new(),
+            application_messages: Vec::new(),
+            armed: 0,
+            batch: Batch::default(),
+            seen: Vec::new(),
+            sent: BTreeMap::new(),
+            lines: tells.then(Vec::new),
+            done: Vec::new(),
+            save_faults: BTreeMap::new(),
+        };
+        for me in (0..size).map(ProcessId) {
+            let up = cluster.boot(me, None);
+            cluster.places.push(up);
+            if down.contains(&me) {
+                cluster.batch.clear();
+                cluster.shut(me);
+                continue;
+            }
+            if !(cluster.batch.messages.is_empty() && cluster.batch.events.is_empty()) {
+                cluster.note(|| format!("{me} boots"));
+            }
+            cluster.release(me);
+        }
+        cluster.batch.environment.drawn.clear();
+        cluster
+    }
+
+    /// Sets the random values: first those in the list, then values from a seed.
+    pub fn set_random_values(&mut self, listed: impl IntoIterator<Item = u32>, seed: u64) {
+        let source = &mut self.batch.environment;
+        (source.listed, source.seed) = (listed.into_iter().collect(), Some(seed));
+    }
+
+    /// Returns the number of processes.
+    pub fn size(&self) -> u32 {
+        ProcessId::at(self.places.len()).0
+    }
+
+    /// Returns the ids of all processes.
+    pub fn process_ids(&self) -> Vec<ProcessId> {
+        (0..self.size()).map(ProcessId).collect()
+    }
+
+    /// Returns the processes that are up.
+    pub fn live(&self) -> Vec<ProcessId> {
+        self.process_ids().into_iter().filter(|at| self.is_up(*at)).collect()
+    }
+
+    /// True if the process is up.
+    pub fn is_up(&self, at: ProcessId) -> bool {
+        self.process(at).is_some()
+    }
+
+    /// Returns the process `at`; `None` if it is down or does not exist.
+    pub fn process(&self, at: ProcessId) -> Option<&P> {
+        match self.places.get(at.index())? {
+            Place::Up { process, .. } => Some(process),
+            Place::Down { .. } => None,
+        }
+    }
+
+    /// Returns the messages under way, the oldest first, with sender and receiver.
+    pub fn under_way(&self) -> impl Iterator<Item = (ProcessId, ProcessId, &P::Message)> {
+        self.under_way.iter().map(|sent| (sent.link.0, sent.link.1, &sent.message))
+    }
+
+    /// Returns the messages of a link, the oldest first.
+    pub fn queue(&self, link: Link) -> Vec<&P::Message> {
+        let on_link = self.under_way.iter().filter(|sent| sent.link == link);
+        on_link.map(|sent| &sent.message).collect()
+    }
+
+    /// Returns the links with messages under way, in order.
+    pub fn links_in_use(&self) -> Vec<Link> {
+        self.busy.keys().copied().collect()
+    }
+
+    /// Returns the armed timers of all processes.
+    pub fn armed_timers(&self) -> Vec<(ProcessId, P::Timer)> {
+        self.timers().map(|(at, timer, _)| (at, timer.clone())).collect()
+    }
+
+    /// Returns the timer that is due first, with its process.
+    pub fn next_timer(&self) -> Option<(ProcessId, P::Timer)> {
+        let next = self.timers().min_by_key(|(.., due)| *due);
+        next.map(|(at, timer, _)| (at, timer.clone()))
+    }
+
+    /// Returns the armed timers of one process.
+    pub(crate) fn timers_of(&self, at: ProcessId) -> Vec<&P::Timer> {
+        self.timers().filter(|(whose, ..)| *whose == at).map(|(_, timer, _)| timer).collect()
+    }
+
+    fn timers(&self) -> impl Iterator<Item = (ProcessId, &P::Timer, Due)> {
+        let up = self.places.iter().enumerate().filter_map(|(index, place)| match place {
+            Place::Up { timers, .. } => Some((ProcessId::at(index), timers)),
+            Place::Down { .. } => None,
+        });
+        up.flat_map(|(at, timers)| timers.iter().map(move |(timer, due)| (at, timer, *due)))
+    }
+
+    /// Returns the number of messages sent, by layer and kind.
+    pub fn sent(&self) -> &BTreeMap<(Layer, &'static str), u64> {
+        &self.sent
+    }
+
+    /// Returns the number of messages of a kind sent.
+    pub fn sent_of(&self, kind: &str) -> u64 {
+        self.sent.iter().filter(|((_, named), _)| *named == kind).map(|(_, count)| count).sum()
+    }
+
+    /// Returns the number of messages sent.
+    pub fn total_sent(&self) -> u64 {
+        self.sent.values().sum()
+    }
+
+    /// Returns the events since the last call.
+    pub fn take_events(&mut self) -> Vec<(ProcessId, ClusterEvent<P>)> {
+        mem::take(&mut self.seen)
+    }
+
+    /// Returns the transcript since the last call, one line per event; effects of a step are
+    /// indented. Empty unless the cluster was created with
+    /// [`with_transcript`](TestCluster::with_transcript).
+    pub fn take_transcript(&mut self) -> Vec<String> {
+        self.lines.as_mut().map(mem::take).unwrap_or_default()
+    }
+
+    pub(crate) fn note(&mut self, line: impl FnOnce() -> String) {
+        if let Some(lines) = &mut self.lines {
+            lines.push(line());
+        }
+    }
+}
+
+/// Steps.
+impl<P: Protocol> TestCluster<P> {
+    /// Gives a command of the local user to a process.
+    #[track_caller]
+    pub fn command(&mut self, at: ProcessId, command: P::Command) {
+        self.note(|| format!("{at} asks {command:?}"));
+        self.seen.push((at, ClusterEvent::Command(command.clone())));
+        self.step(at, Input::Command(command));
+    }
+
+    /// Reports a verdict of the failure detector to a process.
+    #[track_caller]
+    pub fn suspicion(&mut self, at: ProcessId, peer: ProcessId, verdict: Verdict) {
+        let verb = if verdict == Verdict::Suspect { "suspects" } else { "trusts" };
+        self.note(|| format!("{at} {verb} {peer}"));
+        self.step(at, Input::Suspicion { peer, verdict });
+    }
+
+    /// Crashes a process, which keeps only its stable state.
+    #[track_caller]
+    pub fn crash(&mut self, at: ProcessId) {
+        self.shut(at);
+        self.seen.push((at, ClusterEvent::Crashed));
+        self.note(|| format!("{at} crashes"));
+    }
+
+    #[track_caller]
+    fn shut(&mut self, at: ProcessId) {
+        let save_fault = self.save_faults.remove(&at);
+        let place = &mut self.places[at.index()];
+        let Place::Up { process, .. } = place else { panic!("{at} is up") };
+        let stable = match save_fault {
+            Some(SaveFault::Unsaved(before)) => before.stable(),
+            _ => process.stable(),
+        };
+        *place = Place::Down { stable };
+    }
+
+    /// Mutes a process: from here on its steps are saved, but their effects are not released. It
+    /// has to crash later.
+    pub fn mute(&mut self, at: ProcessId) {
+        self.note(|| format!("{at} is mute"));
+        self.save_faults.insert(at, SaveFault::Mute(MuteState::Nothing));
+    }
+
+    /// Makes all later steps of a process unsaved until it crashes.
+    #[track_caller]
+    pub fn not_save(&mut self, at: ProcessId) {
+        let before = self.process(at).unwrap_or_else(|| panic!("{at} is up")).clone();
+        self.note(|| format!("{at} does not save its next step"));
+        self.save_faults.insert(at, SaveFault::Unsaved(before));
+    }
+
+    /// Boots a process with its saved state.
+    #[track_caller]
+    pub fn recover(&mut self, at: ProcessId) {
+        let Place::Down { stable } = &self.places[at.index()] else { panic!("{at} is down") };
+        let stable = stable.clone();
+        self.note(|| format!("{at} recovers"));
+        self.seen.push((at, ClusterEvent::Recovered));
+        self.places[at.index()] = self.boot(at, Some(stable));
+        self.release(at);
+    }
+
+    /// Fires an armed timer.
+    #[track_caller]
+    pub fn fire(&mut self, at: ProcessId, timer: P::Timer) {
+        let due = self.disarm(at, &timer).expect("the timer is armed");
+        let clock = &mut self.batch.environment.clock;
+        *clock = LocalTime(clock.0.max(due.at));
+        self.note(|| format!("{at}'s timer {timer:?} fires"));
+        self.step(at, Input::Timer(timer));
+    }
+
+    /// Disarms a timer from outside.
+    pub fn disarm_timer(&mut self, at: ProcessId, timer: &P::Timer) {
+        self.disarm(at, timer);
+    }
+
+    fn disarm(&mut self, at: ProcessId, timer: &P::Timer) -> Option<Due> {
+        let Place::Up { timers, .. } = &mut self.places[at.index()] else { return None };
+        timers.remove(timer)
+    }
+
+    /// Delivers a message that no process of the cluster sent.
+    #[track_caller]
+    pub fn inject(&mut self, from: ProcessId, to: ProcessId, message: P::Message) {
+        self.note(|| format!("{to} receives {message:?} from {from}"));
+        self.step(to, Input::Message { from, message });
+    }
+
+    /// Delivers the message of a link that has `before` messages ahead of it, whatever the order of
+    /// the channel.
+    #[track_caller]
+    pub fn pass(&mut self, link: Link, before: usize) {
+        let place = self.place(link, before);
+        self.arrive(place);
+    }
+
+    /// Delivers the oldest message of a link, or a random one if the channel reorders.
+    #[track_caller]
+    pub fn deliver(&mut self, link: Link, rng: &mut SplitMix64) {
+        let before = match self.order {
+            Order::Fifo => 0,
+            Order::Reordered => rng.below(self.queue(link).len()),
+        };
+        self.pass(link, before);
+    }
+
+    /// Duplicates the oldest message of a link.
+    #[track_caller]
+    pub fn duplicate(&mut self, link: Link) {
+        self.copy(self.place(link, 0));
+    }
+
+    /// Drops the oldest message of a link.
+    #[track_caller]
+    pub fn lose(&mut self, link: Link) {
+        self.remove(self.place(link, 0));
+    }
+
+    /// Delivers all messages under way in random order, without firing timers.
+    pub fn drain(&mut self, rng: &mut SplitMix64) {
+        while let Some(link) = rng.pick(&self.links_in_use()) {
+            self.deliver(*link, rng);
+        }
+    }
+
+    /// Delivers messages until none is under way, fires the timer that is due first, and repeats
+    /// this until nothing is left to do.
+    #[track_caller]
+    pub fn settle(&mut self) {
+        for _ in 0..MAX_STEPS {
+            self.drain(&mut SplitMix64(0));
+            match self.next_timer() {
+                Some((at, timer)) => self.fire(at, timer),
+                None => return,
+            }
+        }
+        panic!("the cluster comes to rest");
+    }
+
+    /// Delivers the oldest message, or else fires the timer that is due first, if `timers` is set.
+    /// Returns false if there was nothing to do.
+    pub(crate) fn go_on(&mut self, timers: bool) -> bool {
+        if let Some(place) = self.next_deliverable() {
+            let (from, to) = self.under_way[place].link;
+            self.arrive(place);
+            self.did(Action::Deliver(MessageSelector::oldest(from, to)));
+            return true;
+        }
+        let Some((at, timer)) = self.next_timer().filter(|_| timers) else { return false };
+        let action = Action::Fire { at, timer: format!("{timer:?}") };
+        self.fire(at, timer);
+        self.did(action);
+        true
+    }
+
+    /// Records an action, after the values drawn in its step.
+    pub(crate) fn did(&mut self, action: Action) {
+        let source = &mut self.batch.environment;
+        source.said.clear();
+        let drawn = mem::take(&mut source.drawn).into_iter();
+        let at = action.actor();
+        self.done.extend(drawn.filter_map(|value| Some(Action::Choose { at: at?, value })));
+        self.done.push(action);
+    }
+
+    /// Returns the index of the oldest message that can be delivered.
+    pub(crate) fn next_deliverable(&self) -> Option<usize> {
+        self.under_way.iter().position(|sent| !self.is_cut(sent.link))
+    }
+
+    /// True if the partition cuts a link. A process on no side is alone.
+    pub(crate) fn is_cut(&self, (from, to): Link) -> bool {
+        let side = |at| self.sides.iter().position(|side| side.contains(&at));
+        !self.sides.is_empty() && from != to && (side(from) != side(to) || side(from).is_none())
+    }
+
+    #[track_caller]
+    fn place(&self, link: Link, before: usize) -> usize {
+        let mut sent = self.under_way.iter().enumerate().filter(|(_, sent)| sent.link == link);
+        sent.nth(before).expect("the link has this many messages").0
+    }
+
+    fn take(&mut self, place: usize) -> InFlightMessage<P::Message> {
+        let sent = self.under_way.remove(place);
+        let left = self.busy.get_mut(&sent.link).expect("its link has messages");
+        *left -= 1;
+        if *left == 0 {
+            self.busy.remove(&sent.link);
+        }
+        sent
+    }
+
+    fn put(&mut self, place: usize, sent: InFlightMessage<P::Message>) {
+        *self.busy.entry(sent.link).or_default() += 1;
+        self.under_way.insert(place, sent);
+    }
+
+    pub(crate) fn arrive(&mut self, place: usize) {
+        let InFlightMessage { link: (from, to), message } = self.take(place);
+        if self.is_up(to) {
+            self.inject(from, to, message);
+        } else {
+            self.note(|| format!("{message:?} from {from} is lost: {to} is down"));
+        }
+    }
+
+    pub(crate) fn remove(&mut self, place: usize) {
+        let InFlightMessage { link: (from, to), message } = self.take(place);
+        self.note(|| format!("{message:?} from {from} to {to} is lost"));
+    }
+
+    pub(crate) fn copy(&mut self, place: usize) {
+        let copy = self.under_way[place].clone();
+        let InFlightMessage { link: (from, to), message } = &copy;
+        self.note(|| format!("{message:?} from {from} to {to} is duplicated"));
+        self.put(place + 1, copy);
+    }
+
+    pub(crate) fn look(&mut self, at: ProcessId) {
+        let line = match &self.places[at.index()] {
+            Place::Up { process, timers } if timers.is_empty() => format!("{process:?}"),
+            Place::Up { process, timers } => {
+                format!("{process:?}, armed {:?}", timers.keys().collect::<Vec<_>>())
+            }
+            Place::Down { stable } => format!("down, saved {stable:?}"),
+        };
+        self.note(|| format!("{at} is {line}"));
+    }
+
+    fn boot(&mut self, me: ProcessId, stable: Option<P::Stable>) -> Place<P> {
+        let size = ProcessId::at(self.configs.len()).0;
+        let config = &self.configs[me.index()];
+        let process = P::boot(Group::new(me, size), config, stable, &mut self.batch.effects());
+        Place::Up { process, timers: BTreeMap::new() }
+    }
+
+    #[track_caller]
+    fn step(&mut self, at: ProcessId, input: Input<P>) {
+        let Place::Up { process, timers } = &mut self.places[at.index()] else {
+            panic!("{at} is up")
+        };
+        let Some(SaveFault::Mute(since)) = self.save_faults.get_mut(&at) else {
+            process.step(input, &mut self.batch.effects());
+            return self.release(at);
+        };
+        let mut after = process.clone();
+        after.step(input, &mut self.batch.effects());
+        *since = since.and(after.stable() != process.stable());
+        if *since == MuteState::Saved {
+            *process = after;
+            for change in &self.batch.timers {
+                let (TimerChange::Set(timer, _) | TimerChange::Cancel(timer)) = change;
+                timers.remove(timer);
+            }
+        } else {
+            timers.clear();
+        }
+        self.batch.clear();
+    }
+
+    #[track_caller]
+    fn release(&mut self, at: ProcessId) {
+        for (to, message) in mem::take(&mut self.batch.messages) {
+            assert!(to != at, "{at} sends {message:?} to itself");
+            self.note(|| format!("  sends {to} {message:?}"));
+            let label = message.label();
+            *self.sent.entry((label.layer, label.kind)).or_default() += 1;
+            self.put(self.under_way.len(), InFlightMessage { link: (at, to), message });
+        }
+        if let Place::Up { timers, .. } = &mut self.places[at.index()] {
+            for change in self.batch.timers.drain(..) {
+                match change {
+                    TimerChange::Set(timer, after) => {
+                        self.armed += 1;
+                        let due = self.batch.environment.clock.0 + after.min;
+                        timers.insert(timer, Due { at: due, armed: self.armed });
+                    }
+                    TimerChange::Cancel(timer) => drop(timers.remove(&timer)),
+                }
+            }
+        }
+        for event in mem::take(&mut self.batch.events) {
+            self.note(|| format!("  emits {event:?}"));
+            self.seen.push((at, ClusterEvent::Event(event)));
+        }
+    }
+}

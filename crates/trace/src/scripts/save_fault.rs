@@ -1,0 +1,33 @@
+//! Faulty saves before a crash.
+
+/// Faulty save before a crash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SaveFault<P> {
+    /// Unsaved: the crash restores the stable state of this process.
+    Unsaved(P),
+    /// Mute: steps are saved, but their effects are not released.
+    Mute(MuteState),
+}
+
+/// Progress of a mute process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MuteState {
+    /// The process has done nothing yet.
+    Nothing,
+    /// It took a step that changed the saved state; all later effects wait for that save.
+    Saved,
+    /// It received an input that changes nothing saved, so it must crash before handling it.
+    Spent,
+}
+
+impl MuteState {
+    /// Returns the state after one more step, which changes the saved state or not.
+    #[must_use]
+    pub fn and(self, changes: bool) -> MuteState {
+        match self {
+            MuteState::Nothing if !changes => MuteState::Spent,
+            MuteState::Nothing => MuteState::Saved,
+            since => since,
+        }
+    }
+}

@@ -1,0 +1,442 @@
+//! Schedules: the decisions of a run, step by step, from which it can be reproduced.
+
+use std::collections::BTreeMap;
+
+use tenure_core::service::mutex;
+use tenure_core::{Group, Order, ProcessId, Protocol};
+
+use crate::fold::process_state::{Condition, ProcessStates};
+use crate::format::{Kind, MessageRecord, Record, Source, Subject, Trace};
+use crate::scripts::cluster::TestCluster;
+use crate::scripts::perform::{PerformError, perform_on};
+use crate::scripts::runner::{FollowError, ScriptRunner};
+use crate::scripts::script::{Action, MessageSelector, Script};
+use crate::scripts::service_command::{Recorded, ServiceCommand};
+use crate::scripts::users::ClusterWithUsers;
+
+/// Decisions of a run, step by step, without their effects.
+///
+/// Each engine that follows a schedule reproduces the run: the simulator, the checker, and real
+/// nodes with controlled deliveries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    /// Number of processes.
+    pub size: u32,
+    /// Processes that are down from the start.
+    pub down: Vec<ProcessId>,
+    /// Actions, without `group`, `channel`, `stabilize` and `look`.
+    pub actions: Vec<Action>,
+    /// Number of final actions that form an endless cycle; 0 if there is none.
+    pub circle: usize,
+}
+
+/// A recorded run cannot be reproduced.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("record {record}: {says}")]
+pub struct ScheduleError {
+    /// Number of the record, from 1.
+    pub record: usize,
+    /// Problem of the record.
+    pub says: String,
+}
+
+impl Schedule {
+    /// Returns the schedules of a script, one per group.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`PerformError`] at the first action that is not possible.
+    pub fn from_script<P: Protocol<Command: ServiceCommand>>(
+        script: &Script,
+        config: impl Fn(Group) -> P::Config,
+    ) -> Result<Vec<Self>, PerformError> {
+        let mut stages = Vec::new();
+        perform_on::<P>(&mut stages, script, config)?;
+        let schedule = |cluster: &TestCluster<P>| Schedule {
+            size: cluster.size(),
+            down: Vec::new(),
+            actions: cluster.done.clone(),
+            circle: 0,
+        };
+        Ok(stages.iter().map(schedule).collect())
+    }
+
+    /// Checks the size of the group.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`FollowError::Size`] if it differs.
+    pub fn fits<E>(&self, group: u32) -> Result<(), FollowError<E>> {
+        let schedule = self.size;
+        if schedule == group { Ok(()) } else { Err(FollowError::Size { schedule, group }) }
+    }
+
+    /// Returns the schedule of a recorded run.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`ScheduleError`] at the first record that no engine could reproduce.
+    pub fn from_trace(trace: &Trace) -> Result<Self, ScheduleError> {
+        let is_searched = trace.header.source == Source::Checker;
+        let (mut tracks, mut process_states) = (Tracks::default(), ProcessStates::default());
+        for (place, record) in trace.records.iter().enumerate() {
+            let refused = |says| ScheduleError { record: place + 1, says };
+            may_ask(&process_states, record).map_err(refused)?;
+            process_states.read(record);
+            let followed = match (record.process, &record.kind) {
+                // The checker records the boot and crash of a process that is down from the start.
+                (Subject::Process(at), Kind::Crash) if is_searched && record.time == 0 => {
+                    tracks.is_down_at_first(at);
+                    Ok(())
+                }
+                (Subject::Process(at), kind) => tracks.follow(at, record.session, kind),
+                (Subject::Parent, Kind::Partition(sides)) => {
+                    tracks.actions.push(Action::Split(sides.clone()));
+                    Ok(())
+                }
+                (Subject::Parent, Kind::Heal) => {
+                    tracks.actions.push(Action::Heal);
+                    Ok(())
+                }
+                _ => Ok(()),
+            };
+            followed.map_err(refused)?;
+        }
+        let size = trace.header.n;
+        let never = (0..size).map(ProcessId).filter(|at| !tracks.lives.contains_key(at));
+        let down = never.chain(tracks.down_at_first.iter().copied()).collect();
+        let circle = last_steps(&tracks.actions, trace.header.repeats as usize);
+        Ok(Schedule { size, down, actions: tracks.actions, circle })
+    }
+
+    /// Returns the number of steps.
+    pub fn steps(&self) -> usize {
+        self.steps_of(self.actions.len())
+    }
+
+    /// Returns the number of steps among the first actions.
+    pub(crate) fn steps_of(&self, actions: usize) -> usize {
+        self.actions[..actions].iter().filter(|action| action.is_step()).count()
+    }
+
+    /// Returns the number of steps completed by these records, which are a prefix of a run of this
+    /// schedule.
+    pub fn steps_completed(&self, records: &[Record]) -> usize {
+        self.steps_of(self.places_in(records).len())
+    }
+
+    /// Returns the number of records after each block of a script that has actions, in a run of its
+    /// last group.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`PerformError`] at the first action that is not possible.
+    pub fn records_after_blocks<P: Protocol<Command: ServiceCommand>>(
+        script: &Script,
+        config: impl Fn(Group) -> P::Config,
+        records: &[Record],
+    ) -> Result<Vec<u64>, PerformError> {
+        let mut done = Vec::new();
+        for (place, block) in script.blocks.iter().enumerate() {
+            if block.actions().next().is_some() {
+                let before = Script { blocks: script.blocks[..=place].to_vec() };
+                let courses = Schedule::from_script::<P>(&before, &config)?;
+                done.push(courses.last().map_or(0, |schedule| schedule.actions.len()));
+            }
+        }
+        let courses = Schedule::from_script::<P>(script, &config)?;
+        let Some(schedule) = courses.last() else { return Ok(Vec::new()) };
+        let begun = schedule.places_in(records);
+        let behind = |done: usize| begun.get(done).copied().unwrap_or(records.len()) as u64;
+        Ok(done.into_iter().map(behind).collect())
+    }
+
+    /// Returns the index of the first record of each completed action, among the records of a run
+    /// of this schedule.
+    fn places_in(&self, records: &[Record]) -> Vec<usize> {
+        let mut places = Vec::new();
+        for (place, record) in records.iter().enumerate() {
+            let mut left = self.actions[places.len()..].iter();
+            if let Some(passed) = left.position(|action| begins(action, record)) {
+                places.resize(places.len() + passed + 1, place);
+            }
+        }
+        places
+    }
+
+    /// Extends the schedule by up to `most` steps. A final cycle is repeated. Otherwise pending
+    /// messages are delivered, the oldest first, and timers fire. When nothing else is left, a
+    /// process that is inside exits. This is how the run continues without further faults.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`FollowError`] if the schedule is not one of this protocol.
+    pub fn extended<P: Recorded>(
+        &self,
+        config: impl Fn(Group) -> P::Config,
+        most: u32,
+    ) -> Result<Self, FollowError> {
+        let (size, down) = (self.size, &self.down);
+        let cluster = TestCluster::<P>::booted(size, down, Order::Reordered, config, false);
+        let mut staged = ClusterWithUsers::new(cluster);
+        staged.follow(self)?;
+        if self.circle > 0 && self.goes_round(&mut staged, most) {
+            return Ok(Schedule { actions: staged.cluster.done, ..self.clone() });
+        }
+        let mut left = most;
+        loop {
+            while left > 0 && staged.go_on() {
+                left -= 1;
+            }
+            let Some(at) = staged.inside() else { break };
+            let step = staged.cluster.done.len() + 1;
+            let exit = staged.perform(&Action::Ask(mutex::Command::Exit.to_script(at)));
+            exit.map_err(|why| FollowError::Impossible { step, why })?;
+        }
+        Ok(Schedule { actions: staged.cluster.done, ..self.clone() })
+    }
+
+    /// Repeats the cycle as often as `most` steps permit, or not at all. With symmetric processes,
+    /// another process may take the corresponding step in the next round.
+    fn goes_round(&self, cluster: &mut impl ScriptRunner, most: u32) -> bool {
+        let circle = &self.actions[self.actions.len() - self.circle..];
+        let rounds = (most as usize / self.circle).max(1);
+        let goes = circle.iter().all(|action| cluster.perform(action).is_ok());
+        goes && (1..rounds).flat_map(|_| circle).all(|action| cluster.perform(action).is_ok())
+    }
+}
+
+/// Returns the number of actions in the last `steps` steps, including drawn values.
+fn last_steps(actions: &[Action], steps: usize) -> usize {
+    let mut left = steps;
+    let is_of_them = |action: &&Action| {
+        let is_step = action.is_step();
+        let is_of_them = left > 0 || !is_step;
+        left = left.saturating_sub(usize::from(is_step));
+        is_of_them
+    };
+    match steps {
+        0 => 0,
+        _ => actions.iter().rev().take_while(is_of_them).count(),
+    }
+}
+
+/// True if a record is the first that an action produces.
+fn begins(action: &Action, record: &Record) -> bool {
+    let Subject::Process(me) = record.process else {
+        return matches!(
+            (action, &record.kind),
+            (Action::Split(_), Kind::Partition(_)) | (Action::Heal, Kind::Heal)
+        );
+    };
+    let link = |pick: &MessageSelector, from, to| (pick.from, pick.to) == (from, to);
+    match (action, &record.kind) {
+        (Action::Ask(script_command), Kind::Command(_)) => script_command.at == me,
+        (Action::Deliver(pick) | Action::Hear(pick), Kind::Receive(message_record)) => {
+            link(pick, message_record.peer, me)
+        }
+        (Action::Deliver(pick) | Action::Lose(pick), Kind::Drop(message_record))
+        | (Action::Duplicate(pick), Kind::Duplicate(message_record)) => {
+            link(pick, me, message_record.peer)
+        }
+        (Action::Tell { from, to }, Kind::Send(message_record)) => {
+            message_record.is_of_users() && (*from, *to) == (me, message_record.peer)
+        }
+        (Action::Fire { at, .. }, Kind::Timer(_))
+        | (Action::Mute(at), Kind::Mute)
+        | (Action::Crash(at), Kind::Crash)
+        | (Action::Recover(at), Kind::Recover)
+        | (Action::Suspicion { at, .. }, Kind::Suspicion { .. }) => *at == me,
+        _ => false,
+    }
+}
+
+/// Checks that a user may issue the command: enter only outside, exit only inside.
+fn may_ask(process_states: &ProcessStates, record: &Record) -> Result<(), String> {
+    let (Subject::Process(at), Kind::Command(command)) = (record.process, &record.kind) else {
+        return Ok(());
+    };
+    let process_state = process_states.of(at);
+    let holds = |condition| process_state.since(condition).is_some();
+    match command.mutex() {
+        Some(mutex::Command::Enter) if holds(Condition::Waiting) || holds(Condition::Inside) => {
+            Err(format!("{at} asks to enter while it waits or is inside"))
+        }
+        Some(mutex::Command::Exit) if process_state.leaving || !holds(Condition::Inside) => {
+            Err(format!("{at} asks to exit and is not inside"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Session and number of a message.
+type SentAs = (u64, u64);
+
+/// Messages under way and live processes while a trace is read.
+#[derive(Default)]
+struct Tracks {
+    actions: Vec<Action>,
+    /// Processes that have booted, and whether they are up.
+    lives: BTreeMap<ProcessId, bool>,
+    down_at_first: Vec<ProcessId>,
+    /// Session and number of the messages under way, by link and layer, the oldest first.
+    links: BTreeMap<(ProcessId, ProcessId, bool), Vec<SentAs>>,
+}
+
+impl Tracks {
+    fn follow(&mut self, at: ProcessId, session: u64, kind: &Kind) -> Result<(), String> {
+        match kind {
+            Kind::Boot => drop(self.lives.insert(at, true)),
+            Kind::Command(command) => {
+                let script_command = command.to_script(at);
+                let script_command =
+                    script_command.ok_or_else(|| "a command that no script can say".to_owned())?;
+                self.actions.push(Action::Ask(script_command));
+            }
+            Kind::Send(message_record) => self.send(at, session, message_record),
+            Kind::Receive(message_record) => {
+                let pick =
+                    self.take((message_record.peer, message_record.session), at, message_record)?;
+                let is_application = message_record.is_of_users();
+                self.actions.push(if is_application {
+                    Action::Hear(pick)
+                } else {
+                    Action::Deliver(pick)
+                });
+            }
+            Kind::Drop(message_record) => {
+                let pick = self.take((at, session), message_record.peer, message_record)?;
+                let is_up = self.lives.get(&message_record.peer).is_some_and(|is_up| *is_up);
+                // A process that is down receives the message and ignores it; this is no network
+                // fault.
+                self.actions.push(if is_up { Action::Lose(pick) } else { Action::Deliver(pick) });
+            }
+            Kind::Duplicate(message_record) => {
+                let (place, link) =
+                    self.find((at, session), message_record.peer, message_record)?;
+                let sent = link[place];
+                link.insert(place + 1, sent);
+                self.actions.push(Action::Duplicate(pick(at, message_record.peer, place)));
+            }
+            Kind::Timer(timer) => self.actions.push(Action::Fire { at, timer: timer.clone() }),
+            // Values drawn at the first boot come before any action.
+            Kind::Choice(choice) => {
+                self.of_last_step(Action::Choose { at, value: choice.value }, at)
+            }
+            Kind::Unsaved => self.of_last_step(Action::Unsaved(at), at),
+            Kind::Mute => self.actions.push(Action::Mute(at)),
+            Kind::Suspicion { peer, verdict } => {
+                self.actions.push(Action::Suspicion { at, peer: *peer, verdict: *verdict });
+            }
+            Kind::Crash => {
+                self.lives.insert(at, false);
+                self.actions.push(Action::Crash(at));
+            }
+            Kind::Recover => {
+                self.lives.insert(at, true);
+                self.actions.push(Action::Recover(at));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn is_down_at_first(&mut self, at: ProcessId) {
+        self.lives.insert(at, false);
+        self.down_at_first.push(at);
+    }
+
+    /// Inserts an action that refers to the latest step of a process before that step.
+    fn of_last_step(&mut self, says: Action, at: ProcessId) {
+        let step = self.actions.iter().rposition(|action| action.actor() == Some(at));
+        if let Some(step) = step {
+            self.actions.insert(step, says);
+        }
+    }
+
+    fn send(&mut self, from: ProcessId, session: u64, message_record: &MessageRecord) {
+        let applications = message_record.is_of_users();
+        if applications {
+            self.actions.push(Action::Tell { from, to: message_record.peer });
+        }
+        let link = self.links.entry((from, message_record.peer, applications)).or_default();
+        link.push((session, message_record.number));
+    }
+
+    /// Returns the position of a message on its link.
+    fn find(
+        &mut self,
+        (from, session): (ProcessId, u64),
+        to: ProcessId,
+        message_record: &MessageRecord,
+    ) -> Result<(usize, &mut Vec<SentAs>), String> {
+        let applications = message_record.is_of_users();
+        let link = self.links.entry((from, to, applications)).or_default();
+        let sent = link.iter().position(|sent| *sent == (session, message_record.number));
+        match sent {
+            Some(place) => Ok((place, link)),
+            None => Err(format!(
+                "{from} never sent {} {}",
+                message_record.message, message_record.number
+            )),
+        }
+    }
+
+    fn take(
+        &mut self,
+        sender: (ProcessId, u64),
+        to: ProcessId,
+        message_record: &MessageRecord,
+    ) -> Result<MessageSelector, String> {
+        let (place, link) = self.find(sender, to, message_record)?;
+        link.remove(place);
+        Ok(pick(sender.0, to, place))
+    }
+}
+
+fn pick(from: ProcessId, to: ProcessId, place: usize) -> MessageSelector {
+    MessageSelector { ordinal: place + 1, ..MessageSelector::oldest(from, to) }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tenure_core::service::{commit, led, replication};
+
+    use super::*;
+    use crate::Service;
+    use crate::format::{CommandData, Header, Record};
+
+    fn actions_of(command: CommandData) -> Result<Vec<Action>, ScheduleError> {
+        let header = Header::new("primary-backup", Service::Other, 1, Source::Simulator);
+        let records = [Kind::Boot, Kind::Command(command)];
+        let records = records.map(|kind| Record::new(0, ProcessId(0), kind)).to_vec();
+        Schedule::from_trace(&Trace { header, records, torn: None })
+            .map(|schedule| schedule.actions)
+    }
+
+    #[test]
+    fn rejects_second_request_and_exit_from_outside() {
+        let failing_record = |commands: &[mutex::Command]| {
+            let header = Header::new("central", Service::Mutex, 2, Source::Simulator);
+            let command = commands.iter().map(|command| Kind::Command((*command).into()));
+            let kinds = std::iter::once(Kind::Boot).chain(command);
+            let records = kinds.map(|kind| Record::new(0, ProcessId(0), kind)).collect();
+            let refused = Schedule::from_trace(&Trace { header, records, torn: None }).err();
+            refused.map(|refused| refused.record)
+        };
+        assert_eq!(failing_record(&[mutex::Command::Enter]), None);
+        assert_eq!(failing_record(&[mutex::Command::Enter, mutex::Command::Enter]), Some(3));
+        assert_eq!(failing_record(&[mutex::Command::Exit]), Some(2));
+    }
+
+    #[test]
+    fn application_commands_can_be_replayed() {
+        let write = replication::Command::Write { value: 7 };
+        let again = actions_of(led::Command::Application(write).into());
+        assert_eq!(again, Ok(vec![Action::Ask(write.to_script(ProcessId(0)))]));
+        let veto = actions_of(commit::Command::Veto.into());
+        assert_eq!(veto, Ok(vec![Action::Ask(commit::Command::Veto.to_script(ProcessId(0)))]));
+        assert!(actions_of(CommandData::Other(json!("Dance"))).is_err(), "no script form");
+    }
+}

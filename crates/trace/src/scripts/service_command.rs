@@ -1,0 +1,488 @@
+//! Commands and events of services: their form in scripts, workloads and traces.
+
+use std::fmt::{Debug, Display};
+use std::str::FromStr;
+
+use serde::Serialize;
+use serde_json::Value;
+use tenure_core::service::{
+    agreement, clock, commit, detector, election, led, mutex, office, replication, stream, tree,
+};
+use tenure_core::{EventViews, ProcessId, Protocol, Service, Tagged};
+
+use crate::format::{ApplicationCommand, ApplicationEvent, CommandData, EventData};
+use crate::scripts::script::ScriptCommand;
+
+/// Protocol that scripts and workloads can drive and traces can record.
+pub trait Recorded: Protocol<Command: ServiceCommand, Event: ServiceEvent> {}
+
+impl<P: Protocol<Command: ServiceCommand, Event: ServiceEvent>> Recorded for P {}
+
+/// Command that scripts (`enter p1`), workloads and traces support.
+///
+/// The commands of all services implement it. For commands of your own an empty `impl` suffices;
+/// scripts and workloads then cannot issue them.
+pub trait ServiceCommand: Clone + Debug + PartialEq + 'static {
+    /// Service, which selects the properties by which traces are verified.
+    const SERVICE: Service = Service::Other;
+
+    /// Commands of one word.
+    const WORDS: &'static [(&'static str, Self)] = &[];
+
+    /// Parses the command of a script; `None` if it is none of this service.
+    fn from_script(script_command: &ScriptCommand) -> Option<Self> {
+        one_word(script_command)
+    }
+
+    /// Returns the script form of the command at process `at`.
+    fn to_script(&self, at: ProcessId) -> ScriptCommand {
+        let known = Self::WORDS.iter().find(|(_, command)| command == self);
+        match known {
+            Some((word, _)) => say(*word, at),
+            None => say(format!("{self:?}"), at),
+        }
+    }
+
+    /// Converts a lock or election command; `None` if the service does not have it.
+    fn from_office(command: office::Command) -> Option<Self> {
+        let _ = command;
+        None
+    }
+
+    /// Returns the corresponding lock or election command, if there is one.
+    fn to_office(&self) -> Option<office::Command> {
+        None
+    }
+
+    /// Converts a command of an agreement service; `None` if it belongs to another service.
+    fn from_agreement(command: agreement::Command) -> Option<Self> {
+        let _ = command;
+        None
+    }
+
+    /// Returns the corresponding agreement command, if there is one.
+    fn to_agreement(&self) -> Option<agreement::Command> {
+        None
+    }
+
+    /// Returns the form in a trace.
+    fn to_record(&self) -> CommandData {
+        CommandData::Other(format!("{self:?}").into())
+    }
+}
+
+/// Event that traces can record.
+///
+/// The events of all services implement it. For events of your own, an empty `impl` of this trait
+/// and of [`EventViews`] suffices.
+pub trait ServiceEvent: EventViews + Debug {
+    /// Returns the form in a trace.
+    fn to_record(&self) -> EventData {
+        EventData::Other(format!("{self:?}").into())
+    }
+}
+
+impl<C: ServiceCommand> From<C> for CommandData {
+    fn from(command: C) -> Self {
+        command.to_record()
+    }
+}
+
+impl<E: ServiceEvent> From<E> for EventData {
+    fn from(event: E) -> Self {
+        event.to_record()
+    }
+}
+
+impl CommandData {
+    /// Returns the script form of the command at process `at`, if there is one.
+    pub fn to_script(&self, at: ProcessId) -> Option<ScriptCommand> {
+        Some(match self {
+            CommandData::Mutex(command) => command.to_script(at),
+            CommandData::Election(command) => command.to_script(at),
+            CommandData::Office(command) => command.to_script(at),
+            CommandData::Stream(command) => command.to_script(at),
+            CommandData::Application(command) => command.to_script(at),
+            CommandData::Agreement(command) => command.to_script(at),
+            CommandData::Led(command) => command.to_script(at),
+            CommandData::Other(_) => return None,
+        })
+    }
+}
+
+pub(super) fn say(verb: impl Into<String>, at: ProcessId) -> ScriptCommand {
+    ScriptCommand { verb: verb.into(), at, peer: None, words: Vec::new() }
+}
+
+/// Parses a command of one word.
+pub(super) fn one_word<C: ServiceCommand>(script_command: &ScriptCommand) -> Option<C> {
+    let alone = script_command.peer.is_none() && script_command.words.is_empty();
+    let meant = C::WORDS.iter().find(|(word, _)| alone && *word == script_command.verb)?;
+    Some(meant.1.clone())
+}
+
+/// Parses a command with one numeric argument.
+pub(super) fn number<T: FromStr>(script_command: &ScriptCommand, verb: &str) -> Option<T> {
+    match (&*script_command.verb, script_command.peer, script_command.words.as_slice()) {
+        (said, None, [number]) if said == verb => number.parse().ok(),
+        _ => None,
+    }
+}
+
+pub(super) fn say_number(verb: &str, number: impl ToString, at: ProcessId) -> ScriptCommand {
+    ScriptCommand { words: vec![number.to_string()], ..say(verb, at) }
+}
+
+impl ServiceCommand for mutex::Command {
+    const SERVICE: Service = Service::Mutex;
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("enter", mutex::Command::Enter), ("exit", mutex::Command::Exit)];
+
+    fn from_office(command: office::Command) -> Option<Self> {
+        match command {
+            office::Command::Mutex(command) => Some(command),
+            office::Command::Election(_) => None,
+        }
+    }
+
+    fn to_office(&self) -> Option<office::Command> {
+        Some(office::Command::Mutex(*self))
+    }
+
+    fn to_record(&self) -> CommandData {
+        CommandData::Mutex(*self)
+    }
+}
+
+impl ServiceCommand for election::Command {
+    const SERVICE: Service = Service::Election;
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("elect", election::Command::Elect), ("resign", election::Command::Resign)];
+
+    fn from_office(command: office::Command) -> Option<Self> {
+        match command {
+            office::Command::Election(command) => Some(command),
+            office::Command::Mutex(_) => None,
+        }
+    }
+
+    fn to_office(&self) -> Option<office::Command> {
+        Some(office::Command::Election(*self))
+    }
+
+    fn to_record(&self) -> CommandData {
+        CommandData::Election(*self)
+    }
+}
+
+impl ServiceCommand for office::Command {
+    const SERVICE: Service = Service::Office;
+
+    fn from_script(script_command: &ScriptCommand) -> Option<Self> {
+        let mutex = mutex::Command::from_script(script_command).map(office::Command::Mutex);
+        mutex.or_else(|| {
+            election::Command::from_script(script_command).map(office::Command::Election)
+        })
+    }
+
+    fn to_script(&self, at: ProcessId) -> ScriptCommand {
+        match self {
+            office::Command::Mutex(command) => command.to_script(at),
+            office::Command::Election(command) => command.to_script(at),
+        }
+    }
+
+    fn from_office(command: office::Command) -> Option<Self> {
+        Some(command)
+    }
+
+    fn to_office(&self) -> Option<office::Command> {
+        Some(*self)
+    }
+
+    fn to_record(&self) -> CommandData {
+        CommandData::Office(*self)
+    }
+}
+
+impl ServiceCommand for stream::Command {
+    const SERVICE: Service = Service::Stream;
+
+    fn from_script(script_command: &ScriptCommand) -> Option<Self> {
+        match (&*script_command.verb, script_command.peer, script_command.words.as_slice()) {
+            ("send", Some(to), [item]) => {
+                Some(stream::Command::Send { to, item: item.parse().ok()? })
+            }
+            _ => None,
+        }
+    }
+
+    fn to_script(&self, at: ProcessId) -> ScriptCommand {
+        let stream::Command::Send { to, item } = self;
+        ScriptCommand { peer: Some(*to), ..say_number("send", item, at) }
+    }
+
+    fn to_record(&self) -> CommandData {
+        CommandData::Stream(*self)
+    }
+}
+
+impl ServiceCommand for clock::Command {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("synchronise", clock::Command::Synchronise), ("read", clock::Command::Read)];
+
+    fn from_script(script_command: &ScriptCommand) -> Option<Self> {
+        let set = number(script_command, "set").map(|to| clock::Command::Set { to });
+        set.or_else(|| one_word(script_command))
+    }
+
+    fn to_script(&self, at: ProcessId) -> ScriptCommand {
+        match self {
+            clock::Command::Set { to } => say_number("set", to, at),
+            clock::Command::Synchronise => say("synchronise", at),
+            clock::Command::Read => say("read", at),
+        }
+    }
+
+    fn to_record(&self) -> CommandData {
+        CommandData::Application(ApplicationCommand::Clock(*self))
+    }
+}
+
+impl ServiceCommand for replication::Command {
+    fn from_script(script_command: &ScriptCommand) -> Option<Self> {
+        number(script_command, "write").map(|value| replication::Command::Write { value })
+    }
+
+    fn to_script(&self, at: ProcessId) -> ScriptCommand {
+        let replication::Command::Write { value } = self;
+        say_number("write", value, at)
+    }
+
+    fn to_record(&self) -> CommandData {
+        CommandData::Application(ApplicationCommand::Replication(*self))
+    }
+}
+
+impl ServiceCommand for commit::Command {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("begin", commit::Command::Begin), ("veto", commit::Command::Veto)];
+
+    fn to_record(&self) -> CommandData {
+        CommandData::Application(ApplicationCommand::Commit(*self))
+    }
+}
+
+impl ServiceCommand for tree::Command {
+    const WORDS: &'static [(&'static str, Self)] = &[("grow", tree::Command::Grow)];
+
+    fn to_record(&self) -> CommandData {
+        CommandData::Application(ApplicationCommand::Tree(*self))
+    }
+}
+
+impl ServiceCommand for ApplicationCommand {
+    fn from_script(script_command: &ScriptCommand) -> Option<Self> {
+        clock::Command::from_script(script_command)
+            .map(ApplicationCommand::Clock)
+            .or_else(|| one_word(script_command).map(ApplicationCommand::Commit))
+            .or_else(|| one_word(script_command).map(ApplicationCommand::Tree))
+            .or_else(|| {
+                Some(ApplicationCommand::Replication(ServiceCommand::from_script(script_command)?))
+            })
+    }
+
+    fn to_script(&self, at: ProcessId) -> ScriptCommand {
+        match self {
+            ApplicationCommand::Clock(command) => command.to_script(at),
+            ApplicationCommand::Replication(command) => command.to_script(at),
+            ApplicationCommand::Commit(command) => command.to_script(at),
+            ApplicationCommand::Tree(command) => command.to_script(at),
+        }
+    }
+
+    fn to_record(&self) -> CommandData {
+        CommandData::Application(*self)
+    }
+}
+
+/// Workloads only use the election; commands of the application come from scripts.
+impl<C: ServiceCommand> ServiceCommand for led::Command<C> {
+    fn from_script(script_command: &ScriptCommand) -> Option<Self> {
+        let application = C::from_script(script_command).map(led::Command::Application);
+        application
+            .or_else(|| election::Command::from_script(script_command).map(led::Command::Election))
+    }
+
+    fn to_script(&self, at: ProcessId) -> ScriptCommand {
+        match self {
+            led::Command::Application(command) => command.to_script(at),
+            led::Command::Election(command) => command.to_script(at),
+        }
+    }
+
+    fn from_office(command: office::Command) -> Option<Self> {
+        election::Command::from_office(command).map(led::Command::Election)
+    }
+
+    fn to_office(&self) -> Option<office::Command> {
+        match self {
+            led::Command::Application(_) => None,
+            led::Command::Election(command) => command.to_office(),
+        }
+    }
+
+    fn to_record(&self) -> CommandData {
+        match self {
+            led::Command::Application(command) => command.to_record().under_a_leader(),
+            led::Command::Election(command) => {
+                CommandData::Office(office::Command::Election(*command))
+            }
+        }
+    }
+}
+
+/// A failure detector has no commands.
+impl ServiceCommand for detector::Command {}
+
+/// Protocols without commands accept none.
+impl ServiceCommand for () {
+    fn to_record(&self) -> CommandData {
+        CommandData::Other(Value::Null)
+    }
+}
+
+/// The last word is the name of the lock: `enter p1 printer`. Verification treats a trace as one
+/// lock or one election, so several named locks are not verified.
+impl<K, C> ServiceCommand for Tagged<K, C>
+where
+    K: Clone + Debug + Display + FromStr + PartialEq + Serialize + 'static,
+    C: ServiceCommand + Serialize,
+{
+    fn from_script(script_command: &ScriptCommand) -> Option<Self> {
+        let (key, words) = script_command.words.split_last()?;
+        let inner =
+            C::from_script(&ScriptCommand { words: words.to_vec(), ..script_command.clone() })?;
+        Some(Tagged { key: key.parse().ok()?, inner })
+    }
+
+    fn to_script(&self, at: ProcessId) -> ScriptCommand {
+        let mut script_command = self.inner.to_script(at);
+        script_command.words.push(self.key.to_string());
+        script_command
+    }
+
+    fn to_record(&self) -> CommandData {
+        CommandData::Other(serde_json::to_value(self).unwrap_or_default())
+    }
+}
+
+macro_rules! service_events {
+    ($($service:ident => |$event:ident| $record:expr),+ $(,)?) => {
+        $(impl ServiceEvent for $service::Event {
+            fn to_record(&self) -> EventData {
+                let $event = self.clone();
+                $record
+            }
+        })+
+    };
+}
+
+service_events! {
+    mutex => |event| EventData::Mutex(event),
+    election => |event| EventData::Election(event),
+    office => |event| EventData::Office(event),
+    stream => |event| EventData::Stream(event),
+    clock => |event| EventData::Application(ApplicationEvent::Clock(event)),
+    replication => |event| EventData::Application(ApplicationEvent::Replication(event)),
+    commit => |event| EventData::Application(ApplicationEvent::Commit(event)),
+    tree => |event| EventData::Application(ApplicationEvent::Tree(event)),
+    // Traces do not verify failure detectors, so their events need no variant of their own.
+    detector => |event| EventData::Other(serde_json::to_value(event).unwrap_or_default()),
+}
+
+impl ServiceEvent for () {
+    fn to_record(&self) -> EventData {
+        EventData::Other(Value::Null)
+    }
+}
+
+impl<E: ServiceEvent> ServiceEvent for led::Event<E> {
+    fn to_record(&self) -> EventData {
+        match self {
+            led::Event::Application(event) => event.to_record().under_a_leader(),
+            led::Event::Election(event) => EventData::Office(office::Event::Election(*event)),
+        }
+    }
+}
+
+impl<K: Debug + Serialize, E: Debug + Serialize> ServiceEvent for Tagged<K, E> {
+    fn to_record(&self) -> EventData {
+        EventData::Other(serde_json::to_value(self).unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scripts::script::Action;
+
+    fn understood_as_said<C: ServiceCommand>(commands: &[C]) {
+        for command in commands {
+            let said = understood(command);
+            assert_eq!(
+                command.to_record().to_script(ProcessId(2)),
+                Some(said),
+                "and as a trace says it"
+            );
+        }
+    }
+
+    fn understood<C: ServiceCommand>(command: &C) -> ScriptCommand {
+        let said = command.to_script(ProcessId(2));
+        let parsed: Action = said.to_string().parse().unwrap();
+        assert_eq!(parsed, Action::Ask(said.clone()));
+        assert_eq!(C::from_script(&said).as_ref(), Some(command));
+        said
+    }
+
+    #[test]
+    fn commands_round_trip_through_scripts() {
+        let locks = [mutex::Command::Enter, mutex::Command::Exit];
+        let elections = [election::Command::Elect, election::Command::Resign];
+        understood_as_said(&locks);
+        understood_as_said(&elections);
+        understood_as_said(&locks.map(office::Command::Mutex));
+        let named =
+            |inner| Tagged { key: "printer".parse::<tenure_core::LockName>().unwrap(), inner };
+        // Traces keep these as opaque data.
+        locks.map(named).iter().for_each(|command| drop(understood(command)));
+        understood_as_said(&elections.map(office::Command::Election));
+        understood_as_said(&[stream::Command::Send { to: ProcessId(1), item: 7 }]);
+        understood_as_said(&elections.map(led::Command::<clock::Command>::Election));
+        let (set, write) =
+            (clock::Command::Set { to: -7 }, replication::Command::Write { value: 7 });
+        let clocks = [set, clock::Command::Synchronise, clock::Command::Read];
+        let commits = [commit::Command::Begin, commit::Command::Veto];
+        understood_as_said(&clocks);
+        understood_as_said(&clocks.map(ApplicationCommand::Clock));
+        understood_as_said(&[led::Command::Application(write)]);
+        understood_as_said(&[ApplicationCommand::Replication(write)]);
+        understood_as_said(&commits);
+        understood_as_said(&commits.map(ApplicationCommand::Commit));
+        understood_as_said(&[tree::Command::Grow]);
+        understood_as_said(&[ApplicationCommand::Tree(tree::Command::Grow)]);
+    }
+
+    #[test]
+    fn rejects_commands_of_other_services() {
+        let said = election::Command::Elect.to_script(ProcessId(0));
+        assert_eq!(mutex::Command::from_script(&said), None);
+        let said = ScriptCommand {
+            peer: Some(ProcessId(1)),
+            ..mutex::Command::Enter.to_script(ProcessId(0))
+        };
+        assert_eq!(mutex::Command::from_script(&said), None);
+        assert_eq!(<()>::from_script(&said), None);
+    }
+}

@@ -1,0 +1,73 @@
+//! Comparison of two runs.
+
+use serde::Serialize;
+
+use crate::alignment::{Place, align};
+use crate::format::{Kind, Record};
+
+/// Aligned events of two runs. A common event appears once, an event of one run at its place in
+/// that run.
+///
+/// Events are compared by their description, not by their time. State records are not events and
+/// are ignored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TraceDiff {
+    /// Number of events before the first difference.
+    pub same_until: usize,
+    /// Number of events that occur in both runs.
+    pub both: usize,
+    /// All events in aligned order.
+    pub events: Vec<DiffEvent>,
+}
+
+/// Event of one run or of both.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DiffEvent {
+    /// Run in which the event occurs.
+    pub run: Run,
+    /// Description of the event.
+    pub says: String,
+}
+
+/// The run or runs in which an event occurs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Run {
+    /// Both runs.
+    Both,
+    /// Only the first run.
+    First,
+    /// Only the second run.
+    Second,
+}
+
+impl TraceDiff {
+    /// Compares the records of two runs.
+    pub fn of(first: &[Record], second: &[Record]) -> Self {
+        let words = |records: &[Record]| -> Vec<String> {
+            let shown = records.iter().filter(|it| !matches!(it.kind, Kind::State(_)));
+            shown.map(Record::describe).collect()
+        };
+        let (first, second) = (words(first), words(second));
+        let event = |place| {
+            let (run, says) = match place {
+                Place::Both(at, _) => (Run::Both, &first[at]),
+                Place::First(at) => (Run::First, &first[at]),
+                Place::Second(at) => (Run::Second, &second[at]),
+            };
+            DiffEvent { run, says: says.clone() }
+        };
+        let events: Vec<DiffEvent> = align(&first, &second).into_iter().map(event).collect();
+        let is_in_both = |event: &&DiffEvent| event.run == Run::Both;
+        TraceDiff {
+            same_until: events.iter().take_while(is_in_both).count(),
+            both: events.iter().filter(is_in_both).count(),
+            events,
+        }
+    }
+
+    /// Returns the number of events that occur only in this run.
+    pub fn alone(&self, run: Run) -> usize {
+        self.events.iter().filter(|event| event.run == run).count()
+    }
+}

@@ -1,0 +1,411 @@
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use tenure_core::monitors::{MessageBudget, NeighboursOnly, NoLoss};
+use tenure_core::service::{election, mutex};
+use tenure_core::{
+    ElectionMonitorSet, ElectionObservation, Finding, Judgement, MonitorConfig, MonitorRun,
+    MutexMonitorSet, MutexObservation, Observation, Per, ProcessId, Property, VectorClock,
+};
+
+use super::agreements::Agreements;
+use super::applications::Applications;
+use super::elections::Elections;
+use super::entries::Entries;
+use super::findings::{Findings, Found};
+use super::resource::Resource;
+use super::{Counter, Traffic, Verification};
+use crate::Service;
+use crate::fold::process_state::{Condition, ProcessStates, ProcessStatus, StateChange};
+use crate::format::{ClockUnit, CommandData, EventData, Header, Kind, Record, Subject};
+use crate::merge::MergeReport;
+
+/// Time without disturbances after which the end of a real run can be verified, in nanoseconds.
+const SETTLING_NANOSECONDS: u64 = 3_000_000_000;
+
+/// Verifies a trace record by record.
+///
+/// Records of processes outside the group are ignored.
+#[derive(Clone, Debug)]
+pub struct TraceVerifier {
+    header: Header,
+    records: u64,
+    start: Option<u64>,
+    /// Time of the last record.
+    now: u64,
+    process_states: ProcessStates,
+    entries: Entries,
+    elections: Elections,
+    resource: Resource,
+    traffic: Traffic,
+    locks: MutexMonitorSet,
+    elects: ElectionMonitorSet,
+    /// Processes that wait for the result of an election.
+    awaiting: BTreeSet<ProcessId>,
+    no_loss: MonitorRun<NoLoss>,
+    /// Monitor of the message budget, if the header sets one.
+    spending: Option<MonitorRun<MessageBudget>>,
+    /// Monitor of the topology, if the header sets one.
+    neighbours: Option<MonitorRun<NeighboursOnly>>,
+    applications: Applications,
+    agreements: Agreements,
+    /// True if any request had a vector clock.
+    clocks: bool,
+    crashes: u64,
+    /// Time of the last disturbance after which the group needs time to agree again.
+    disturbed: u64,
+    ended: bool,
+}
+
+impl TraceVerifier {
+    /// Creates a verifier for the trace with this header.
+    pub fn new(header: &Header) -> Self {
+        let config = MonitorConfig {
+            size: header.n,
+            most_inside: header.most_inside,
+            fenced: header.fenced,
+            strict: true,
+            bypass_bounds: header.most_bypass.into_iter().collect(),
+            clocks: true,
+            ranks: header.ranks.clone().map(Arc::from),
+            down: Vec::new(),
+        };
+        TraceVerifier {
+            header: header.clone(),
+            records: 0,
+            start: None,
+            now: 0,
+            process_states: ProcessStates::default(),
+            entries: Entries::new(header.most_inside, header.fenced),
+            elections: Elections::new(header.n),
+            resource: Resource::default(),
+            traffic: Traffic::default(),
+            locks: MutexMonitorSet::new(&config),
+            elects: ElectionMonitorSet::new(&config),
+            awaiting: (0..header.n).map(ProcessId).collect(),
+            no_loss: MonitorRun::new(NoLoss::new()),
+            spending: header.most_messages.map(|most| spending(header.service, most)),
+            neighbours: header
+                .topology
+                .map(|ring| MonitorRun::new(NeighboursOnly::of(ring, header.n))),
+            applications: Applications::new(),
+            agreements: Agreements::new(header.service, &config),
+            clocks: false,
+            crashes: 0,
+            disturbed: 0,
+            ended: false,
+        }
+    }
+
+    /// Verifies the next record.
+    pub fn read(&mut self, record: &Record) {
+        self.records += 1;
+        self.now = record.time;
+        if self.start.is_none() {
+            self.start = Some(record.time);
+            self.elections.started(record.time);
+        }
+        match (record.process, &record.kind) {
+            (_, Kind::Access(access)) => self.resource.read(record.time, access),
+            (Subject::Parent, Kind::End) => self.end(),
+            (_, Kind::Partition(sides)) => self.parted(sides),
+            (_, Kind::Heal) => self.parted(&[]),
+            (Subject::Process(at), _) if at.0 < self.header.n => self.of_process(at, record),
+            _ => {}
+        }
+    }
+
+    /// Handles a partition into these sides, or its end if there are none.
+    fn parted(&mut self, sides: &[Vec<ProcessId>]) {
+        self.disturbed = self.now;
+        if !self.ended {
+            self.elections.parted(self.now, sides);
+        }
+    }
+
+    fn of_process(&mut self, at: ProcessId, record: &Record) {
+        let changes = self.process_states.read(record);
+        if let [
+            StateChange::Ends(Condition::Waiting, since),
+            StateChange::Begins(Condition::Inside),
+        ] = changes[..]
+        {
+            self.entries.latency.add(record.time.saturating_sub(since));
+        }
+        for change in changes {
+            self.crashes += u64::from(change == StateChange::Crashes);
+            self.changed(at, change);
+        }
+        match &record.kind {
+            Kind::Command(command) => self.on_command(at, command, record.clock.as_ref()),
+            Kind::Event(event) => self.on_event(at, event),
+            Kind::Send(_) | Kind::Receive(_) => {
+                self.traffic.read(at, &record.kind);
+                self.entries.message_record(at, record);
+                self.sends(at, &record.kind);
+            }
+            Kind::Drop(_) | Kind::Duplicate(_) => self.traffic.read(at, &record.kind),
+            Kind::Suspicion { .. } => self.disturbed = record.time,
+            _ => {}
+        }
+    }
+
+    fn sends(&mut self, at: ProcessId, kind: &Kind) {
+        let Kind::Send(message_record) = kind else { return };
+        if self.header.service.layer() != Some(message_record.layer) {
+            return;
+        }
+        let sent = MutexObservation::Sent { to: message_record.peer };
+        if let Some(spending) = &mut self.spending {
+            spending.observe(self.now, at, sent);
+        }
+        if let Some(neighbours) = &mut self.neighbours {
+            neighbours.observe(self.now, at, sent);
+        }
+    }
+
+    fn changed(&mut self, at: ProcessId, change: StateChange) {
+        match change {
+            StateChange::Crashes | StateChange::Leaves => {
+                self.entries.left(at);
+                self.awaiting.remove(&at);
+                self.locks.on_crash(self.now, at);
+                self.elects.observe(self.now, at, Observation::Crashed);
+                self.no_loss.observe(self.now, at, Observation::Crashed);
+                self.applications.on_crash(self.now, at);
+                self.agreements.on_crash(self.now, at);
+            }
+            StateChange::Recovers => {
+                self.locks.on_recovery(self.now, at);
+                self.elects.observe(self.now, at, Observation::Recovered);
+                self.no_loss.observe(self.now, at, Observation::Recovered);
+                self.agreements.on_recovery(self.now, at);
+            }
+            StateChange::Begins(Condition::Stopped) | StateChange::Ends(Condition::Stopped, _) => {}
+            StateChange::LeaderChanges(_) => {}
+            _ => return,
+        }
+        self.disturbed = self.now;
+        if !self.ended {
+            self.elections.changed(self.now, at, change);
+        }
+    }
+
+    fn on_command(&mut self, at: ProcessId, command: &CommandData, clock: Option<&VectorClock>) {
+        if let Some(command) = command.mutex() {
+            self.clocks |= clock.is_some();
+            if let Some(spending) = &mut self.spending {
+                spending.observe(self.now, at, MutexObservation::Command { command, clock });
+            }
+            if *command == mutex::Command::Enter {
+                self.locks.on_request(self.now, at, clock.map(|clock| [clock, clock]));
+            }
+        }
+        if let Some(command) = command.election() {
+            self.awaiting.insert(at);
+            if let Some(spending) = &mut self.spending {
+                spending.observe(self.now, at, ElectionObservation::Command { command, clock });
+            }
+            self.elects.observe(self.now, at, Observation::Command { command, clock });
+        }
+        if let CommandData::Stream(command) = command {
+            self.no_loss.observe(self.now, at, Observation::Command { command, clock });
+        }
+        if let CommandData::Agreement(command) = command {
+            self.agreements.on_command(self.now, at, command);
+        }
+    }
+
+    fn on_event(&mut self, at: ProcessId, event: &EventData) {
+        if let Some(event) = event.mutex()
+            && !self.process_states.of(at).is_down()
+        {
+            for pair in self.entries.on_event(self.now, at, *event) {
+                self.resource.overlap(pair);
+            }
+            self.locks.on_event(self.now, at, event);
+        }
+        if let Some(event) = event.election() {
+            match event {
+                election::Event::Elected { .. } => self.awaiting.remove(&at),
+                election::Event::Deposed { .. } => self.awaiting.insert(at),
+            };
+            if let Some(spending) = &mut self.spending {
+                spending.observe(self.now, at, ElectionObservation::Event(event));
+            }
+            self.elects.observe(self.now, at, Observation::Event(event));
+        }
+        if let EventData::Stream(event) = event {
+            self.no_loss.observe(self.now, at, Observation::Event(event));
+        }
+        if let EventData::Agreement(event) = event {
+            self.agreements.on_event(self.now, at, event);
+        }
+        if let Some(event) = event.application() {
+            self.applications.on_event(self.now, at, event);
+        }
+    }
+
+    /// Handles the end of the run. Later records are not verified as an ending, because nodes are
+    /// stopped one after another.
+    fn end(&mut self) {
+        let settling = match self.header.clock {
+            ClockUnit::Tick => 0,
+            ClockUnit::Nanosecond => SETTLING_NANOSECONDS,
+        };
+        let calm = self.now.saturating_sub(self.disturbed) >= settling;
+        let calm = calm && self.process_states.processes_in(Condition::Stopped).is_empty();
+        self.ended = true;
+        self.elects.end(self.now, calm);
+        self.no_loss.end(self.now, calm);
+        self.agreements.end(self.now, calm);
+    }
+
+    /// Returns the number of items held. Each kind is bounded, so memory does not grow with the
+    /// duration of the run.
+    pub fn held(&self) -> usize {
+        self.entries.held() + self.resource.held() + self.elections.held.len()
+    }
+
+    /// Finishes the verification of merged traces.
+    pub fn finish_with(self, merge_report: MergeReport) -> Verification {
+        let mut verification = self.finish();
+        let MergeReport { unmatched, contradictions, torn, empty } = merge_report;
+        if contradictions > 0 {
+            verification.contradicts_itself();
+        }
+        Verification { unmatched, contradictions, torn, empty, ..verification }
+    }
+
+    /// Finishes the verification. The caller adds incomplete and empty files.
+    pub fn finish(self) -> Verification {
+        let mut findings = Findings::new(&self.header, self.start.unwrap_or(self.now));
+        if matches!(self.header.service, Service::Mutex | Service::Office) {
+            self.verify_entries(&mut findings);
+        }
+        if matches!(self.header.service, Service::Election | Service::Office) {
+            let is_required = |it: &Finding| match it.property {
+                Property::Uniqueness
+                | Property::Irrevocability
+                | Property::FreshTerms
+                | Property::SteadyLeader => findings.is_named(it.property),
+                _ => true,
+            };
+            let found: Vec<Finding> =
+                self.elects.findings().into_iter().filter(is_required).collect();
+            found.into_iter().for_each(|finding| findings.put(finding));
+        }
+        if self.header.service == Service::Stream {
+            findings.put(self.no_loss.finding());
+        }
+        if let Some(spending) = &self.spending {
+            findings.put(spending.finding::<mutex::Command, mutex::Event>());
+        }
+        if let Some(neighbours) = &self.neighbours {
+            findings.put(neighbours.finding::<mutex::Command, mutex::Event>());
+        }
+        self.applications.findings().for_each(|finding| findings.put(finding));
+        self.agreements.findings().into_iter().for_each(|finding| findings.put(finding));
+        if self.ended {
+            self.verify_waits(&mut findings);
+        }
+        if self.resource.seen() {
+            self.verify_resource(&mut findings);
+        }
+        let elections = self.elections.held.iter().map(|held| findings.election(held)).collect();
+        Verification {
+            records: self.records,
+            duration: findings.since_start(self.now),
+            entries: self.entries.total,
+            latency: self.entries.latency.quantiles(),
+            waiting: self.process_states.processes_in(Condition::Waiting),
+            inside: self.process_states.processes_in(Condition::Inside),
+            elections,
+            messages: self.traffic,
+            accesses: self.resource.accesses,
+            counter: self.resource.counter(),
+            overlaps: self.entries.overlaps,
+            late: self.entries.late,
+            bypass_max: self.locks.bypass().max_bypass(),
+            crashes: self.crashes,
+            ..findings.into_verification()
+        }
+    }
+
+    /// If a resource checks fences, only accepted accesses count; otherwise each overlap does.
+    fn verify_entries(&self, findings: &mut Findings) {
+        let checked = self.header.fenced && self.resource.seen();
+        if checked {
+            findings.judge(Property::MutualExclusion, self.resource.let_in().as_ref());
+            findings.judge(Property::Fencing, self.entries.fence_went_back());
+        }
+        for finding in self.locks.findings() {
+            let verified = match finding.property {
+                Property::MutualExclusion if checked => false,
+                Property::MutualExclusion if self.header.most_inside == 1 => true,
+                Property::Fencing => !checked,
+                Property::AtMost(_) | Property::Bypass(_) => true,
+                Property::Order if self.clocks => true,
+                property => findings.is_named(property),
+            };
+            if verified {
+                findings.put(finding);
+            }
+        }
+    }
+
+    /// Verifies the processes that wait at the end of a run that came to rest.
+    fn verify_waits(&self, findings: &mut Findings) {
+        let is_lock = matches!(self.header.service, Service::Mutex | Service::Office);
+        let says = |number| format!("P{number} waits for ever");
+        let found = |number| Found { time: self.now, says: says(number) };
+        if !is_lock {
+            if findings.is_named(Property::Progress) {
+                findings.judge(Property::Progress, self.uninformed().map(found).as_ref());
+            }
+            return;
+        }
+        let waits = self.process_states.processes_in(Condition::Waiting).first().copied();
+        let is_free = self.process_states.processes_in(Condition::Inside).is_empty();
+        for property in [Property::DeadlockFreedom, Property::StarvationFreedom] {
+            if !findings.is_named(property) {
+                continue;
+            }
+            match waits {
+                // A process that is inside still has to exit.
+                Some(_) if !is_free => {
+                    findings.put(Finding::without_violation(property, Judgement::Incomplete));
+                }
+                waits => findings.judge(property, waits.map(found).as_ref()),
+            }
+        }
+    }
+
+    /// Returns the first live process that did not receive the event it waits for.
+    fn uninformed(&self) -> Option<u32> {
+        let is_up = |at: ProcessId| self.process_states.of(at).life == ProcessStatus::Up;
+        let first = match self.header.service.is_agreement() {
+            true => self.agreements.waiting(is_up).first().copied(),
+            false => self.awaiting.iter().find(|at| is_up(**at)).copied(),
+        };
+        first.map(ProcessId::number)
+    }
+
+    fn verify_resource(&self, findings: &mut Findings) {
+        if self.header.fenced {
+            findings.judge(Property::FencedAccess, self.resource.stale.as_ref());
+        }
+        let lost = self.resource.counter().filter(|counter| counter.lost != 0);
+        let found = lost.map(|Counter { expected, found, lost }| Found {
+            time: self.now,
+            says: format!("{expected} increments came to {found}: {lost} lost"),
+        });
+        findings.judge(Property::Counter, found.as_ref());
+    }
+}
+
+/// Creates the monitor of the message budget for entries or elections.
+fn spending(service: Service, most: u64) -> MonitorRun<MessageBudget> {
+    let per = if service == Service::Election { Per::Election } else { Per::Entry };
+    MonitorRun::new(MessageBudget::at_most(per, most))
+}

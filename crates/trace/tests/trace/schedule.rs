@@ -1,0 +1,138 @@
+//! Schedules of recorded runs, and their extension.
+
+use tenure_core::{Order, ProcessId, TICKS_PER_UNIT};
+use tenure_trace::{
+    Action, ActionError, Choice, CommandData, Header, Kind, MessageRecord, Record, Schedule,
+    ScriptRunner, Service, Source, Subject, TestCluster, Trace,
+};
+
+use crate::tiny::{Message, Tiny};
+
+const P1: ProcessId = ProcessId(0);
+const P2: ProcessId = ProcessId(1);
+const P3: ProcessId = ProcessId(2);
+
+fn trace(repeats: u32, records: impl IntoIterator<Item = (Subject, Kind)>) -> Trace {
+    let header = Header { repeats, ..Header::new("tiny", Service::Mutex, 3, Source::Simulator) };
+    let record = |(place, (who, kind)): (usize, (Subject, Kind))| {
+        Record::new(place as u64 * TICKS_PER_UNIT, who, kind)
+    };
+    let records = records.into_iter().enumerate().map(record).collect();
+    Trace { header, records, torn: None }
+}
+
+fn of(who: ProcessId, kind: Kind) -> (Subject, Kind) {
+    (who.into(), kind)
+}
+
+fn request(peer: ProcessId) -> MessageRecord {
+    MessageRecord::of(&Message::Request, peer, 0, 1)
+}
+
+fn enter() -> Kind {
+    Kind::Command(CommandData::from(tenure_core::service::mutex::Command::Enter))
+}
+
+fn actions(words: &[&str]) -> Vec<Action> {
+    words.iter().map(|word| word.parse().expect("an action")).collect()
+}
+
+/// The checker records a boot and a crash before the first step, and counts no step for the crash.
+#[test]
+fn initial_crash_in_counterexample_means_down_from_start() {
+    let records = [of(P1, Kind::Boot), of(P2, Kind::Boot), of(P2, Kind::Crash), of(P1, enter())];
+    let mut run = trace(0, records);
+    let schedule = |run: &Trace| Schedule::from_trace(run).expect("a schedule");
+    let crashes = actions(&["crash p2", "enter p1"]);
+    assert_eq!((schedule(&run).down, schedule(&run).actions), (vec![P3], crashes.clone()));
+    run.header.source = Source::Checker;
+    assert_eq!((schedule(&run).down, schedule(&run).actions), (vec![P3], crashes));
+    run.records[..3].iter_mut().for_each(|record| record.time = 0);
+    let (down, requested) = (vec![P3, P2], actions(&["enter p1"]));
+    assert_eq!((schedule(&run).down, schedule(&run).actions), (down, requested));
+}
+
+/// A message sent at boot is under way, so the crash after it was a step.
+#[test]
+fn process_that_sends_at_boot_was_up() {
+    let records = [
+        of(P1, Kind::Boot),
+        of(P2, Kind::Boot),
+        of(P3, Kind::Boot),
+        of(P2, Kind::Send(request(P1))),
+        of(P2, Kind::Crash),
+        of(P2, Kind::Recover),
+        of(P1, Kind::Receive(request(P2))),
+    ];
+    let schedule = Schedule::from_trace(&trace(0, records.clone())).expect("a schedule");
+    assert_eq!(schedule.down, []);
+    assert_eq!(schedule.actions, actions(&["crash p2", "recover p2", "deliver p2→p1"]));
+    // Number of steps begun before each record.
+    let records = trace(0, records).records;
+    let done = |end: usize| schedule.steps_completed(&records[..end]);
+    assert_eq!([4, 5, 6, 7].map(done), [0, 1, 2, 3]);
+}
+
+/// The same steps with other random values are another run. Values drawn at boot come before any
+/// action.
+#[test]
+fn drawn_values_precede_their_step() {
+    let drew = |value| of(P1, Kind::Choice(Choice { value, bound: 9 }));
+    let records = [
+        of(P1, Kind::Boot),
+        drew(7),
+        of(P2, Kind::Boot),
+        of(P3, Kind::Boot),
+        of(P1, enter()),
+        drew(3),
+        drew(0),
+        of(P1, Kind::Send(request(P2))),
+        of(P2, Kind::Receive(request(P1))),
+    ];
+    let schedule = Schedule::from_trace(&trace(1, records)).expect("a schedule");
+    let said = ["choose p1 3", "choose p1 0", "enter p1", "deliver p1→p2"];
+    assert_eq!(schedule.actions, actions(&said));
+    assert_eq!((schedule.steps(), schedule.circle), (2, 1));
+}
+
+#[test]
+fn partition_holds_messages_until_it_heals() {
+    let sides = vec![vec![P1], vec![P2, P3]];
+    let records = [
+        of(P1, Kind::Boot),
+        of(P2, Kind::Boot),
+        of(P3, Kind::Boot),
+        (Subject::Parent, Kind::Partition(sides)),
+        of(P2, enter()),
+        of(P2, Kind::Send(request(P1))),
+    ];
+    let schedule = Schedule::from_trace(&trace(0, records)).expect("a schedule");
+    assert_eq!(schedule.actions, actions(&["split p1 | p2 p3", "enter p2"]));
+    assert_eq!(schedule.extended::<Tiny>(|_| 0, 0).expect("the same").actions, schedule.actions);
+    let mut cluster = TestCluster::<Tiny>::new(3, Order::Fifo, |_| 0);
+    ScriptRunner::follow::<std::convert::Infallible>(&mut cluster, &schedule)
+        .expect("it is possible");
+    let deliver = &actions(&["deliver p2→p1"])[0];
+    assert_eq!(cluster.perform(deliver), Err(ActionError::Now(deliver.clone())));
+    cluster.perform(&Action::Heal).expect("it heals");
+    assert_eq!(cluster.perform(deliver), Ok(()));
+}
+
+#[test]
+fn final_cycle_repeats_within_step_limit() {
+    let boots = [P1, P2, P3].map(|at| of(at, Kind::Boot));
+    let begins =
+        [of(P2, enter()), of(P2, Kind::Send(request(P1))), of(P2, Kind::Drop(request(P1)))];
+    let second = MessageRecord { number: 2, ..request(P1) };
+    let circle = [
+        of(P2, Kind::Timer("AskAgain".into())),
+        of(P2, Kind::Send(second.clone())),
+        of(P2, Kind::Drop(second)),
+    ];
+    let records = boots.into_iter().chain(begins).chain(circle);
+    let schedule = Schedule::from_trace(&trace(2, records)).expect("a schedule");
+    assert_eq!((schedule.actions.len(), schedule.circle), (4, 2));
+    let carried = schedule.extended::<Tiny>(|_| 0, 6).expect("it goes round").actions;
+    assert_eq!(carried.len(), 4 + 6);
+    assert!(carried[2..].chunks(2).all(|round| round == &schedule.actions[2..]), "{carried:?}");
+}

@@ -1,0 +1,51 @@
+//! Limits on request bodies: size, time, and number at a time.
+
+use std::time::Duration;
+
+use axum::body::{Body, HttpBody, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+
+use crate::http_error::HttpError;
+
+/// Upper bound on a request body, in bytes.
+const MAX_BODY_BYTES: usize = 16 << 20;
+
+/// Default time for a body to arrive, including the wait for a slot.
+pub(crate) const BODY_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Number of bodies that are received at a time, over all servers of the process.
+static BODY_SLOTS: Semaphore = Semaphore::const_new(8);
+
+/// Receives the whole body before the request is handled.
+pub(crate) async fn buffer_body(
+    State(body_timeout): State<Duration>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if request.body().is_end_stream() {
+        return next.run(request).await;
+    }
+    let (head, body) = request.into_parts();
+    let received = timeout(body_timeout, async {
+        // The semaphore is never closed. If it were, requests would be served without a slot.
+        let _slot = BODY_SLOTS.acquire().await;
+        to_bytes(body, MAX_BODY_BYTES).await
+    });
+    let error = match received.await {
+        Ok(Ok(bytes)) => return next.run(Request::from_parts(head, Body::from(bytes))).await,
+        Ok(Err(_)) => HttpError {
+            status: StatusCode::PAYLOAD_TOO_LARGE,
+            message: format!("request body is incomplete or exceeds {MAX_BODY_BYTES} bytes"),
+        },
+        Err(_) => HttpError {
+            status: StatusCode::REQUEST_TIMEOUT,
+            message: format!("request body did not arrive within {} ms", body_timeout.as_millis()),
+        },
+    };
+    error.into_response()
+}

@@ -1,0 +1,130 @@
+//! Limits on connections: their number and their timeouts.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::future::Future;
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::{sleep, timeout};
+
+/// Upper bound on open connections: enough for several browsers, and few of the file descriptors of
+/// the process, which has other uses for them.
+const MAX_CONNECTIONS: usize = 32;
+
+/// Time for the head of a request to arrive, and for a kept-alive connection to send the next
+/// request.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Time for sent data to be acknowledged, if the system supports it.
+#[cfg(target_os = "linux")]
+const UNREAD_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Upper bound on the buffer of a connection, in bytes.
+const MAX_BUFFER_BYTES: usize = 64 << 10;
+
+/// Delay after the system had no resources for another connection.
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
+
+/// Time for pending responses to complete when the server stops.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// An open connection.
+struct Connection {
+    task: AbortHandle,
+    /// True once a complete request head has arrived.
+    has_sent_request: Arc<AtomicBool>,
+}
+
+/// Open connections, the oldest first.
+#[derive(Default)]
+struct Connections(VecDeque<Connection>);
+
+impl Connections {
+    /// Returns true if there is room for one more connection. If necessary, closes the oldest one
+    /// that has sent no request: a browser sends one immediately.
+    fn make_room(&mut self) -> bool {
+        self.0.retain(|connection| !connection.task.is_finished());
+        if self.0.len() < MAX_CONNECTIONS {
+            return true;
+        }
+        let idle = self.0.iter().position(|it| !it.has_sent_request.load(Ordering::Acquire));
+        let Some(connection) = idle.and_then(|index| self.0.remove(index)) else { return false };
+        connection.task.abort();
+        true
+    }
+}
+
+/// Serves connections until `stop` resolves. Pending responses then have half a second to complete.
+pub(crate) async fn serve(listener: TcpListener, router: Router, stop: impl Future<Output = ()>) {
+    let mut stop = pin!(stop);
+    let (stopping, stopped) = watch::channel(false);
+    let (mut tasks, mut connections) = (JoinSet::new(), Connections::default());
+    loop {
+        let accepted = tokio::select! {
+            () = &mut stop => break,
+            accepted = listener.accept() => accepted,
+        };
+        let Ok((stream, _)) = accepted else {
+            sleep(ACCEPT_RETRY_DELAY).await;
+            continue;
+        };
+        while tasks.try_join_next().is_some() {}
+        if connections.make_room() && configure(&stream).is_ok() {
+            let has_sent_request = Arc::new(AtomicBool::new(false));
+            let serving =
+                serve_connection(stream, router.clone(), has_sent_request.clone(), stopped.clone());
+            connections.0.push_back(Connection { task: tasks.spawn(serving), has_sent_request });
+        }
+    }
+    drop(listener);
+    stopping.send_replace(true);
+    let finished = async { while tasks.join_next().await.is_some() {} };
+    // Dropping the tasks closes the remaining connections.
+    let _ = timeout(SHUTDOWN_TIMEOUT, finished).await;
+}
+
+/// Serves one connection until it ends or the server stops.
+async fn serve_connection(
+    stream: TcpStream,
+    router: Router,
+    has_sent_request: Arc<AtomicBool>,
+    mut stopped: watch::Receiver<bool>,
+) {
+    let router = TowerToHyperService::new(router);
+    let service = service_fn(move |request: Request<Incoming>| {
+        has_sent_request.store(true, Ordering::Release);
+        let response = router.call(request);
+        async move { Ok::<_, Infallible>(response.await.unwrap_or_else(|never| match never {})) }
+    });
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(MAX_BUFFER_BYTES);
+    let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
+    // An error needs no report: the peer is gone.
+    tokio::select! {
+        _ = connection.as_mut() => return,
+        _ = stopped.wait_for(|is_stopped| *is_stopped) => connection.as_mut().graceful_shutdown(),
+    }
+    let _ = connection.await;
+}
+
+/// Sends small responses without delay, and limits how long a peer may leave data unread.
+fn configure(stream: &TcpStream) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    #[cfg(target_os = "linux")]
+    socket2::SockRef::from(stream).set_tcp_user_timeout(Some(UNREAD_TIMEOUT))?;
+    Ok(())
+}

@@ -1,0 +1,44 @@
+use std::fmt;
+
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+
+/// An error response: a status and the body `{"error": "…"}`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HttpError {
+    /// Status of the response.
+    pub status: StatusCode,
+    /// Description of the problem.
+    pub message: String,
+}
+
+impl HttpError {
+    /// Creates an error for an invalid request, which had no effect.
+    pub fn bad_request(message: impl fmt::Display) -> Self {
+        HttpError { status: StatusCode::BAD_REQUEST, message: message.to_string() }
+    }
+
+    /// Creates an error for something that does not exist.
+    pub fn not_found(message: impl fmt::Display) -> Self {
+        HttpError { status: StatusCode::NOT_FOUND, message: message.to_string() }
+    }
+
+    /// Creates an error for a request that is not allowed.
+    pub(crate) fn forbidden(message: impl fmt::Display) -> Self {
+        HttpError { status: StatusCode::FORBIDDEN, message: message.to_string() }
+    }
+
+    /// Creates an error for a request without the token.
+    pub(crate) fn unauthorized() -> Self {
+        let message = "this server requires the token of its URL";
+        HttpError { status: StatusCode::UNAUTHORIZED, message: message.to_owned() }
+    }
+}
+
+impl IntoResponse for HttpError {
+    fn into_response(self) -> Response {
+        let body = serde_json::json!({ "error": self.message }).to_string();
+        (self.status, [(CONTENT_TYPE, "application/json")], body).into_response()
+    }
+}

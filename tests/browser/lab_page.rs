@@ -1,0 +1,198 @@
+//! Served lab, and a browser that shows it.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tenure_browser::Tab;
+
+/// True once a session is shown.
+pub(crate) const SHOWN: &str = "window.lab?.session.view";
+
+/// Waits for a condition, but unlike `Tab::until` tolerates complaints of the page.
+pub(crate) fn wait_for(tab: &mut Tab, expression: &str) {
+    tab.value(&format!(
+        "new Promise((done) => {{ const look = () => ({expression}) ? done() \
+         : setTimeout(look, 20); look(); }})"
+    ));
+}
+
+/// Running `tenure lab`, stopped when dropped.
+pub(crate) struct LabServer {
+    command: Child,
+    address: String,
+}
+
+impl LabServer {
+    /// Starts a lab on the loopback address.
+    pub(crate) fn with(words: &[&str]) -> LabServer {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"))
+            .args(["lab", "--port", "0"])
+            .args(words)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(command.stdout.take().unwrap()).lines();
+        let line = lines.find_map(|line| line.ok().filter(|line| line.contains("http://")));
+        let line = line.expect("the lab says where it is");
+        let address = line.split_whitespace().find(|word| word.starts_with("http://")).unwrap();
+        LabServer { command, address: address.to_owned() }
+    }
+
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+}
+
+impl Drop for LabServer {
+    fn drop(&mut self) {
+        let _ = self.command.kill();
+        let _ = self.command.wait();
+    }
+}
+
+/// Runs the command and returns its output.
+pub(crate) fn tenure(words: &[&str]) -> String {
+    let done = Command::new(env!("CARGO_BIN_EXE_tenure")).args(words).output().unwrap();
+    String::from_utf8(done.stdout).unwrap() + &String::from_utf8(done.stderr).unwrap()
+}
+
+/// Page of a lab; both end when this is dropped.
+pub(crate) struct LabPage {
+    pub(crate) tab: Tab,
+    _server: LabServer,
+    downloads: TempDir,
+}
+
+impl LabPage {
+    /// Opens the initial page. Returns `None` with a message if no browser is installed.
+    pub(crate) fn open() -> Option<LabPage> {
+        LabPage::with_args(&[])
+    }
+
+    /// Opens the page of the command with these arguments.
+    pub(crate) fn with_args(words: &[&str]) -> Option<LabPage> {
+        let mut tab = Tab::open()?;
+        let server = LabServer::with(words);
+        tab.resize(1280, 900, "light");
+        let downloads = tempfile::tempdir().unwrap();
+        let kept = json!({"behavior": "allow", "downloadPath": downloads.path()});
+        tab.call("Page.setDownloadBehavior", kept);
+        tab.visit(server.address(), SHOWN);
+        Some(LabPage { tab, _server: server, downloads })
+    }
+
+    /// Opens the page and starts a run with these options.
+    pub(crate) fn with_run(words: &str) -> Option<LabPage> {
+        let mut page = LabPage::open()?;
+        page.write("#words", words);
+        page.click("#start");
+        page.until(&format!("lab.session.view.words.startsWith({words:?})"));
+        Some(page)
+    }
+
+    /// Clicks, and waits for the response of the lab.
+    pub(crate) fn click(&mut self, selector: &str) {
+        self.tab.click(selector);
+        self.wait_idle();
+    }
+
+    pub(crate) fn press(&mut self, key: &str) {
+        self.tab.press(key);
+        self.wait_idle();
+    }
+
+    /// Waits until all requests are complete and their views are shown.
+    pub(crate) fn wait_idle(&mut self) {
+        self.tab.value(
+            "(async () => { let last; do { last = lab.session.last; await last; \
+             await new Promise((done) => setTimeout(done)); } while (last !== lab.session.last); \
+             })()",
+        );
+    }
+
+    pub(crate) fn until(&mut self, expression: &str) {
+        self.tab.until(expression);
+        self.wait_idle();
+    }
+
+    /// Types text into a field.
+    pub(crate) fn write(&mut self, selector: &str, text: &str) {
+        self.tab.value(&format!(
+            "(() => {{ const field = document.querySelector({selector:?}); \
+             field.value = {text:?}; field.dispatchEvent(new Event('input')); }})()"
+        ));
+    }
+
+    /// Evaluates an expression of the present view.
+    pub(crate) fn view(&mut self, expression: &str) -> Value {
+        self.tab.value(&format!("((view) => ({expression}))(lab.session.view)"))
+    }
+
+    pub(crate) fn text(&mut self, selector: &str) -> String {
+        self.tab.text(selector)
+    }
+
+    /// Clicks on step until an expression of the view is true.
+    pub(crate) fn step_until(&mut self, expression: &str) {
+        for _ in 0..200 {
+            if self.view(&format!("Boolean({expression})")) == json!(true) {
+                return;
+            }
+            assert_ne!(self.view("view.next"), Value::Null, "it ended before {expression}");
+            self.click("#step");
+        }
+        panic!("timed out waiting for {expression}");
+    }
+
+    /// Returns the verdict of a property.
+    pub(crate) fn verdict(&mut self, property: &str) -> String {
+        self.text(&format!("[data-property={property}]"))
+    }
+
+    /// Clicks on a button and returns the downloaded file whose name ends with `end`.
+    pub(crate) fn download(&mut self, selector: &str, end: &str) -> String {
+        self.click(selector);
+        let folder = self.downloads.path().to_owned();
+        let arrived = || -> Option<String> {
+            let mut files = fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path());
+            let file = files.find(|file| file.to_string_lossy().ends_with(end))?;
+            // The file is created empty before its content arrives.
+            Some(fs::read_to_string(file).unwrap()).filter(|text| !text.is_empty())
+        };
+        for _ in 0..200 {
+            if let Some(text) = arrived() {
+                return text;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        panic!("no file arrived that ends with {end}; {}", self.text("#export-error"));
+    }
+
+    /// Selects a file in the file input.
+    pub(crate) fn choose(&mut self, file: &Path) {
+        let document = self.tab.call("DOM.getDocument", json!({}));
+        let root = document["root"]["nodeId"].clone();
+        let field = json!({"nodeId": root, "selector": "#file"});
+        let found = self.tab.call("DOM.querySelector", field);
+        let given = json!({"nodeId": found["nodeId"], "files": [file]});
+        self.tab.call("DOM.setFileInputFiles", given);
+    }
+
+    /// Drops a file on the page.
+    pub(crate) fn drop(&mut self, file: &Path) {
+        let data = json!({"items": [], "files": [file], "dragOperationsMask": 1});
+        for kind in ["dragEnter", "dragOver", "drop"] {
+            let event = json!({"type": kind, "x": 600, "y": 300, "data": data});
+            self.tab.call("Input.dispatchDragEvent", event);
+        }
+    }
+
+    /// Asserts that the page has no complaints.
+    pub(crate) fn assert_no_complaints(&self) {
+        assert_eq!(self.tab.complaints, [""; 0]);
+    }
+}

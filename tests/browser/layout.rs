@@ -1,0 +1,109 @@
+//! Layout of the page at any width: nothing is cut or overlaps.
+
+use serde_json::json;
+
+use crate::lab_page::LabPage;
+
+/// Elements that exceed the window, or have overflowing content that cannot be scrolled. Fields
+/// scroll, and signs of the legend draw over their edge.
+pub(crate) const CUT: &str = "Array.from(document.querySelectorAll('body, body *:not(#legend i)'))
+    .filter((each) => each.checkVisibility() && !each.closest('.unseen, #tree, #diagram')
+        && !each.matches('input, textarea, select')
+        && each.namespaceURI.endsWith('xhtml'))
+    .filter((each) => each.getBoundingClientRect().right > document.documentElement.clientWidth
+        || (each.scrollWidth > each.clientWidth + 1 && each.clientWidth > 0
+            && getComputedStyle(each).overflowX !== 'auto'))
+    .map((each) => each.id || each.className || each.tagName)";
+
+/// Overlapping processes and messages of the picture.
+const OVER: &str = "(() => {
+    const all = Array.from(document.querySelectorAll('#picture button'), (each) =>
+        [each.textContent, each.getBoundingClientRect()]);
+    return all.flatMap(([one, a], place) => all.slice(place + 1)
+        .filter(([, b]) => a.left + 1 < b.right && b.left + 1 < a.right
+            && a.top + 1 < b.bottom && b.top + 1 < a.bottom)
+        .map(([two]) => `${one} and ${two}`));
+})()";
+
+/// Waits until the picture is redrawn for a new width, at the end of a frame.
+const DRAWN: &str =
+    "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))";
+
+/// Checks the picture in the middle of each of these runs, in windows of all widths.
+fn assert_pictures_fit(runs: &[(&str, u32)]) {
+    let Some(mut page) = LabPage::open() else { return };
+    for (words, steps) in runs {
+        page.tab.value(&format!("lab.begin({{words: {words:?}}}, 'form-error')"));
+        page.wait_idle();
+        page.tab.value(&format!("lab.session.step({steps})"));
+        page.wait_idle();
+        assert_eq!(page.view("view.moment"), json!(steps), "{words}");
+        assert_ne!(page.view("view.messages.length"), json!(0), "{words}");
+        for (wide, look) in [(1280, "light"), (900, "dark"), (400, "dark")] {
+            page.tab.resize(wide, 800, look);
+            page.until(&format!("innerWidth === {wide}"));
+            page.tab.value(DRAWN);
+            assert_eq!(page.tab.value(CUT), json!([]), "{words} at {wide} pixels");
+            assert_eq!(page.tab.value(OVER), json!([]), "{words} at {wide} pixels");
+        }
+    }
+    page.assert_no_complaints();
+}
+
+#[test]
+fn lock_pictures_fit_at_any_width() {
+    assert_pictures_fit(&[
+        ("ricart-agrawala -n 3 --entries 2 --latency 1..4", 8),
+        ("raymond -n 7 --tree heap --latency 1..4", 8),
+        ("maekawa -n 9 --latency 1..4", 8),
+        ("central -n 7 --latency 1..4", 8),
+    ]);
+}
+
+#[test]
+fn election_pictures_fit_at_any_width() {
+    assert_pictures_fit(&[
+        ("chang-roberts -n 8 --latency 1..4", 8),
+        ("coordinated:bully -n 4 --latency 1..4", 8),
+        ("raft-log -n 3 --entries 3 --latency 1..4", 8),
+    ]);
+}
+
+#[test]
+fn large_group_picture_fits_at_any_width() {
+    assert_pictures_fit(&[("lamport -n 30", 40)]);
+}
+
+/// In a narrow window the command above the diagram is wider than a short diagram.
+#[test]
+fn diagram_names_stand_beside_their_lines() {
+    let Some(mut page) = LabPage::with_args(&["ricart-agrawala", "-n", "3"]) else { return };
+    page.tab.resize(400, 800, "light");
+    page.until("innerWidth === 400");
+    page.tab.value("lab.begin({words: 'ricart-agrawala -n 3 --latency 1..4'}, 'form-error')");
+    page.wait_idle();
+    let beside = "(() => {
+        const box = document.getElementById('diagram');
+        const all = (which) => Array.from(box.shadowRoot.querySelectorAll(which));
+        const box_left = box.getBoundingClientRect().left;
+        const lines = all('.lane').map((each) => each.getBoundingClientRect().left);
+        const names = all('.name').filter((each) => /^P[0-9]+$/.test(each.textContent));
+        const words = all('text').map((each) => each.getBoundingClientRect());
+        return [names.length, lines.length,
+            names.every((each) => each.getBoundingClientRect().right < Math.min(...lines)),
+            words.every((each) => each.left >= box_left)];
+    })()";
+    assert_eq!(page.tab.value(beside), json!([3, 3, true, true]));
+    page.assert_no_complaints();
+}
+
+#[test]
+fn light_and_dark_differ() {
+    let Some(mut page) = LabPage::open() else { return };
+    let papers = ["light", "dark"].map(|look| {
+        page.tab.resize(1280, 800, look);
+        page.tab.value("getComputedStyle(document.body).backgroundColor")
+    });
+    assert_ne!(papers[0], papers[1]);
+    page.assert_no_complaints();
+}

@@ -1,0 +1,189 @@
+//! Invalid input of new users: 110 command lines, each with its error.
+
+use std::process::Output;
+
+use crate::shell::tenure;
+
+/// Command lines that are rejected with one line on standard error which contains these words: the
+/// nearest name, the expected value, or the affected option.
+const REFUSED: &[(&str, &str)] = &[
+    // Commands and subcommands.
+    ("", "`tenure run`"),
+    ("rum", "run"),
+    ("simulat central", "simulate"),
+    ("chek central", "check"),
+    ("questions", "question"),
+    ("scenarios", "scenario"),
+    ("traces", "trace"),
+    ("trace", "verify"),
+    ("trace sho x", "show"),
+    ("trace verify", "<FILE>"),
+    ("trace verify /nowhere.ndjson", "/nowhere.ndjson"),
+    ("trace verify /dev/null", "/dev/null"),
+    ("trace diagram /nowhere.ndjson", "/nowhere.ndjson"),
+    ("trace diagram", "<FILE>"),
+    ("trace diagram x --as pdf", "svg"),
+    ("trace diagram x --as png", "text"),
+    ("trace diagram x --scale log", "causal"),
+    ("trace diagram x --clock lamprot", "lamport"),
+    ("trace diagram x --events 5", "1..200"),
+    ("trace diagram x --events 9..3", "1..200"),
+    ("trace diagram x --from soon", "units"),
+    ("trace show x --process 0", "a number from 1"),
+    ("trace export x", "--as"),
+    ("trace export x --as dot", "mermaid"),
+    ("trace replay", "<FILE>"),
+    ("trace replay x --over udp", "tcp"),
+    ("help runn", "run"),
+    ("man nothing", "simulate"),
+    ("completions", "<SHELL>"),
+    ("completions bsh", "bash"),
+    ("keys", "new"),
+    ("node", "--config"),
+    ("node --config /nowhere.toml", "/nowhere.toml"),
+    // Names of algorithms.
+    ("simulate", "<ALGORITHM>"),
+    ("simulate lamprot", "lamport"),
+    ("simulate ra", "raft"),
+    ("simulate ricart", "ricart-agrawala"),
+    ("simulate bulli", "bully"),
+    ("simulate fifo:lamprot", "fifo:lamport"),
+    ("simulate coordinated:bulli", "coordinated:bully"),
+    ("simulate coordinated:central", "coordinated:"),
+    ("simulate election-from-mutex:bully", "election-from-mutex:"),
+    ("check suzuki", "suzuki-kasami"),
+    ("check naimi", "naimi-trehel"),
+    ("check peterson", "nearest"),
+    ("list zookeeper", "nearest"),
+    ("lab raymnd", "raymond"),
+    ("compare locks", "mutex"),
+    ("compare mutex --only lamprot", "lamport"),
+    ("run --mutex bully", "--mutex coordinated:bully"),
+    ("run --election central", "--mutex central"),
+    ("run --mutex lamprot", "lamport"),
+    ("run --election buly", "bully"),
+    // Other names.
+    ("scenario rase", "race"),
+    ("scenario two-general", "two-generals"),
+    ("question Q-99", "nearest"),
+    ("question 199", "nearest"),
+    ("question paxoss", "nearest"),
+    ("simulate raymond --tree oak", "heap"),
+    ("simulate raymond --tree stra", "star"),
+    ("simulate maekawa --quorums grd", "grid"),
+    ("simulate ricart-agrawala --variant clock", "clock-only-strict"),
+    ("simulate lamport --variant nothing", "any-message"),
+    ("check central --property mutual", "mutual-exclusion"),
+    ("check central --property safety", "unknown property 'safety'"),
+    ("simulate central --property mutual", "mutual-exclusion"),
+    ("check central --property order-of-requests", "order"),
+    // Options.
+    ("simulate central --node 3", "--nodes"),
+    ("simulate central --entires 3", "--entries"),
+    ("simulate central --crashes 3", "--crash"),
+    ("run --nods 3", "--nodes"),
+    ("run --mutx lamport", "--mutex"),
+    ("check central --max-state 5", "--max-states"),
+    ("lab central --prot 8080", "--prot"),
+    ("compare mutex --fault", "--faults"),
+    ("simulate central -n", "-n"),
+    // Numbers, times and lists.
+    ("simulate central -n 0", "1"),
+    ("simulate central -n x", "expected a whole number"),
+    ("simulate central -n -3", "-n"),
+    ("simulate central -n 99999999999", "too large"),
+    ("simulate central --seed x", "expected a whole number"),
+    ("simulate central --entries many", "--entries"),
+    ("simulate central --entries 1,2,3,4,5,6", "6"),
+    ("simulate central --latency 5..1", "--latency"),
+    ("simulate central --latency fast", "--latency"),
+    ("simulate central --latency exp:0", "expected a time above 0"),
+    ("simulate central --hold lognormal:0,1", "expected a time above 0"),
+    ("check central --max-time soon", "10s"),
+    ("simulate central --lose 2", "--lose"),
+    ("simulate central --lose often", "--lose"),
+    ("simulate central --crash 3", "--crash"),
+    ("simulate central --crash 9@3", "P9"),
+    ("simulate central --partition 1", "1,2@10..50"),
+    ("simulate central --partition 1@5..1", "swap"),
+    ("simulate chang-roberts --ids 1,2,2", "rank 2 is given twice"),
+    ("simulate chang-roberts --ids 1,2 -n 3", "--ids"),
+    ("simulate chang-roberts --initiators 9", "P9"),
+    ("simulate central --hold -1", "-1"),
+    ("check central --max-memory lots", "--max-memory"),
+    ("check central --max-time soon", "--max-time"),
+    ("check central --lose x", "expected a whole number"),
+    ("run --nodes 0", "1 to 64"),
+    ("run --nodes 65", "1 to 64"),
+    ("run --duration 10", "10s"),
+    ("run --kill leader", "leader@2s"),
+    ("run --restart leader@5s", "--kill leader"),
+    ("run --pause 2@3s..1s", "expected an end after the start"),
+    ("run --partition 2@1s", "1,2@1s..3s"),
+    ("run --lose 0.1", "--fifo"),
+    ("run --crash leader", "leader@2s"),
+    ("run --watch=here", "an address and a port"),
+    // Faults that an algorithm does not tolerate.
+    ("simulate central --crash 1@3", "--beyond-assumptions"),
+    ("check lamport --channel reordered", "--beyond-assumptions"),
+    ("run --mutex ricart-agrawala --kill leader@2s", "--beyond-assumptions"),
+];
+
+/// Command lines that succeed with a warning about an option without effect.
+const WITHOUT_EFFECT: &[(&str, &str)] = &[
+    ("simulate lamport -n 3 --tree star", "--tree"),
+    ("simulate bully -n 3 --entries 2", "--entries"),
+    ("check bully -n 2 --entries 2", "--entries"),
+];
+
+/// Command lines that are accepted in spite of a different spelling.
+const UNDERSTOOD: &[&str] = &[
+    "simulate coordinated(bully) -n 3",
+    "question q-01",
+    "question 1",
+    "question Q1",
+    "question bully",
+    "list LAMPORT",
+];
+
+/// Runs the command lines, two at a time.
+fn outputs_of(lines: &[&'static str]) -> Vec<(&'static str, Output)> {
+    let each =
+        |lines: &[&'static str]| lines.iter().map(|line| (*line, tenure(line))).collect::<Vec<_>>();
+    std::thread::scope(|scope| {
+        let halves = lines.chunks(lines.len().div_ceil(2));
+        let halves: Vec<_> = halves.map(|half| scope.spawn(move || each(half))).collect();
+        halves.into_iter().flat_map(|half| half.join().expect("it ends")).collect()
+    })
+}
+
+#[test]
+fn invalid_arguments_are_rejected_in_one_line() {
+    assert!(REFUSED.len() + WITHOUT_EFFECT.len() + UNDERSTOOD.len() >= 110);
+    let mut failures = Vec::new();
+    let lines: Vec<&str> = REFUSED.iter().map(|(line, _)| *line).collect();
+    for ((line, words), (_, output)) in REFUSED.iter().zip(outputs_of(&lines)) {
+        let message = String::from_utf8_lossy(&output.stderr);
+        let is_one = message.trim_end().lines().count() == 1 && output.stdout.is_empty();
+        let is_short = message.trim_end().chars().count() <= 200;
+        if output.status.code() != Some(2) || !is_one || !is_short || !message.contains(words) {
+            let status = output.status.code();
+            failures.push(format!("{line}\n  {status:?}, wanted {words}: {}", message.trim_end()));
+        }
+    }
+    assert!(failures.is_empty(), "{} of them:\n{}", failures.len(), failures.join("\n"));
+}
+
+#[test]
+fn ineffective_options_are_warnings_and_spellings_are_lenient() {
+    for (line, option) in WITHOUT_EFFECT {
+        let output = tenure(line);
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{line}: {message}");
+        assert!(message.contains(option) && message.contains("no effect"), "{line}: {message}");
+    }
+    for (line, output) in outputs_of(UNDERSTOOD) {
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), &*message), (Some(0), ""), "{line}");
+    }
+}

@@ -1,0 +1,314 @@
+//! A service that sends malformed gRPC responses: commands that wait for a lock end in time with
+//! one line, in bounded memory.
+
+use std::convert::Infallible;
+use std::io::Write;
+use std::net::{TcpListener, TcpStream};
+use std::process::{Command, Output};
+use std::sync::Arc;
+use std::thread;
+
+use futures_util::stream::{self, BoxStream, StreamExt};
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
+use http_body_util::StreamBody;
+use hyper::body::{Bytes, Frame, Incoming};
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use prost::Message;
+use tenure_etcd::etcdserverpb as rpc;
+use tenure_etcd::etcdserverpb::response_op::Response as Done;
+use tenure_etcd::mvccpb::{Event, KeyValue};
+use tenure_etcd::tenure::Transacted;
+
+use crate::shell::assert_fails_with;
+
+/// Response to a call.
+#[derive(Clone)]
+pub(crate) enum Reply {
+    /// No response.
+    Nothing,
+    /// One message.
+    Message(Vec<u8>),
+    /// These bytes, repeated without end.
+    Endless(Vec<u8>),
+    /// No message: a status code and its text.
+    Refusal(&'static str, &'static str),
+    /// A response that is not gRPC.
+    Page(StatusCode),
+}
+
+/// A message with the header of its gRPC frame.
+pub(crate) fn framed(message: &impl Message) -> Vec<u8> {
+    let bytes = message.encode_to_vec();
+    let length = u32::try_from(bytes.len()).expect("a short message");
+    [&[0], &length.to_be_bytes()[..], &bytes].concat()
+}
+
+type Body = StreamBody<BoxStream<'static, Result<Frame<Bytes>, Infallible>>>;
+
+fn answer(reply: Reply) -> Response<Body> {
+    let data = |bytes: Vec<u8>| Ok(Frame::data(Bytes::from(bytes)));
+    let mut response = Response::builder().header("content-type", "application/grpc");
+    let body = match reply {
+        Reply::Nothing => stream::pending().boxed(),
+        Reply::Message(bytes) => {
+            let end = HeaderMap::from_iter([(
+                "grpc-status".parse().expect("a name"),
+                HeaderValue::from_static("0"),
+            )]);
+            stream::iter([data(bytes), Ok(Frame::trailers(end))]).boxed()
+        }
+        Reply::Endless(bytes) => {
+            stream::repeat(Bytes::from(bytes)).map(|it| Ok(Frame::data(it))).boxed()
+        }
+        Reply::Refusal(code, words) => {
+            response = response.header("grpc-status", code).header("grpc-message", words);
+            stream::empty().boxed()
+        }
+        Reply::Page(status) => {
+            response = Response::builder().status(status).header("content-type", "text/html");
+            stream::repeat(Bytes::from_static(&[b'a'; 1 << 14]))
+                .map(|it| Ok(Frame::data(it)))
+                .boxed()
+        }
+    };
+    response.body(StreamBody::new(body)).expect("an answer")
+}
+
+/// Starts a server that answers each call by its path, and returns its address.
+pub(crate) fn serve_replies(respond: impl Fn(&str) -> Reply + Send + Sync + 'static) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    listener.set_nonblocking(true).expect("a socket");
+    let respond = Arc::new(respond);
+    thread::spawn(move || {
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        runtime.enable_all().build().expect("a runtime").block_on(async {
+            let listener = tokio::net::TcpListener::from_std(listener).expect("a socket");
+            loop {
+                let Ok((stream, _)) = listener.accept().await else { continue };
+                let respond = respond.clone();
+                let served = service_fn(move |request: Request<Incoming>| {
+                    let reply = respond(request.uri().path());
+                    async move {
+                        // The request is kept, as dropping it closes the stream.
+                        let answer = answer(reply);
+                        std::mem::forget(request);
+                        Ok::<_, Infallible>(answer)
+                    }
+                });
+                let builder = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
+                tokio::spawn(builder.serve_connection(TokioIo::new(stream), served));
+            }
+        });
+    });
+    address.to_string()
+}
+
+/// Starts a server that sends `begin` and then `again` without end, and returns its address.
+pub(crate) fn serve_bytes(begin: &'static [u8], again: &'static [u8]) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            thread::spawn(move || send_bytes(&mut stream, begin, &again.repeat(1000)));
+        }
+    });
+    address.to_string()
+}
+
+/// Sends until the connection is closed. An empty `again` keeps it open.
+fn send_bytes(stream: &mut TcpStream, begin: &[u8], again: &[u8]) {
+    let mut reader = stream.try_clone().expect("a socket");
+    let reading = thread::spawn(move || std::io::copy(&mut reader, &mut std::io::sink()));
+    let mut sent = stream.write_all(begin);
+    while sent.is_ok() && !again.is_empty() {
+        sent = stream.write_all(again);
+    }
+    let _ = reading.join();
+}
+
+/// Runs the command with limited memory, and kills it if it hangs.
+fn confined(line: &str) -> Output {
+    let script = "ulimit -v 2000000; exec timeout -s KILL 60 \"$0\" \"$@\"";
+    let mut command = Command::new("sh");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_tenure")]).args(line.split_whitespace());
+    command.output().expect("the command starts")
+}
+
+fn granted(id: i64, ttl: i64) -> Reply {
+    let granted = rpc::LeaseGrantResponse { id, ttl, ..Default::default() };
+    Reply::Message(framed(&granted))
+}
+
+/// The response to a transaction: these keys exist since this revision.
+fn keys_response(keys: &[&str], revision: i64) -> rpc::TxnResponse {
+    let kv = |key: &&str| KeyValue {
+        key: key.as_bytes().to_vec(),
+        create_revision: revision,
+        mod_revision: revision,
+        version: 1,
+        ..Default::default()
+    };
+    let range = rpc::RangeResponse { kvs: keys.iter().map(kv).collect(), ..Default::default() };
+    let response = Some(Done::ResponseRange(range));
+    rpc::TxnResponse {
+        succeeded: true,
+        responses: vec![rpc::ResponseOp { response }],
+        ..Default::default()
+    }
+}
+
+/// A message of the maximum length, made of the shortest possible fields.
+fn parts(tag: u8) -> Vec<u8> {
+    let parts = [tag, 0].repeat((4 << 20) / 2);
+    let length = u32::try_from(parts.len()).expect("a short message");
+    [&[0], &length.to_be_bytes()[..], &parts].concat()
+}
+
+/// Path of the streaming call, which etcd does not have.
+const STREAM: &str = "/tenure.Session/Transact";
+
+pub(crate) const UNKNOWN: Reply = Reply::Refusal("12", "unknown service");
+
+/// A service that grants a lease with these values, and answers other calls with `reply`.
+fn granting(id: i64, ttl: i64, reply: Reply) -> String {
+    serve_replies(move |path| match path {
+        "/etcdserverpb.Lease/LeaseGrant" => granted(id, ttl),
+        STREAM => UNKNOWN,
+        _ => reply.clone(),
+    })
+}
+
+/// A service that grants a lease, and answers the stream of transactions only.
+fn streaming(reply: Reply) -> String {
+    serve_replies(move |path| match path {
+        "/etcdserverpb.Lease/LeaseGrant" => granted(7, 10),
+        STREAM => reply.clone(),
+        _ => Reply::Nothing,
+    })
+}
+
+/// Services with malformed responses on the stream, and the expected errors.
+fn malformed_streams() -> Vec<(String, &'static str)> {
+    let done = |keys: &[&str]| keys_response(keys, 1).encode_to_vec().into();
+    let reply = |reply: Transacted| framed(&reply);
+    let others = reply(Transacted { answer: done(&["b"]), ..Default::default() });
+    let held = reply(Transacted { answer: done(&["a/7", "a/3"]), ..Default::default() });
+    let long = reply(Transacted { is_too_long: true, ..Default::default() });
+    let words = Transacted { code: 99, message: "\u{1b}[2J\u{202e}".into(), ..Default::default() };
+    vec![
+        (streaming(Reply::Endless(others)), "its key was deleted"),
+        (streaming(Reply::Endless(held)), "another client holds it"),
+        (streaming(Reply::Endless(long)), "another client holds it"),
+        (streaming(Reply::Endless(reply(words))), "refused: \\u{1b}[2J\\u{202e};"),
+        (streaming(Reply::Message(parts(0x1a))), "was not acquired"),
+        (streaming(Reply::Message(parts(0x0a))), "refused: failed to decode"),
+        (streaming(Reply::Refusal("0", "")), "another client holds it"),
+        (streaming(Reply::Nothing), "another client holds it"),
+    ]
+}
+
+/// Services with malformed responses to unary calls, and the expected errors.
+fn malformed_replies() -> Vec<(String, &'static str)> {
+    let whole = |reply: Reply| serve_replies(move |_| reply.clone());
+    let grant = framed(&rpc::LeaseGrantResponse { id: 7, ttl: 10, ..Default::default() });
+    let huge = [&[0, 0xff, 0xff, 0xff, 0xff][..], &[0; 1 << 14]].concat();
+    let behind = move |path: &str| match path {
+        "/etcdserverpb.Lease/LeaseGrant" => granted(7, 10),
+        "/etcdserverpb.KV/Txn" => Reply::Message(framed(&keys_response(&["a/7", "a/3"], 5))),
+        STREAM => UNKNOWN,
+        _ => Reply::Endless(parts(0x5a)),
+    };
+    vec![
+        (whole(Reply::Nothing), "no answer from"),
+        (whole(Reply::Endless(grant)), "no answer from"),
+        (whole(Reply::Endless(huge)), "message length too large"),
+        (whole(Reply::Refusal("2", "%1b[2J%e2%80%ae")), "refused: \\u{1b}[2J\\u{202e};"),
+        (whole(Reply::Refusal("0", "")), "Missing response message"),
+        (whole(Reply::Refusal("x", "")), "refused"),
+        (whole(Reply::Page(StatusCode::OK)), "protocol error"),
+        (whole(Reply::Page(StatusCode::INTERNAL_SERVER_ERROR)), "protocol error"),
+        (
+            granting(7, 10, Reply::Endless(framed(&keys_response(&["b"], 1)))),
+            "another client holds it",
+        ),
+        (granting(7, 10, Reply::Message(parts(0x1a))), "was not acquired"),
+        (serve_replies(behind), "another client holds it"),
+    ]
+}
+
+#[test]
+fn malformed_responses_end_commands_with_one_line() {
+    let malformed_replies = [malformed_replies(), malformed_streams()].concat();
+    thread::scope(|scope| {
+        for (address, reply) in &malformed_replies {
+            scope.spawn(move || {
+                // A detected error ends the command. Otherwise its timeout does, which may expire
+                // before the response on a loaded machine.
+                let (timeout, reply) = match *reply {
+                    "no answer from" | "another client holds it" => ("1s", "was not acquired"),
+                    reply => ("40s", reply),
+                };
+                let line = format!("lock --timeout {timeout} --endpoints {address} a -- true");
+                assert_fails_with(&confined(&line), 120, reply);
+            });
+        }
+    });
+}
+
+/// A service may grant a lock to several clients; it cannot harm the command otherwise.
+#[test]
+fn extreme_numbers_from_a_service_do_not_end_commands() {
+    let all = [(7, i64::MAX, i64::MAX), (i64::MIN, -1, i64::MIN), (7, 1 << 40, 1)];
+    thread::scope(|scope| {
+        for (id, ttl, revision) in all {
+            let key = format!("a/{id:x}");
+            let kv = KeyValue { key: b"x".to_vec(), mod_revision: i64::MAX, ..Default::default() };
+            let event = Event { kv: Some(kv), ..Default::default() };
+            let watch =
+                rpc::WatchResponse { events: vec![event], watch_id: -1, ..Default::default() };
+            let address = serve_replies(move |path| match path {
+                "/etcdserverpb.Lease/LeaseGrant" => granted(id, ttl),
+                "/etcdserverpb.KV/Txn" => Reply::Message(framed(&keys_response(&[&key], revision))),
+                "/etcdserverpb.Watch/Watch" => Reply::Endless(framed(&watch)),
+                STREAM => UNKNOWN,
+                _ => Reply::Nothing,
+            });
+            scope.spawn(move || {
+                let line = format!("lock --timeout 9s --endpoints {address} a -- sleep 0.2");
+                let ended = confined(&line);
+                let error = String::from_utf8_lossy(&ended.stderr);
+                // The minimum lease of one second may expire before the command ends.
+                let statuses = if ttl < 2 { [Some(0), Some(121)] } else { [Some(0); 2] };
+                assert!(statuses.contains(&ended.status.code()), "{id} {ttl}: {error}");
+            });
+        }
+    });
+}
+
+#[test]
+fn servers_without_grpc_end_commands_with_one_line() {
+    const BEGIN: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
+    const PING: &[u8] = &[0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8];
+    const HEAD: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 1, 0x88];
+    const MORE: &[u8] = &[0, 0, 1, 9, 0, 0, 0, 0, 1, 0x88];
+    let all = [
+        serve_bytes(b"", b""),
+        serve_bytes(b"", &[0; 99]),
+        serve_bytes(b"", BEGIN),
+        serve_bytes(BEGIN, PING),
+        serve_bytes(HEAD, MORE),
+        serve_bytes(b"HTTP/1.1 200 OK\r\n\r\n", b"a"),
+    ];
+    thread::scope(|scope| {
+        for address in &all {
+            scope.spawn(move || {
+                let ended = confined(&format!("lock --timeout 1s --endpoints {address} a -- true"));
+                let error = String::from_utf8_lossy(&ended.stderr);
+                assert_eq!(ended.status.code(), Some(120), "{error}");
+                assert!(error.contains(&format!("no answer from {address}")), "{error}");
+            });
+        }
+    });
+}

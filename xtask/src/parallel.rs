@@ -1,0 +1,40 @@
+//! Parallel map over a slice, with one thread per core.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+/// Applies `work` to each item in parallel and returns the results in the order of the items.
+pub(crate) fn map_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                loop {
+                    let place = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(item) = items.get(place) else { break };
+                    let made = work(item);
+                    done.lock().expect("the lock is never poisoned").push((place, made));
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().expect("the lock is never poisoned");
+    done.sort_unstable_by_key(|(place, _)| *place);
+    done.into_iter().map(|(_, made)| made).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::map_parallel;
+
+    #[test]
+    fn returns_results_in_order() {
+        let items: Vec<u32> = (0..100).collect();
+        let made = map_parallel(&items, |item| {
+            std::thread::sleep(std::time::Duration::from_micros(u64::from(100 - item)));
+            item * 2
+        });
+        assert_eq!(made, (0..200).step_by(2).collect::<Vec<u32>>());
+    }
+}

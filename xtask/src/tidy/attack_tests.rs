@@ -1,0 +1,47 @@
+//! The tests named in `docs/attacks.md` exist.
+
+use super::{Finding, Tree};
+
+const PAGE: &str = "docs/attacks.md";
+
+pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+    let Some(page) = tree.file(PAGE) else { return Vec::new() };
+    let defined = |name: &str| {
+        let of = format!("fn {name}(");
+        tree.files().iter().any(|file| file.path.ends_with(".rs") && file.text.contains(&of))
+    };
+    let mut findings = Vec::new();
+    for (line, text) in page.lines() {
+        let names = text.split('`').skip(1).step_by(2).filter(|name| is_a_test(name));
+        for name in names.filter(|name| !defined(name)) {
+            let message = format!("test `{name}` does not exist");
+            findings.push(Finding::new(PAGE, line, message, "name the test that replaces it"));
+        }
+    }
+    findings
+}
+
+/// Returns true for a name with at least two underscores, which is the form of test names.
+fn is_a_test(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    name.chars().all(plain) && name.matches('_').count() >= 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PAGE, check};
+    use crate::tidy::findings;
+
+    const TABLE: &str =
+        "| what | then |\n| all, `max_n` | `cluster_survives_attack`, `cargo test` |";
+
+    #[test]
+    fn finds_missing_test() {
+        let test = ("tests/a.rs", "#[test]\nfn cluster_survives_attack() {}");
+        assert_eq!(findings(check, &[(PAGE, TABLE), test]), [""; 0]);
+        assert_eq!(findings(check, &[test]), [""; 0]);
+        let found = findings(check, &[(PAGE, TABLE)]);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].starts_with(&format!("{PAGE}:2: test `cluster_survives")));
+    }
+}
