@@ -31,7 +31,9 @@ fn main() {
         let safe = |check: Check<Textbook>| check.always(MutualExclusion::new()).threads(threads);
         line("n=3, 3 entries, fifo", threads, || safe(Check::of(3).entries(3).fifo()));
         line("n=4, 1 entry, fifo", threads, || safe(Check::of(4).fifo()));
-        line("n=4, 1 entry, fifo, exact", threads, || safe(Check::of(4).fifo()).exact());
+        line("n=4, 1 entry, fifo, exact", threads, || {
+            safe(Check::of(4).fifo()).configure(|config| config.search.exact = true)
+        });
         line("n=4, 1 entry, fifo, starvation-freedom", threads, || {
             safe(Check::of(4).fifo()).starvation_free()
         });

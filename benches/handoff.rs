@@ -116,14 +116,14 @@ fn cluster(directory: &Path, trust: &[Trust]) -> Vec<Node> {
         .map(|(me, listener)| {
             let runtime = runtime();
             let _guard = runtime.enter();
-            let (front, lock, _, asks) = LockApplication::new();
+            let (front, lock, _, requests) = LockApplication::new();
             start::<RicartAgrawala, LockApplication>(Parts {
                 config: ricart_agrawala::Config::default(),
                 transport: settings(me, listener, &addresses, trust),
                 store: Store::open(directory.join(me.to_string()), &owner(me), "handoff")
                     .expect("a store"),
                 application: front,
-                requests: asks,
+                requests,
                 recorder: Recorder::none(),
                 injection: Injection::none(),
                 suspected: None,

@@ -52,10 +52,10 @@ fn memory(run: &Running) -> BTreeMap<u32, u64> {
 
 /// Maximum memory of any process in each half of the run.
 fn watch(run: &mut Running, seconds: u64) -> (u64, u64) {
-    let (begun, mut halves) = (Instant::now(), [0, 0]);
+    let (started, mut halves) = (Instant::now(), [0, 0]);
     let mut report = 0;
-    while run.child.try_wait().unwrap().is_none() && begun.elapsed().as_secs() < seconds + 60 {
-        let passed = begun.elapsed().as_secs();
+    while run.child.try_wait().unwrap().is_none() && started.elapsed().as_secs() < seconds + 60 {
+        let passed = started.elapsed().as_secs();
         let all = memory(run);
         let half = usize::from(passed * 2 >= seconds);
         halves[half] = all.values().copied().max().unwrap_or(0).max(halves[half]);

@@ -4,7 +4,6 @@
 mod faults;
 mod files;
 mod lasting;
-mod logs;
 mod running;
 mod services;
 #[path = "../cluster/strace.rs"]

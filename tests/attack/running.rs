@@ -58,9 +58,9 @@ impl Running {
     }
 
     pub(crate) fn wait_for(mut self, time_limit: Duration) -> Ended {
-        let begun = Instant::now();
+        let started = Instant::now();
         let mut code = None;
-        while begun.elapsed() < time_limit {
+        while started.elapsed() < time_limit {
             if let Some(status) = self.child.try_wait().unwrap() {
                 code = status.code();
                 break;

@@ -18,8 +18,8 @@ use tenure_browser::Tab;
 fn counterexample(folder: &Path) -> PathBuf {
     let file = folder.join("two-inside.ndjson");
     let words = ["check", "ricart-agrawala", "-n", "2", "--variant", "clock-only-strict"];
-    let says = tenure(&[&words[..], &["--trace", file.to_str().unwrap()]].concat());
-    assert!(says.contains("mutual-exclusion violated after 6 steps"), "{says}");
+    let description = tenure(&[&words[..], &["--trace", file.to_str().unwrap()]].concat());
+    assert!(description.contains("mutual-exclusion violated after 6 steps"), "{description}");
     file
 }
 
@@ -151,8 +151,8 @@ fn timer_fires_on_request() {
     assert_eq!(page.view("view.time"), now, "it fires at once");
     assert_ne!(page.view("view.moment"), before);
     let after = page.view(&format!("view.processes[{who} - 1].timers.length"));
-    let told = page.text("#last-event");
-    assert!(after != json!(timers) || told.contains("timer"), "{told}");
+    let text = page.text("#last-event");
+    assert!(after != json!(timers) || text.contains("timer"), "{text}");
     page.assert_no_complaints();
 }
 
@@ -162,7 +162,7 @@ fn lost_entry_is_missing_until_retransmission() {
     let appends = "view.messages.filter((each) => each.kind === 'append')";
     page.step_until(&format!("{appends}.length > 1"));
     let logs = "document.getElementById('boxes').shadowRoot";
-    let told = format!("{logs}.querySelector('desc').textContent");
+    let description = format!("{logs}.querySelector('desc').textContent");
     let boxes = format!("{logs}.querySelectorAll('rect.entry').length");
     let say = |page: &mut LabPage, act: &str, chosen: &str| {
         let message = page.view(&format!("{appends}{chosen}"));
@@ -174,15 +174,15 @@ fn lost_entry_is_missing_until_retransmission() {
     let before = page.view("view.moment");
     let (empty, drawn) = (format!("P{lacks} has nothing"), page.tab.value(&boxes));
     let has = say(&mut page, "deliver", "[0]");
-    let now = page.tab.value(&told);
+    let now = page.tab.value(&description);
     let now = now.as_str().unwrap();
     assert!(now.contains(&empty) && now.contains(&format!("P{has} has 1, committed 0")), "{now}");
     assert_eq!(page.tab.value(&boxes).as_u64(), drawn.as_u64().map(|drawn| drawn + 1));
     page.click("#end");
-    let now = page.tab.value(&told);
+    let now = page.tab.value(&description);
     assert!(now.as_str().unwrap().contains(&format!("P{lacks} has 1 1")), "{now}");
     page.click(&format!("#tree [data-moment='{before}']"));
-    assert!(page.tab.value(&told).as_str().unwrap().contains(&empty), "as it was then");
+    assert!(page.tab.value(&description).as_str().unwrap().contains(&empty), "as it was then");
     assert_eq!(page.tab.value(&boxes), drawn);
     page.assert_no_complaints();
 }
@@ -244,8 +244,8 @@ fn replay(command: &str) -> String {
     let split =
         Command::new("sh").args(["-c", &format!("printf '%s\\n' {line}")]).output().unwrap();
     let words = String::from_utf8(split.stdout).unwrap();
-    let says = tenure(&words.lines().collect::<Vec<_>>());
-    fs::read_to_string(&file).unwrap_or_else(|_| panic!("{command}: {says}"))
+    let description = tenure(&words.lines().collect::<Vec<_>>());
+    fs::read_to_string(&file).unwrap_or_else(|_| panic!("{command}: {description}"))
 }
 
 /// Returns the records of a trace without its header.
@@ -281,8 +281,8 @@ fn errors_are_shown_and_keep_state() {
     let before = page.view("[view.session, view.moment]");
     page.write("#words", "ricart-agrawala -n 2 --entreis 3");
     page.click("#start");
-    let says = page.text("#form-error");
-    assert!(says.contains("--entreis"), "{says}");
+    let description = page.text("#form-error");
+    assert!(description.contains("--entreis"), "{description}");
     assert_eq!(
         page.tab.value("document.getElementById('words').value"),
         "ricart-agrawala -n 2 --entreis 3"

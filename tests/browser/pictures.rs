@@ -68,11 +68,15 @@ fn counterexample_shows_violation_without_click() {
     for (wide, look) in [(1280, "light"), (500, "dark")] {
         show(&mut tab, &svg, wide, look);
         assert_eq!(tab.value(WORDS), json!([]), "at {wide} pixels");
-        let marks = "Array.from(document.querySelectorAll('.violation, .violation-step, .verdict'), (each) => {
+        let marks = "Array.from(document.querySelectorAll(
+            '.violation, .violation-step, .verdict'), (each) => {
             const { width, height } = each.getBoundingClientRect(); return width * height > 20; })";
-        let says = tab.value("document.querySelector('svg').textContent").to_string();
+        let description = tab.value("document.querySelector('svg').textContent").to_string();
         let again = "tenure check ricart-agrawala -n 2";
-        assert!(says.contains("ricart-agrawala, 2 processes") && says.contains(again), "{says}");
+        assert!(
+            description.contains("ricart-agrawala, 2 processes") && description.contains(again),
+            "{description}"
+        );
         let marks = tab.value(marks);
         let marks = marks.as_array().unwrap();
         assert!(marks.len() > 2 && marks.iter().all(|seen| *seen == json!(true)), "{marks:?}");
@@ -83,9 +87,9 @@ fn counterexample_shows_violation_without_click() {
         tab.resize(wide, 900, look);
         tab.load(&page, "window.viewer");
         assert_eq!(tab.text("#verdict"), "✗ violated");
-        let says = tab.text("#violation");
+        let description = tab.text("#violation");
         let words = "✗ mutual-exclusion violated: P1 entered, and now {P1, P2} are inside";
-        assert!(says.contains(words), "{says}");
+        assert!(description.contains(words), "{description}");
         let in_sight = "['violation', 'picture'].every((id) =>
             document.getElementById(id).getBoundingClientRect().bottom < innerHeight)";
         assert_eq!(tab.value(in_sight), json!(true), "without a click, at {wide} pixels");
@@ -157,8 +161,8 @@ fn plot_groups_curves_and_describes_hovered_point() {
         "document.querySelector('svg g[data-name=lamport] g .mark')
             .dispatchEvent(new PointerEvent('pointerover', { bubbles: true }))",
     );
-    let told = tab.text("#readout");
-    assert!(told.starts_with("lamport: 2 processes, "), "{told}");
+    let readout = tab.text("#readout");
+    assert!(readout.starts_with("lamport: 2 processes, "), "{readout}");
     let behind = "getComputedStyle(document.querySelector('[data-name=central]')).opacity";
     assert_eq!(tab.value(behind), json!("0.2"));
     assert_eq!(tab.complaints, [""; 0]);
@@ -169,8 +173,8 @@ fn page_of_real_nodes_shows_holder_without_click() {
     let Some(mut tab) = Tab::open() else { return };
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    let says = tenure(&["run", "--nodes", "3", "--entries", "5", "--dir", &at("run")]);
-    assert!(says.contains("violations                none"), "{says}");
+    let description = tenure(&["run", "--nodes", "3", "--entries", "5", "--dir", &at("run")]);
+    assert!(description.contains("violations                none"), "{description}");
     let files = ["p1", "p2", "p3", "parent"].map(|name| at(&format!("run/{name}.ndjson")));
     let files = files.iter().map(String::as_str);
     let words: Vec<&str> = ["trace", "diagram", "--as", "html"].into_iter().chain(files).collect();

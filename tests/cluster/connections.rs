@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use socket2::{Domain, Socket, Type};
 
-use tenure_ports::reserved;
+use tenure_runtime::ports::reserved;
 
 use crate::nodes::Nodes;
 use crate::waiting::{cluster_slot, eventually};
@@ -77,7 +77,7 @@ fn distant_peer_is_logged_once() {
     eventually("an attempt to connect", || is_being_dialed(at).then_some(()));
     sleep(Duration::from_millis(300));
     spawn(move || far.incoming().flatten().for_each(drop));
-    let message = "message_ms of the configuration counts with 80 at most";
+    let message = "limit_ms=80";
     eventually("a log line about the distance", || node.log().contains(message).then_some(()));
     let dials = |log: &str| log.lines().filter(|line| line.contains("cannot connect")).count();
     eventually("another attempt", || (dials(&node.log()) > 0).then_some(()));

@@ -174,6 +174,15 @@ fn killed_holder_restarts_and_is_served() {
     assert_eq!(result["crashes"], 1, "{result:#}");
 }
 
+/// A node killed during boot may return in the same session.
+#[test]
+fn nodes_killed_during_boot_restart() {
+    let _slot = cluster_slot();
+    let faults = "--kill all@500ms --restart all@800ms --kill all@801ms --restart all@1100ms";
+    let line = format!("run --nodes 3 --election raft {faults} --duration 3s --format json");
+    assert_sound(&tenure(&words(&line)).expect(0).json());
+}
+
 #[test]
 fn stopped_process_with_perfect_detector_is_checked_at_the_resource() {
     let _slot = cluster_slot();
@@ -390,7 +399,7 @@ fn node_does_not_overwrite_a_corrupt_state() {
     fs::write(state.join("state"), "nonsense").unwrap();
     let ended = tenure(&["node", "--config", &config]);
     let message = ended.expect(4).err.lines().last().unwrap_or_default();
-    assert!(message.contains("cannot be used"), "{message}");
+    assert!(message.contains("is damaged"), "{message}");
     assert_eq!(fs::read_to_string(state.join("state")).unwrap(), "nonsense");
 }
 
@@ -431,9 +440,33 @@ fn unknown_algorithms_and_mismatched_pairs_are_rejected() {
 }
 
 #[test]
-fn invalid_command_line_is_rejected_in_one_line() {
+fn mistakes_are_rejected_unless_allowed() {
+    // A node that accepts its configuration fails at the occupied port.
+    let occupied = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = occupied.local_addr().unwrap().to_string();
+    for (mutex, election, mistake) in [
+        ("lamport", "bully", "own-request-on-top"),
+        ("coordinated:raft", "raft", "forgotten-vote"),
+        ("coordinated:raft", "raft", "given-at-once"),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        let config = configuration(directory.path(), &address);
+        let service = format!("[service]\nmutex = \"{mutex}\"\nelection = \"{election}\"");
+        let text = fs::read_to_string(&config).unwrap();
+        let text = format!("{text}{service}\nvariants = [\"{mistake}\"]\n");
+        fs::write(&config, &text).unwrap();
+        let ended = tenure(&["node", "--config", &config]);
+        let message = ended.expect(2).err.trim_end();
+        assert!(message.contains(mistake) && message.contains("--allow-mistakes"), "{message}");
+        tenure(&["node", "--config", &config, "--allow-mistakes"]).expect(4);
+        fs::write(&config, format!("{text}allow_mistakes = true\n")).unwrap();
+        tenure(&["node", "--config", &config]).expect(4);
+    }
+}
+
+#[test]
+fn invalid_command_line_is_rejected_with_the_remedy() {
     for (line, message) in [
-        ("", "tenure run"),
         ("rum", "run"),
         ("run --nods 3", "--nodes"),
         ("run --nodes many", "--nodes"),
@@ -451,8 +484,8 @@ fn invalid_command_line_is_rejected_in_one_line() {
         ("completions", "SHELL"),
     ] {
         let ended = tenure(&words(line));
-        let report = ended.expect(2).line();
-        assert!(report.starts_with("tenure: ") && report.contains(message), "{line}: {report}");
+        let report = &ended.expect(2).err;
+        assert!(ended.out.is_empty() && report.contains(message), "{line}: {report}");
     }
 }
 

@@ -43,10 +43,10 @@ fn endless_page_requests_do_not_stop_a_node() {
     // of its connections.
     highest.signal(Signal::STOP);
     others[1].follows(2);
-    let mut asked = TcpStream::connect(page).unwrap();
-    write!(asked, "GET / HTTP/1.1\r\nHost: {page}\r\nConnection: close\r\n\r\n").unwrap();
+    let mut stream = TcpStream::connect(page).unwrap();
+    write!(stream, "GET / HTTP/1.1\r\nHost: {page}\r\nConnection: close\r\n\r\n").unwrap();
     let mut answer = String::new();
-    asked.read_to_string(&mut answer).unwrap();
+    stream.read_to_string(&mut answer).unwrap();
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     drop(held);
 }
@@ -93,10 +93,10 @@ fn connection_floods_add_few_log_lines() {
     let node = nodes.start(1, &[]);
     let address = node.listens();
     for _ in 0..200 {
-        let mut stranger = TcpStream::connect(address).unwrap();
-        stranger.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-        stranger.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
-        let ended = stranger.read_to_end(&mut Vec::new());
+        let mut client = TcpStream::connect(address).unwrap();
+        client.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        client.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+        let ended = client.read_to_end(&mut Vec::new());
         let reset = |error: &std::io::Error| error.kind() == ErrorKind::ConnectionReset;
         assert!(ended.is_ok() || ended.as_ref().is_err_and(reset), "{ended:?}");
     }

@@ -135,8 +135,8 @@ impl Queue {
         let holder =
             eventually("a holder", || cluster.hosts.all().find(|host| self.is_inside(*host)));
         cluster.cut_off(holder, cut);
-        let begun = now();
-        let since = |time: u64| Duration::from_nanos(time.saturating_sub(begun));
+        let started = now();
+        let since = |time: u64| Duration::from_nanos(time.saturating_sub(started));
         eventually("the end of an entry", || (!self.is_inside(holder)).then_some(()));
         let claimed = since(*self.turns(holder).last().unwrap());
         let vacant = eventually("another inside", || {

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use tenure_ports::reserved;
+use tenure_runtime::ports::reserved;
 
 use crate::waiting::{cluster_slot, eventually};
 
@@ -104,7 +104,7 @@ impl Node {
     #[track_caller]
     fn reload_keys(&self, times: usize) {
         self.send_hup();
-        let count = || read(&self.err).matches("were read again").count();
+        let count = || read(&self.err).matches("keys reloaded").count();
         eventually("the keys", || (count() == times).then_some(()));
     }
 
@@ -148,7 +148,7 @@ fn copied_state_is_detected_by_its_session() {
     let mut nodes = files.start_all();
     // A copy of an earlier state: the same session twice.
     let mut copied = files.start("copy", &files.elsewhere(3, "copy"));
-    copied.assert_ends(REJECTED, "with a copy of its state");
+    copied.assert_ends(REJECTED, "from a copy of its state");
     assert!(nodes.iter_mut().all(Node::is_running));
     // A copy of the current state: the next session, which supersedes the running one.
     copy(&files.path("state-3"), &files.path("next"));
@@ -202,7 +202,7 @@ fn node_requires_its_own_state_and_a_private_key() {
     drop(node);
     files
         .start("p2", &files.config(2, "state"))
-        .assert_ends(4, "is that of P1 of 3 in the cluster");
+        .assert_ends(4, "belongs to P1 of 3 in the cluster");
     let key = files.path("keys/p1.key");
     fs::set_permissions(&key, Permissions::from_mode(0o644)).unwrap();
     files.start("p1", &files.config(1, "state")).assert_ends(2, "chmod 600");
@@ -269,8 +269,8 @@ fn node_reloads_its_key_without_a_restart() {
     // An invalid file changes nothing.
     fs::write(&public, "P1 nonsense\n").unwrap();
     nodes[1].send_hup();
-    let stay = "the keys that were read before stay";
-    eventually(stay, || read(&nodes[1].err).contains(stay).then_some(()));
+    let warning = "keys not reloaded";
+    eventually(warning, || read(&nodes[1].err).contains(warning).then_some(()));
     assert!(nodes[1].is_running());
 }
 

@@ -1,72 +1,108 @@
-//! Nodes with a replicated log on failing or corrupted disks: they stop with an error, and
-//! acknowledge nothing unsaved.
+//! A member of a lock service on failing or corrupted disks: it stops with an error, and
+//! acknowledges nothing unsaved.
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fastrand::Rng;
 use rustix::process::Signal;
+use serde_json::{Value, json};
+use tempfile::TempDir;
 
-use tenure_ports::reserved;
+use tenure_runtime::ports::reserved;
 
-use crate::nodes::{Node, Nodes};
+use crate::nodes::Node;
 use crate::strace::can_make_calls_fail;
 use crate::waiting::{cluster_slot, eventually};
 
-/// A group of one node with a log for clients.
-struct LogNode {
-    nodes: Nodes,
+/// Key of the value that the tests put, in base64.
+const KEY: &str = "bGFzdA==";
+
+/// A lock service of one member.
+struct Member {
+    directory: TempDir,
     clients: SocketAddr,
+    snapshot_count: u64,
 }
 
-impl LogNode {
-    fn new() -> LogNode {
-        LogNode::with_snapshots_after(10_000)
+impl Member {
+    fn new() -> Member {
+        Member::with_snapshots_after(10_000)
     }
 
-    fn with_snapshots_after(entries: u64) -> LogNode {
-        let nodes = Nodes::on_loopback(1);
-        let clients = reserved();
-        let section = format!(
-            "[log]\nalgorithm = \"raft-log\"\nclients = \"{clients}\"\nelection_ms = [20, 40]\n\
-             snapshot_after = {entries}\n"
-        );
-        nodes.configure(1, &section);
-        LogNode { nodes, clients }
+    fn with_snapshots_after(snapshot_count: u64) -> Member {
+        let directory = tempfile::tempdir().unwrap();
+        Member { directory, clients: reserved(), snapshot_count }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
     }
 
     fn state(&self) -> PathBuf {
-        self.nodes.directory().join("p1.state")
+        self.path("state")
     }
 
-    /// Sends one request; `None` without a response.
-    fn ask(&self, question: &str) -> Option<String> {
+    /// Starts the member. `within` precedes its command line.
+    fn start(&self, within: &[String]) -> Node {
+        let mut line = within.to_vec();
+        line.push(env!("CARGO_BIN_EXE_tenure").to_owned());
+        let Member { clients, snapshot_count, .. } = self;
+        let (state, kept) = (self.state(), snapshot_count / 10);
+        let options = format!(
+            "serve --listen-client-urls http://{clients} --data-dir {} --heartbeat-interval 5 \
+             --election-timeout 20 --snapshot-count {snapshot_count} \
+             --snapshot-catchup-entries {kept}",
+            state.display()
+        );
+        line.extend(options.split_whitespace().map(str::to_owned));
+        Node::spawn(self.path("member"), &line)
+    }
+
+    /// Sends one request; `None` without a successful response.
+    fn ask(&self, path: &str, body: &Value) -> Option<Value> {
         let mut stream = TcpStream::connect(self.clients).ok()?;
         stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
-        writeln!(stream, "{question}").ok()?;
-        let mut answer = String::new();
-        BufReader::new(stream).read_line(&mut answer).ok()?;
-        answer.strip_suffix('\n').map(str::to_owned)
+        let (body, mut response) = (body.to_string(), String::new());
+        let length = body.len();
+        write!(stream, "POST /v3/kv/{path} HTTP/1.0\r\ncontent-length: {length}\r\n\r\n{body}")
+            .ok()?;
+        stream.read_to_string(&mut response).ok()?;
+        let response: Value = serde_json::from_str(response.split_once("\r\n\r\n")?.1).ok()?;
+        response.get("header").is_some().then_some(response)
     }
 
-    /// Repeats a request until the node responds as leader, or has ended.
-    fn response_of(&self, node: &mut Node, question: &str) -> Option<String> {
-        eventually("an answer or an end", || {
-            let answer = self.ask(question).filter(|answer| !answer.starts_with("refused"));
-            answer.map(Some).or_else(|| node.status().map(|_| None))
+    /// Repeats a request until the member responds; `None` if it has ended.
+    fn response_of(&self, node: &mut Node, path: &str, body: &Value) -> Option<Value> {
+        eventually("a response or an end", || {
+            let response = self.ask(path, body);
+            response.map(Some).or_else(|| node.status().map(|_| None))
         })
     }
 
-    /// Starts a node, increments the counter up to `last`, and kills the node.
+    /// Puts a number. Returns true if the member acknowledges it, and false if it has ended.
+    fn put(&self, node: &mut Node, number: u64) -> bool {
+        // Eight digits are valid base64, and need no encoding.
+        let body = json!({ "key": KEY, "value": format!("{number:08}") });
+        self.response_of(node, "put", &body).is_some()
+    }
+
+    /// Returns the number that was put last, or 0; `None` if the member has ended.
+    fn last(&self, node: &mut Node) -> Option<u64> {
+        let response = self.response_of(node, "range", &json!({ "key": KEY }))?;
+        let value = response["kvs"][0]["value"].as_str();
+        Some(value.map_or(0, |digits| digits.parse().unwrap()))
+    }
+
+    /// Starts the member, puts the numbers up to `last`, and kills it.
     fn count_to(&self, last: u64) {
-        let mut node = self.nodes.start(1, &[]);
+        let mut node = self.start(&[]);
         for number in 1..=last {
-            let answer = self.response_of(&mut node, &format!("add 1.{number}"));
-            assert_eq!(answer.as_deref(), Some(&*format!("counter {number}")), "{}", node.log());
+            assert!(self.put(&mut node, number), "{}", node.log());
         }
         node.signal(Signal::KILL);
         node.wait();
@@ -100,18 +136,13 @@ fn failed_save_is_neither_acknowledged_nor_retried() {
     for (call, error, message) in
         [("fdatasync", "EIO", "cannot save"), ("pwrite64,write", "ENOSPC", "cannot save")]
     {
-        let log_node = LogNode::new();
-        log_node.count_to(2);
-        let calls = log_node.nodes.directory().join("calls");
-        let line = failing(&log_node.state(), call, 5, error, &calls);
-        let mut node = log_node.nodes.start(1, &line);
-        let mut counted = 2;
-        for number in 3..60 {
-            match log_node.response_of(&mut node, &format!("add 1.{number}")) {
-                Some(answer) => counted = answer.strip_prefix("counter ").unwrap().parse().unwrap(),
-                None => break,
-            }
-        }
+        let member = Member::new();
+        member.count_to(2);
+        let calls = member.path("calls");
+        let line = failing(&member.state(), call, 5, error, &calls);
+        let mut node = member.start(&line);
+        let counted = (3..60).take_while(|number| member.put(&mut node, *number)).last();
+        let counted = counted.unwrap_or(2);
         assert_eq!(node.wait(), 4, "{call}: {}", node.log());
         let words = last_log_line(&node);
         assert!(words.contains(message), "{call}: {words}");
@@ -122,11 +153,8 @@ fn failed_save_is_neither_acknowledged_nor_retried() {
         let again = |line: &&str| line.contains("sync(") || line.contains("write");
         let again: Vec<&str> = calls.lines().skip(failed + 1).filter(again).collect();
         assert_eq!(again, [""; 0], "{call}: {calls}");
-        // Acknowledged increments exist; the unacknowledged one may exist.
-        let mut node = log_node.nodes.start(1, &[]);
-        let found =
-            log_node.response_of(&mut node, "get counter").expect("a disk that works again");
-        let found: u64 = found.strip_prefix("counter ").unwrap().parse().unwrap();
+        // The acknowledged number exists, or the unacknowledged one that followed it.
+        let found = member.last(&mut member.start(&[])).expect("a disk that works again");
         assert!((counted..=counted + 1).contains(&found), "{call}: {counted}, and {found} later");
     }
 }
@@ -162,25 +190,24 @@ fn kinds(calls: &Path) -> BTreeSet<String> {
     calls.lines().filter_map(of).collect()
 }
 
-/// A group of one node that increments its counter under faults.
+/// A member that acknowledges numbers under faults.
 struct FaultRun {
-    log_node: LogNode,
+    member: Member,
     counted: u64,
-    number: u64,
 }
 
 impl FaultRun {
-    /// Injects a fault into each call of a few increments and snapshots on one part of the state:
+    /// Injects a fault into each call of a few puts and snapshots on one part of the state:
     /// for each kind of call, into the first, the second and so on, counted by thread.
     fn inject_at_each_call(&mut self, part: &str, fault: impl Fn(&str) -> Option<String>) -> u32 {
-        let calls = self.log_node.nodes.directory().join("calls");
-        self.count(&traced(&self.log_node.state(), part, "", &calls));
+        let calls = self.member.path("calls");
+        self.count(&traced(&self.member.state(), part, "", &calls));
         self.assert_found("nothing");
         let mut times = 0;
         for call in kinds(&calls) {
             let Some(fault) = fault(&call) else { continue };
             for at in 1.. {
-                let (state, line) = (self.log_node.state(), format!("{call}:{fault}:when={at}"));
+                let (state, line) = (self.member.state(), format!("{call}:{fault}:when={at}"));
                 let is_alive = self.count(&traced(&state, part, &line, &calls));
                 self.assert_found(&format!("{line} of `{part}`"));
                 if is_alive {
@@ -192,34 +219,28 @@ impl FaultRun {
         times
     }
 
-    /// Increments while the node responds, enough for two snapshots; returns true if the node
+    /// Puts numbers while the member responds, enough for two snapshots; returns true if the member
     /// survives. Otherwise it reports the reason.
     fn count(&mut self, within: &[String]) -> bool {
-        let mut node = self.log_node.nodes.start(1, within);
+        let mut node = self.member.start(within);
         for _ in 0..8 {
-            self.number += 1;
-            match self.log_node.response_of(&mut node, &format!("add 1.{}", self.number)) {
-                Some(answer) => {
-                    self.counted = answer.strip_prefix("counter ").unwrap().parse().unwrap();
-                }
-                None => {
-                    let status = node.wait();
-                    assert!([-1, 4].contains(&status), "{within:?}: {status} {}", node.log());
-                    let words = last_log_line(&node);
-                    assert!(status < 0 || words.contains("cannot") || words.contains("disk"));
-                    return false;
-                }
+            if !self.member.put(&mut node, self.counted + 1) {
+                let status = node.wait();
+                assert!([-1, 4].contains(&status), "{within:?}: {status} {}", node.log());
+                let words = last_log_line(&node);
+                assert!(status < 0 || words.contains("cannot") || words.contains("disk"));
+                return false;
             }
+            self.counted += 1;
         }
         true
     }
 
-    /// Checks that all acknowledged increments exist, and at most one more.
+    /// Checks that the acknowledged number exists, or the one that followed it.
     fn assert_found(&mut self, case: &str) {
-        let mut node = self.log_node.nodes.start(1, &[]);
-        let found = self.log_node.response_of(&mut node, "get counter");
+        let mut node = self.member.start(&[]);
+        let found = self.member.last(&mut node);
         let Some(found) = found else { panic!("{case}: {}", node.log()) };
-        let found: u64 = found.strip_prefix("counter ").unwrap().parse().unwrap();
         let counted = self.counted;
         assert!((counted..=counted + 1).contains(&found), "{case}: {counted}, then {found}");
         self.counted = found;
@@ -230,8 +251,7 @@ impl FaultRun {
 
 /// Injects faults into all calls that save entries and snapshots, one at a time.
 fn inject_at_each(fault: impl Fn(&str) -> Option<String>) -> [u32; PARTS.len()] {
-    let log_node = LogNode::with_snapshots_after(3);
-    let mut run = FaultRun { log_node, counted: 0, number: 0 };
+    let mut run = FaultRun { member: Member::with_snapshots_after(3), counted: 0 };
     let times = PARTS.map(|part| run.inject_at_each_call(part, &fault));
     eprintln!("faults by {PARTS:?}: {times:?}");
     times
@@ -239,16 +259,16 @@ fn inject_at_each(fault: impl Fn(&str) -> Option<String>) -> [u32; PARTS.len()] 
 
 #[test]
 #[ignore = "a hundred starts: cargo test -p tenure --test cluster -- --ignored log_storage::"]
-fn crashes_during_snapshots_lose_no_acknowledged_entries() {
+fn crashes_during_snapshots_lose_no_acknowledged_values() {
     let _slot = cluster_slot();
     let kills = inject_at_each(|_| Some("signal=KILL".to_owned()));
     assert!(kills.iter().all(|kills| *kills > 0), "kills: {kills:?}");
 }
 
-/// Only one call fails: a node with retries would continue.
+/// Only one call fails: a member with retries would continue.
 #[test]
 #[ignore = "a hundred starts: cargo test -p tenure --test cluster -- --ignored log_storage::"]
-fn failed_snapshot_calls_stop_the_node_without_loss() {
+fn failed_snapshot_calls_stop_the_member_without_loss() {
     let _slot = cluster_slot();
     let failed = inject_at_each(|call| match call {
         "fsync" | "fdatasync" | "rename" | "renameat" | "renameat2" => Some("error=EIO".to_owned()),
@@ -269,18 +289,18 @@ fn positions(rng: &mut Rng, bytes: &[u8]) -> Vec<usize> {
 }
 
 #[test]
-fn flipped_bits_stop_the_node_or_change_nothing() {
+fn flipped_bits_stop_the_member_or_change_nothing() {
     let _slot = cluster_slot();
-    flipped(&LogNode::new());
+    flipped(&Member::new());
     // With about six entries, a snapshot replaces the first ones.
-    let refused = flipped(&LogNode::with_snapshots_after(3));
+    let refused = flipped(&Member::with_snapshots_after(3));
     assert!(refused.iter().any(|name| name == "state"), "rejected: {refused:?}");
 }
 
 /// The rejected files, with repetition.
-fn flipped(log_node: &LogNode) -> Vec<String> {
-    log_node.count_to(5);
-    let state = log_node.state();
+fn flipped(member: &Member) -> Vec<String> {
+    member.count_to(5);
+    let state = member.state();
     let files = fs::read_dir(&state).unwrap().map(|file| file.unwrap().path());
     let files: Vec<(PathBuf, Vec<u8>)> =
         files.map(|path| (path.clone(), fs::read(path).unwrap())).collect();
@@ -293,10 +313,10 @@ fn flipped(log_node: &LogNode) -> Vec<String> {
             let mut fault = sound.clone();
             fault[place] ^= 1 << rng.u32(..8);
             fs::write(path, fault).unwrap();
-            let mut node = log_node.nodes.start(1, &[]);
+            let mut node = member.start(&[]);
             let case = format!("byte {place} of {}", path.display());
-            match log_node.response_of(&mut node, "get counter") {
-                Some(answer) => assert_eq!(answer, "counter 5", "{case}"),
+            match member.last(&mut node) {
+                Some(last) => assert_eq!(last, 5, "{case}"),
                 None => {
                     refused.push(path.file_name().unwrap().display().to_string());
                     assert_eq!(node.wait(), 4, "{case}: {}", node.log());
@@ -311,10 +331,10 @@ fn flipped(log_node: &LogNode) -> Vec<String> {
 }
 
 #[test]
-fn full_disk_stops_the_node_without_loss() {
+fn full_disk_stops_the_member_without_loss() {
     let _slot = cluster_slot();
-    let log_node = LogNode::new();
-    let state = log_node.state();
+    let member = Member::new();
+    let state = member.state();
     fs::create_dir(&state).unwrap();
     let mounted = std::process::Command::new("mount")
         .args(["-t", "tmpfs", "-o", "size=200k", "tmpfs"])
@@ -325,22 +345,16 @@ fn full_disk_stops_the_node_without_loss() {
         return;
     }
     let _mount = Mount(state);
-    let (mut node, mut counted) = (log_node.nodes.start(1, &[]), 0);
-    for number in 1..100_000_u64 {
-        match log_node.response_of(&mut node, &format!("add 1.{number}")) {
-            Some(answer) => counted = answer.strip_prefix("counter ").unwrap().parse().unwrap(),
-            None => break,
-        }
-    }
+    let mut node = member.start(&[]);
+    let counted = (1..100_000).take_while(|number| member.put(&mut node, *number)).last();
+    let counted = counted.unwrap_or(0);
     assert_eq!(node.wait(), 4, "{}", node.log());
     let words = last_log_line(&node);
     assert!(words.contains("No space left") || words.contains("the disk is full"), "{words}");
     let larger =
         std::process::Command::new("mount").args(["-o", "remount,size=2m"]).arg(&_mount.0).status();
     assert!(larger.unwrap().success());
-    let mut node = log_node.nodes.start(1, &[]);
-    let found = log_node.response_of(&mut node, "get counter").expect("there is room again");
-    let found: u64 = found.strip_prefix("counter ").unwrap().parse().unwrap();
+    let found = member.last(&mut member.start(&[])).expect("there is room again");
     assert!((counted..=counted + 1).contains(&found), "{counted}, and {found} later");
 }
 

@@ -10,7 +10,6 @@ mod holders;
 mod hosts;
 mod identity;
 mod log_storage;
-mod logs;
 mod network_cluster;
 mod nodes;
 mod office;

@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use tenure_ports::reserved;
+use tenure_runtime::ports::reserved;
 
 use crate::waiting::eventually;
 
@@ -102,15 +102,7 @@ impl Nodes {
         line.extend([env!("CARGO_BIN_EXE_tenure"), "node", "--config"].map(str::to_owned));
         line.push(self.file(me, "toml").to_str().unwrap().to_owned());
         line.extend(options.iter().map(|option| (*option).to_owned()));
-        let log = |end: &str| File::create(self.file(me, end)).unwrap();
-        let child = Command::new(&line[0])
-            .args(&line[1..])
-            .stdin(Stdio::null())
-            .stdout(log("out"))
-            .stderr(log("err"))
-            .spawn()
-            .unwrap();
-        Node { child, files: self.file(me, "") }
+        Node::spawn(self.file(me, ""), &line)
     }
 
     fn file(&self, me: u32, end: &str) -> PathBuf {
@@ -119,6 +111,19 @@ impl Nodes {
 }
 
 impl Node {
+    /// Starts a command line with its output in files of this name.
+    pub(crate) fn spawn(files: PathBuf, line: &[String]) -> Node {
+        let output = |end: &str| File::create(files.with_extension(end)).unwrap();
+        let child = Command::new(&line[0])
+            .args(&line[1..])
+            .stdin(Stdio::null())
+            .stdout(output("out"))
+            .stderr(output("err"))
+            .spawn()
+            .unwrap();
+        Node { child, files }
+    }
+
     /// Reports so far.
     pub(crate) fn reports(&self) -> Vec<Value> {
         let text = fs::read_to_string(self.files.with_extension("out")).unwrap();

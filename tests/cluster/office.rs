@@ -43,11 +43,11 @@ impl Cluster {
         let leader = self.agreed(&self.all());
         let others: Vec<u32> = self.hosts.all().filter(|host| *host != leader).collect();
         self.cut_off(leader, cut);
-        let begun = Instant::now();
+        let started = Instant::now();
         eventually("the end of a claim", || (self.belief(leader) != Some(leader)).then_some(()));
-        let claimed = begun.elapsed();
+        let claimed = started.elapsed();
         self.agreed(&others);
-        let vacant = begun.elapsed();
+        let vacant = started.elapsed();
         self.mend(leader, cut);
         [claimed, vacant]
     }

@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use tenure_ports::reserved;
+use tenure_runtime::ports::reserved;
 
 use crate::nodes::{Node, Nodes};
 use crate::waiting::{TIME_LIMIT, cluster_slot, eventually};
@@ -183,8 +183,8 @@ fn idle_node_logs_nothing() {
         let status: Value = serde_json::from_str(&get(page(&running[0]), "/status").1).unwrap();
         status["traffic"]["messages_received"].as_u64().unwrap()
     };
-    let begun = received();
-    eventually("four hundred heartbeats", || (received() > begun + 400).then_some(()));
+    let started = received();
+    eventually("four hundred heartbeats", || (received() > started + 400).then_some(()));
     for node in &running {
         let reports = node.reports();
         // Ready, page, two peers and a leader.

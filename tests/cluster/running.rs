@@ -52,7 +52,7 @@ impl Running {
         let url = |text: &str| {
             let start = text.find("http://")?;
             let rest = &text[start..];
-            Some(rest[..rest.find(['\n', '"'])?].to_owned())
+            Some(rest[..rest.find([' ', '\n', '"'])?].to_owned())
         };
         eventually("the address of a page", || {
             url(&self.output("err")).or_else(|| url(&self.output("out")))
@@ -79,21 +79,14 @@ impl Drop for Running {
     }
 }
 
-/// Runs the command, and returns its status and report.
+/// Runs the command, which ends with this status, and returns its report.
 #[track_caller]
-pub(crate) fn ended(line: &str) -> (i32, Value) {
+pub(crate) fn run_report(line: &str, code: i32) -> Value {
     let line = format!("run --format json {line}");
     let mut run = Running::start(&line.split_whitespace().collect::<Vec<_>>());
     let status = run.ended();
     let (out, err) = (run.output("out"), run.output("err"));
     let result = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{status}: {out}\n{err}"));
-    (status.code().unwrap_or(-1), result)
-}
-
-/// Runs the command, which ends with this status, and returns its report.
-#[track_caller]
-pub(crate) fn run_report(line: &str, code: i32) -> Value {
-    let (status, result) = ended(line);
-    assert_eq!(status, code, "{result:#}");
+    assert_eq!(status.code(), Some(code), "{result:#}");
     result
 }

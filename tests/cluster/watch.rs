@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 
-use tenure_ports::reserved;
+use tenure_runtime::ports::reserved;
 
 use crate::running::Running;
 use crate::waiting::{TIME_LIMIT, cluster_slot, eventually};
@@ -160,7 +160,7 @@ fn browser_shows_a_run_and_its_end() {
     tab.resize(1280, 900, "light");
     let line = ["run", "--watch", "--nodes", "3", "--duration", "9s", "--kill", "leader@3s"];
     let mut run = Running::start(&line);
-    tab.visit(&run.page(), "window.live?.told?.view.leader");
+    tab.visit(&run.page(), "window.live?.lastUpdate?.view.leader");
     assert_eq!(tab.text("#status"), "live");
     assert!(tab.text("#leader").starts_with('P'), "{}", tab.text("#leader"));
     tab.until("document.querySelectorAll('#nodes tbody tr').length === 3");
@@ -172,14 +172,14 @@ fn browser_shows_a_run_and_its_end() {
     );
     for (wide, look) in [(1280, "light"), (1280, "dark"), (400, "light"), (400, "dark")] {
         tab.resize(wide, 900, look);
-        tab.until("window.live.told.view.leader");
+        tab.until("window.live.lastUpdate.view.leader");
         assert_eq!(tab.value(CUT), Value::Array(Vec::new()), "{wide} {look}");
         shoot(&mut tab, &format!("running-{wide}-{look}"));
     }
-    tab.until("window.live.told.last");
+    tab.until("window.live.lastUpdate.last");
     assert_eq!(tab.text("#status"), "the run is over");
     assert!(
-        tab.text("#verdict").contains("Everything that is promised held."),
+        tab.text("#verdict").contains("All promised properties hold."),
         "{}",
         tab.text("#verdict")
     );
@@ -200,7 +200,7 @@ fn browser_reports_a_lost_server_and_reconnects() {
     let port = reserved();
     let config = config(folder.path(), &format!("[page]\nlisten = \"{port}\"\n"));
     let node = Running::start(&["node", "--config", &config]);
-    tab.visit(&node.page(), "window.live?.told?.view.leader");
+    tab.visit(&node.page(), "window.live?.lastUpdate?.view.leader");
     for (wide, look) in [(1280, "light"), (500, "dark")] {
         tab.resize(wide, 900, look);
         assert_eq!(tab.value(CUT), Value::Array(Vec::new()), "a node's own page, {wide} {look}");
@@ -214,7 +214,7 @@ fn browser_reports_a_lost_server_and_reconnects() {
         tab.text("#status")
     };
     let message = looks("lost");
-    assert!(message.contains("the connection is lost"), "{message}");
+    assert!(message.contains("connection lost"), "{message}");
     let _again = Running::start(&["node", "--config", &config]);
     looks("live");
 }

@@ -5,7 +5,7 @@
 //! - `tenure check NAME` without options ends or stops at its limits: here.
 //! - A misspelled argument is rejected in one line with the nearest name: `invalid_arguments`.
 //! - An idle node logs nothing: `cluster`.
-//! - A terminated leader is replaced at once: `cluster`.
+//! - A terminated leader is replaced immediately: `cluster`.
 //! - A lock in another crate has every command: `tools` of `examples/your_own_lock`.
 //! - A diagram shows the violation: `pictures` of `tests/browser`.
 //! - Output fits the terminal: here.

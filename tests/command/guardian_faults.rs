@@ -79,11 +79,11 @@ impl Chain<'_> {
 
     /// Waits for a token greater than this one.
     fn entered_after(&self, token: u64) -> Result<u64, String> {
-        let begun = Instant::now();
+        let started = Instant::now();
         loop {
             match self.written().last() {
                 Some(&last) if last > token => return Ok(last),
-                _ if begun.elapsed() > LONG => return Err(format!("nothing follows {token}")),
+                _ if started.elapsed() > LONG => return Err(format!("nothing follows {token}")),
                 _ => std::thread::sleep(Duration::from_millis(5)),
             }
         }
@@ -276,8 +276,8 @@ fn resource_sees_writes_of_a_tree_that_nothing_guards() {
         assert!(signal(name, id));
     }
     let second = chain.entered_after(first).expect("the next enters");
-    let begun = Instant::now();
-    while violations(&chain.written()) == 0 && begun.elapsed() < LONG {
+    let started = Instant::now();
+    while violations(&chain.written()) == 0 && started.elapsed() < LONG {
         std::thread::sleep(Duration::from_millis(10));
     }
     let count = violations(&chain.written());

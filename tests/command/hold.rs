@@ -117,9 +117,9 @@ fn lives(id: &str) -> bool {
 
 #[track_caller]
 pub(crate) fn until(is_so: impl Fn() -> bool) {
-    let begun = Instant::now();
+    let started = Instant::now();
     while !is_so() {
-        assert!(begun.elapsed() < LONG, "it does not happen");
+        assert!(started.elapsed() < LONG, "it does not happen");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
@@ -317,13 +317,13 @@ fn invalid_endpoints_are_rejected() {
 }
 
 #[test]
-fn invalid_options_of_lock_are_rejected_in_one_line() {
+fn invalid_options_of_lock_are_rejected_with_the_remedy() {
     for (line, message) in [
         ("lock a", "<COMMAND>"),
         ("elect a", "<COMMAND>"),
         ("lock --ttl 500ms a -- true", "invalid --ttl: expected at least 1s"),
         ("lock --ttl 10s --grace 6s a -- true", "invalid --grace: expected at most half of --ttl"),
-        ("lock --try --timeout 1s a -- true", "--try cannot be used with --timeout"),
+        ("lock --try --timeout 1s a -- true", "'--try' cannot be used with '--timeout"),
         (
             "lock --endpoints ftp://foo a -- true",
             "invalid endpoint 'ftp://foo': expected a URL such as http://",
@@ -395,9 +395,9 @@ fn user_without_permission_leaves_the_queue() {
         service.post_as("/v3/auth/user/revoke", r#"{"name":"bob","role":"jobs"}"#, &root_asks);
     assert!(revoked.contains(" 200 "), "{revoked}");
     assert!(signal("-TERM", &root.id().to_string()));
-    let begun = Instant::now();
+    let started = Instant::now();
     while waits.try_wait().expect("a child").is_none() {
-        if begun.elapsed() > LONG {
+        if started.elapsed() > LONG {
             let _ = waits.kill();
             panic!("it waits on");
         }

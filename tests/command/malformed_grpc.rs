@@ -221,8 +221,8 @@ fn malformed_replies() -> Vec<(String, &'static str)> {
         _ => Reply::Endless(parts(0x5a)),
     };
     vec![
-        (whole(Reply::Nothing), "no answer from"),
-        (whole(Reply::Endless(grant)), "no answer from"),
+        (whole(Reply::Nothing), "no response from"),
+        (whole(Reply::Endless(grant)), "no response from"),
         (whole(Reply::Endless(huge)), "message length too large"),
         (whole(Reply::Refusal("2", "%1b[2J%e2%80%ae")), "refused: \\u{1b}[2J\\u{202e};"),
         (whole(Reply::Refusal("0", "")), "Missing response message"),
@@ -247,7 +247,7 @@ fn malformed_responses_end_commands_with_one_line() {
                 // A detected error ends the command. Otherwise its timeout does, which may expire
                 // before the response on a loaded machine.
                 let (timeout, reply) = match *reply {
-                    "no answer from" | "another client holds it" => ("1s", "was not acquired"),
+                    "no response from" | "another client holds it" => ("1s", "was not acquired"),
                     reply => ("40s", reply),
                 };
                 let line = format!("lock --timeout {timeout} --endpoints {address} a -- true");
@@ -307,7 +307,7 @@ fn servers_without_grpc_end_commands_with_one_line() {
                 let ended = confined(&format!("lock --timeout 1s --endpoints {address} a -- true"));
                 let error = String::from_utf8_lossy(&ended.stderr);
                 assert_eq!(ended.status.code(), Some(120), "{error}");
-                assert!(error.contains(&format!("no answer from {address}")), "{error}");
+                assert!(error.contains(&format!("no response from {address}")), "{error}");
             });
         }
     });

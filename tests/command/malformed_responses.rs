@@ -53,9 +53,9 @@ fn endless_response_ends_with_one_line() {
     let torn = [&[0, 0, 0, 0, 2][..], &[0x0a, 0x7f]].concat();
     for (address, reply) in [
         (whole(Reply::Endless(huge)), "message length too large"),
-        (whole(Reply::Endless(framed(&key(b"a/1", false)))), "no answer from"),
+        (whole(Reply::Endless(framed(&key(b"a/1", false)))), "no response from"),
         (whole(Reply::Message(torn)), "failed to decode"),
-        (ranging(key(b"a/1", true)), "not in their order"),
+        (ranging(key(b"a/1", true)), "not sorted"),
         (closing(), "it closed the connection"),
         (serve_bytes(b"HTTP/1.0 200 OK\r\n\r\n", b"a: b\r\n"), "it speaks HTTP/1 only"),
         (serve_bytes(b"SSH-2.0-OpenSSH\r\n", b"a"), "it does not speak HTTP/2"),

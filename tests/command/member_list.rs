@@ -14,7 +14,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// Repeats the command until its report is as expected, and returns the report.
 #[track_caller]
 fn listed(at: &str, is_expected: impl Fn(&Value, i32) -> bool) -> Value {
-    let begun = Instant::now();
+    let started = Instant::now();
     loop {
         let ended = tenure(&format!("member list --endpoints {at} --format json"));
         let status = ended.status.code().expect("a status");
@@ -23,7 +23,7 @@ fn listed(at: &str, is_expected: impl Fn(&Value, i32) -> bool) -> Value {
             return report;
         }
         let error = String::from_utf8_lossy(&ended.stderr).into_owned();
-        assert!(begun.elapsed() < LIMIT, "{status}: {report:#} {error}");
+        assert!(started.elapsed() < LIMIT, "{status}: {report:#} {error}");
         std::thread::sleep(Duration::from_millis(100));
     }
 }
@@ -79,7 +79,7 @@ fn members_report_their_state_and_failed_ones_are_unreachable() {
     assert!(why.contains("Connection refused"), "{why}");
     let table = tenure(&format!("member list --endpoints {at}"));
     let table = String::from_utf8(table.stdout).expect("text");
-    assert!(table.contains("c is unreachable: no answer from "), "{table}");
+    assert!(table.contains("c is unreachable: no response from "), "{table}");
 
     // One of three members remains.
     stop(&b);

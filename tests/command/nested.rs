@@ -26,7 +26,8 @@ impl Drop for Killed {
 /// Starts an etcd server, if etcd is installed.
 fn etcd() -> Option<(Killed, TempDir, String)> {
     let folder = tempfile::tempdir().expect("a folder");
-    let [clients, peers] = [(); 2].map(|()| format!("http://{}", tenure_ports::reserved()));
+    let [clients, peers] =
+        [(); 2].map(|()| format!("http://{}", tenure_runtime::ports::reserved()));
     let spawned = Command::new("etcd")
         .arg("--data-dir")
         .arg(folder.path().join("data"))
@@ -37,9 +38,9 @@ fn etcd() -> Option<(Killed, TempDir, String)> {
         .stderr(Stdio::null())
         .spawn();
     let server = Killed(spawned.ok()?);
-    let begun = Instant::now();
+    let started = Instant::now();
     while !tenure(&format!("locks ls --endpoints {clients}")).status.success() {
-        assert!(begun.elapsed() < LIMIT, "etcd does not serve");
+        assert!(started.elapsed() < LIMIT, "etcd does not serve");
         std::thread::sleep(Duration::from_millis(50));
     }
     Some((server, folder, clients))
@@ -84,9 +85,9 @@ impl Holder {
 impl Drop for Holder {
     fn drop(&mut self) {
         drop(self.1.take());
-        let begun = Instant::now();
+        let started = Instant::now();
         while let Ok(None) = self.0.try_wait() {
-            if begun.elapsed() > LIMIT {
+            if started.elapsed() > LIMIT {
                 let _ = self.0.kill();
             }
             std::thread::sleep(Duration::from_millis(10));
@@ -143,9 +144,9 @@ fn names_are_independent(at: &str) {
     waits.env("ETCDCTL_API", "3").args(["--endpoints", at.trim_start_matches("http://")]);
     waits.args(["lock", "path", "--", "echo", "held"]);
     let waits = std::thread::spawn(move || waits.output().expect("it runs"));
-    let begun = Instant::now();
+    let started = Instant::now();
     while data(&format!("locks ls --endpoints {at}"), 0)["locks"][0]["waiting"] != 1 {
-        assert!(begun.elapsed() < LIMIT, "the client of etcd does not queue");
+        assert!(started.elapsed() < LIMIT, "the client of etcd does not queue");
         std::thread::sleep(Duration::from_millis(20));
     }
     assert!(!waits.is_finished());

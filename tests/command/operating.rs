@@ -35,14 +35,14 @@ impl Member {
     }
 
     /// Response to a request, repeated while there is no leader.
-    pub(crate) fn ask(&self, path: &str, asked: &Value) -> Value {
+    pub(crate) fn ask(&self, path: &str, body: &Value) -> Value {
         let until = Instant::now() + Duration::from_secs(20);
         loop {
-            let answer = self.try_to_ask(path, &asked.to_string());
+            let answer = self.try_to_ask(path, &body.to_string());
             if let Some(answer) = answer.as_ref().filter(|it| it.get("error").is_none()) {
                 return answer.clone();
             }
-            assert!(Instant::now() < until, "{path} {asked}: {answer:?}");
+            assert!(Instant::now() < until, "{path} {body}: {answer:?}");
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -185,7 +185,7 @@ pub(crate) struct Three {
 
 impl Three {
     pub(crate) fn of(folder: &Path) -> Three {
-        let urls = [(); 3].map(|()| format!("http://{}", tenure_ports::reserved()));
+        let urls = [(); 3].map(|()| format!("http://{}", tenure_runtime::ports::reserved()));
         let named = ["a", "b", "c"].iter().zip(&urls).map(|(name, url)| format!("{name}={url}"));
         let cluster = named.collect::<Vec<_>>().join(",");
         Three { folder: folder.to_owned(), cluster, urls }

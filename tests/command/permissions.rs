@@ -6,13 +6,13 @@ use serde_json::json;
 #[test]
 fn maekawa() {
     let observed = observed("maekawa");
-    assert_eq!(observed["1985_p2_p3_and_p4_ask_all_are_served"], "violated");
+    assert_eq!(observed["1985_p2_p3_and_p4_request_all_are_served"], "violated");
     assert_eq!(observed["corrected_all_are_served"], "holds");
 }
 
 #[test]
 fn carvalho_roucairol() {
-    assert_eq!(observed("carvalho-roucairol")["messages_of_whoever_has_all"], 0);
+    assert_eq!(observed("carvalho-roucairol")["messages_of_a_process_that_has_all"], 0);
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn naimi_trehel() {
 #[test]
 fn nishio_li_manning() {
     let observed = observed("nishio-li-manning");
-    assert_eq!(observed["the_token_is_made_anew_all_are_served"], "holds");
+    assert_eq!(observed["the_token_is_regenerated_all_are_served"], "holds");
     assert_eq!(observed["a_token_that_was_kept_one_inside"], "holds");
 }
 
@@ -62,7 +62,7 @@ fn misra_ring() {
 #[test]
 fn repaired_ring() {
     let observed = observed("repaired-ring");
-    assert_eq!(observed["all_who_are_left_are_served"], "holds");
+    assert_eq!(observed["all_survivors_are_served"], "holds");
     assert_eq!(observed["p3_s_numbers"], json!(["1", "3"]));
 }
 

@@ -86,8 +86,8 @@ fn unknown_scenarios_are_rejected_with_the_nearest() {
 #[test]
 fn two_generals() {
     let plain = observed("two-generals");
-    assert_eq!(plain["who_leads"], json!([1, 1, 2]));
-    assert_eq!(plain["pairs_of_runs_that_one_army_cannot_tell_apart"], 8);
+    assert_eq!(plain["leader"], json!([1, 1, 2]));
+    assert_eq!(plain["pairs_of_runs_that_one_army_cannot_distinguish"], 8);
     let wider = observed("two-generals --min 1 --max 5 --seeds 50");
     let ends = (&wider["skew_of_the_fastest"], &wider["skew_of_the_slowest"]);
     assert_eq!(ends, (&json!(0.0), &json!(4.0)));
@@ -143,12 +143,12 @@ fn central_order() {
 fn deadlock_and_starvation() {
     let observed = observed("deadlock-and-starvation");
     assert_eq!(observed["deadlock_all_are_served"], "violated");
-    assert_eq!(observed["passed_by_nobody_twice"], "violated");
+    assert_eq!(observed["bypassed_twice_none"], "violated");
 }
 
 #[test]
 fn two_servers_deadlock() {
-    assert_eq!(observed("two-servers-deadlock")["who_waits_for_ever"], json!([1, 2]));
+    assert_eq!(observed("two-servers-deadlock")["processes_that_wait_for_ever"], json!([1, 2]));
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn central_queue() {
 
 #[test]
 fn ring_idle_cost() {
-    assert_eq!(observed("ring-idle-cost -n 3")["messages_while_somebody_is_inside"], 0);
+    assert_eq!(observed("ring-idle-cost -n 3")["messages_while_a_process_is_inside"], 0);
 }
 
 #[test]
@@ -244,7 +244,7 @@ fn least_loaded() {
 
 #[test]
 fn anonymous_ring() {
-    assert_eq!(observed("anonymous-ring -n 5")["who_leads_after_one_hop"], 5);
+    assert_eq!(observed("anonymous-ring -n 5")["leader_after_one_hop"], 5);
 }
 
 #[test]
@@ -259,7 +259,7 @@ fn one_leader_for_good() {
 
 #[test]
 fn before_one_takes_part() {
-    assert_eq!(observed("before-one-takes-part")["what_p4_believes_in_later"], 4);
+    assert_eq!(observed("before-one-takes-part")["leader_that_p4_follows_later"], 4);
 }
 
 #[test]
@@ -307,13 +307,16 @@ fn chang_roberts_cases() {
 
 #[test]
 fn chang_roberts_concurrent() {
-    assert_eq!(observed("chang-roberts-concurrent")["what_p2_believes_in"], json!([5, 5, 5, 5, 5]));
+    assert_eq!(
+        observed("chang-roberts-concurrent")["leader_that_p2_follows"],
+        json!([5, 5, 5, 5, 5])
+    );
 }
 
 #[test]
 fn chang_roberts_links() {
     let observed = observed("chang-roberts-links");
-    assert_eq!(observed["all_are_told_in_the_end"], "violated");
+    assert_eq!(observed["all_are_eventually_informed"], "violated");
     assert_eq!(observed["steps_of_the_shortest_counterexample"], 8);
 }
 
@@ -349,7 +352,7 @@ fn bully_eight_steps() {
     let observed = observed("bully-eight-steps");
     assert_eq!(observed["messages_by_step"], json!([2, 2, 3, 3, 9, 3]));
     assert_eq!(
-        (&observed["messages"], &observed["messages_if_p2_asks_only_p3"]),
+        (&observed["messages"], &observed["messages_if_p2_contacts_only_p3"]),
         (&json!(22), &json!(21))
     );
     let kinds = ["elections", "answers", "announcements"].map(|kind| observed[kind].clone());
@@ -382,7 +385,7 @@ fn bully_would_be_leader_dies() {
 #[test]
 fn bully_comes_back() {
     let observed = observed("bully-comes-back");
-    assert_eq!(observed["what_p1_believes_in"], 4);
+    assert_eq!(observed["leader_that_p1_follows"], 4);
     let cost = ["questions", "answers", "announcements"];
     assert_eq!(cost.map(|kind| &observed[format!("p1_comes_back_{kind}")]), [6, 6, 3]);
 }
@@ -402,18 +405,18 @@ fn berkeley() {
 
 #[test]
 fn primary_backup() {
-    assert_eq!(observed("primary-backup")["lost_of_what_was_acknowledged"], 0);
+    assert_eq!(observed("primary-backup")["acknowledged_writes_lost"], 0);
 }
 
 #[test]
 fn two_phase_commit() {
-    assert_eq!(observed("two-phase-commit -n 5")["who_is_blocked"], json!([2, 3, 4, 5]));
+    assert_eq!(observed("two-phase-commit -n 5")["blocked_processes"], json!([2, 3, 4, 5]));
 }
 
 #[test]
 fn three_phase_commit() {
     let observed = observed("three-phase-commit -n 5");
-    assert_eq!(observed["who_is_blocked"], json!([]));
+    assert_eq!(observed["blocked_processes"], json!([]));
     assert_eq!(observed["one_commits_the_others_abort"], json!([true, false, false, false, false]));
     // The diagram of a partition states the outcome of the transaction, and no elections.
     let report = String::from_utf8(tenure("scenario three-phase-commit").stdout).expect("text");
@@ -425,16 +428,16 @@ fn three_phase_commit() {
 #[test]
 fn hand_over() {
     let observed = observed("hand-over");
-    assert_eq!(observed["raft_who_leads_then"], json!(["P2"]));
-    assert_eq!(observed["raft_who_leads_no_more_is_told_of_by"], 3);
-    assert_eq!(observed["bully_who_leads_then"], json!(["P2"]));
-    let at_once = ["a_log_p1_tells_p2_at_once", "a_log_p2_tells_p3_at_once"];
+    assert_eq!(observed["raft_next_leader"], json!(["P2"]));
+    assert_eq!(observed["raft_deposition_reported_by"], 3);
+    assert_eq!(observed["bully_next_leader"], json!(["P2"]));
+    let at_once = ["a_log_p1_asks_p2_to_stand_at_once", "a_log_p2_asks_p3_to_stand_at_once"];
     assert_eq!(
         at_once.map(|report| &observed[report]),
         [1, 0],
         "P2 has all of the log, and P3 has not"
     );
-    assert_eq!(observed["a_log_who_leads_at_last"], "3");
+    assert_eq!(observed["a_log_last_leader"], "3");
 }
 
 #[test]
@@ -448,15 +451,15 @@ fn one_leader_at_a_time() {
 fn locks_by_name() {
     let observed = observed("locks-by-name");
     assert_eq!(observed["elections_meanwhile"], 0);
-    assert_eq!(observed["who_leads_then"], json!(["P2"]));
+    assert_eq!(observed["next_leader"], json!(["P2"]));
     assert_eq!(observed["cut_off_inside_one_inside"], "holds");
-    assert_eq!(observed["nobody_leads_p1_asks_for_the_lock"], 0);
+    assert_eq!(observed["without_a_leader_p1_requests_the_lock"], 0);
 }
 
 #[test]
 fn lease() {
     let observed = observed("lease");
-    assert_eq!(observed["who_is_stopped_is_one_of_two"], "violated");
+    assert_eq!(observed["a_paused_process_is_one_of_two"], "violated");
     assert_eq!(observed["delay_from_exit_to_entry"], 4.0);
 }
 
@@ -486,7 +489,7 @@ fn spanning_tree() {
 #[test]
 fn token_regeneration() {
     let observed = observed("token-regeneration");
-    assert_eq!(observed["suzuki_kasami_who_waits_for_ever"], json!([]));
+    assert_eq!(observed["suzuki_kasami_processes_that_wait_for_ever"], json!([]));
 }
 
 #[test]
@@ -511,7 +514,7 @@ fn reductions() {
 
 #[test]
 fn runs_of_one_election() {
-    assert_eq!(observed("runs-of-one-election")["who_took_part"], json!([5, 5, 5]));
+    assert_eq!(observed("runs-of-one-election")["participants"], json!([5, 5, 5]));
 }
 
 #[test]

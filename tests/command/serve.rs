@@ -10,7 +10,7 @@ use crate::shell::{assert_fails_with, tenure};
 fn one_command_starts_a_durable_member() {
     let folder = tempfile::tempdir().expect("a folder");
     let data = folder.path().join("data");
-    for (asked, answer) in [
+    for (request, answer) in [
         ("put {\"key\":\"YQ==\",\"value\":\"MQ==\"}", "\"revision\":\"2\""),
         ("range {\"key\":\"YQ==\"}", "\"value\":\"MQ==\""),
     ] {
@@ -26,7 +26,7 @@ fn one_command_starts_a_durable_member() {
         let serves = line();
         let (_, address) = serves.split_once("http://").expect("an address");
         assert!(line().starts_with("default leads in term "));
-        let (path, body) = asked.split_once(' ').expect("two words");
+        let (path, body) = request.split_once(' ').expect("two words");
         let mut stream = TcpStream::connect(address).expect("it listens");
         let length = body.len();
         write!(stream, "POST /v3/kv/{path} HTTP/1.0\r\ncontent-length: {length}\r\n\r\n{body}")
@@ -45,7 +45,7 @@ fn one_command_starts_a_durable_member() {
 }
 
 #[test]
-fn invalid_options_of_serve_are_rejected_in_one_line() {
+fn invalid_options_of_serve_are_rejected_with_the_remedy() {
     for (options, message) in [
         ("--listen-client-urls http://0.0.0.0:0", "without authentication"),
         ("--listen-client-urls 127.0.0.1:0", "expected one such as http://127.0.0.1:2379"),
@@ -59,6 +59,8 @@ fn invalid_options_of_serve_are_rejected_in_one_line() {
         ("--experimental-watch-progress-notify-interval 5", "expected a duration such as 5s"),
         ("--force-new-cluster", "--force-new-cluster true: not supported"),
         ("--auth-token=jwt,pub-key=a", "only simple tokens are supported"),
+        ("--variant forgotten-vote", "unexpected argument '--variant'"),
+        ("--allow-mistakes", "unexpected argument '--allow-mistakes'"),
         ("--client-crl-file a", "revoked certificates would be accepted"),
         ("--config-file a.yml", "use --config with a TOML file"),
         (
@@ -144,7 +146,7 @@ fn starts_by_the_manifest_of_kubeadm(is_sealed: bool) {
         eprintln!("skipped: needs openssl");
         return;
     }
-    let metrics = tenure_ports::reserved().to_string();
+    let metrics = tenure_runtime::ports::reserved().to_string();
     let metrics_url = format!("--listen-metrics-urls=http://{metrics}");
     let scheme = if is_sealed { "https" } else { "http" };
     let listen = format!("--listen-client-urls={scheme}://127.0.0.1:0");
@@ -252,5 +254,5 @@ fn log_format_json_writes_one_object_per_event() {
     let ignored = events.iter().find(|event| event["fields"]["option"] == "--enable-pprof");
     assert_eq!(ignored.expect("a warning")["level"], "WARN", "{log}");
     let rejected = tenure("serve --log-format xml");
-    assert_fails_with(&rejected, 2, "invalid value 'xml' for --log-format");
+    assert_fails_with(&rejected, 2, "invalid value 'xml' for '--log-format");
 }

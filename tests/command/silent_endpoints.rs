@@ -32,12 +32,12 @@ fn mute_endpoint_does_not_hold_up_a_command() {
     let first: Vec<&str> = mute.iter().map(|(_, address)| &**address).collect();
     let endpoints = format!("--endpoints {},{}", first.join(","), member.address);
     let backup = folder.path().join("backup").display().to_string();
-    let begun = Instant::now();
+    let started = Instant::now();
     for line in ["locks ls", "member list", &format!("snapshot save {backup}")] {
         let ended = tenure(&format!("{line} {endpoints}"));
         assert!(ended.status.success(), "{line}: {}", String::from_utf8_lossy(&ended.stderr));
     }
-    let took = begun.elapsed();
+    let took = started.elapsed();
     eprintln!("three commands, three mute endpoints before the member: {took:?}");
     assert!(took < MUTE_LIMIT, "{took:?}");
 }

@@ -98,7 +98,7 @@ fn only_timeouts_of_the_card_are_accepted() {
         ("check bully --timeout answr=5", "invalid timeout 'answr' for bully"),
         (
             "simulate bully --timeout answer",
-            "invalid value 'answer' for --timeout: expected NAME=5",
+            "invalid value 'answer' for '--timeout <NAME=D>': expected NAME=5",
         ),
     ] {
         assert_fails_with(&tenure(line), 2, message);

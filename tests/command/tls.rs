@@ -74,7 +74,7 @@ fn client_certificates_are_accepted() {
 fn unknown_certificates_are_rejected() {
     let Some(sealed) = Sealed::start() else { return };
     for (given, message) in [
-        ("", "speaks TLS"),
+        ("", "uses TLS"),
         ("--cacert missing.pem", "missing.pem"),
         ("--cacert own.key", "no certificate"),
         // The certificate of the member is not trusted.
@@ -93,8 +93,8 @@ fn unknown_certificates_are_rejected() {
         let locks = sealed.tenure(&format!("locks ls AT {given}"));
         assert_eq!(locks.status.code(), Some(4), "{locks:?}");
     }
-    let stranger = "--cacert ca.pem --cert stranger.pem --key stranger.key";
-    let lock = sealed.tenure(&format!("lock jobs/a --timeout 9s AT {stranger} -- true"));
+    let foreign_certificate = "--cacert ca.pem --cert stranger.pem --key stranger.key";
+    let lock = sealed.tenure(&format!("lock jobs/a --timeout 9s AT {foreign_certificate} -- true"));
     assert_eq!(lock.status.code(), Some(120), "{lock:?}");
     assert_fails_with(&sealed.tenure("locks ls AT --cert own.pem"), 2, "--cacert");
 }

@@ -2,8 +2,8 @@
 //! with the correction of B. A. Sanders, ACM TOCS 5(3), 1987: each process has one vote, a process
 //! enters with the votes of its quorum, and a vote is requested back for a smaller request.
 //!
-//! Details left open by the papers follow Tenure: a process in its own quorum votes for itself at
-//! once without a message; the votes of one process for one request are numbered; votes and
+//! Details left open by the papers follow Tenure: a process in its own quorum votes for itself
+//! immediately without a message; the votes of one process for one request are numbered; votes and
 //! releases carry the highest known number of entries.
 
 use std::collections::BTreeSet;

@@ -13,10 +13,9 @@ struct Kind {
     seeds: u64,
 }
 
-const KINDS: [Kind; 12] = [
+const KINDS: [Kind; 11] = [
     Kind::of("files", ["tenure", "attack", "files::"], 2_000),
     Kind::of("faults", ["tenure", "attack", "faults::"], 6 * 15 * 10),
-    Kind::of("logs", ["tenure", "attack", "logs::"], 200),
     Kind::of("services", ["tenure", "attack", "services::"], 100),
     Kind::of("lasting", ["tenure", "attack", "lasting::"], 2),
     Kind::of("bytes", ["tenure-runtime", "runtime", "bytes::"], 20_000),

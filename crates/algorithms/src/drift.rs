@@ -12,8 +12,8 @@ pub(crate) fn stretched(ticks: u64, drift_ppm: u32) -> u64 {
     u64::try_from(shown).unwrap_or(u64::MAX)
 }
 
-/// Returns the largest drift, in parts in a million, at which `short` on the slowest clock is over
-/// before `long` on the fastest; 0 if it never is.
+/// Returns the largest drift, in parts in a million, at which `short` ticks on the slowest clock
+/// end before `long` ticks on the fastest; 0 if there is none.
 pub(crate) fn tolerated(short: u64, long: u64) -> u32 {
     let (short, long) = (u128::from(short), u128::from(long));
     let margin = long.saturating_sub(short) * MILLION / (long + short).max(1);

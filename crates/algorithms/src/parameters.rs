@@ -47,9 +47,9 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// Returns defaults: plain ids, the first process as coordinator, grid quorums (which exist for
-    /// every number of processes), two processes inside a k-mutex, a star as the tree, no variants,
-    /// and a message delay of one unit.
+    /// Returns defaults: plain ids, the first process as coordinator, grid quorums (which exist
+    /// for every number of processes), two processes inside a k-mutex, a star as the tree, no
+    /// variants, and a message delay of one unit.
     pub fn plain(size: u32) -> Self {
         Parameters {
             size,

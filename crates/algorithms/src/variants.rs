@@ -121,20 +121,20 @@ impl fmt::Display for UnknownVariant {
 impl core::error::Error for UnknownVariant {}
 
 /// Returns the declaration of the variant `fault-tolerant`, which selects another algorithm.
-pub(crate) fn tolerant(says: &'static str) -> Variant {
-    Variant { name: "fault-tolerant", description: says, sound: true, verdict: "", shown_by: "" }
+pub(crate) fn tolerant(description: &'static str) -> Variant {
+    Variant { name: "fault-tolerant", description, sound: true, verdict: "", shown_by: "" }
 }
 
 /// Declares the variants of an algorithm: `Name = "name", sound|unsound, "what is different"`,
 /// optionally followed by `=> "verdict", "options of a check"`: the verdict of the project's
 /// checklist that it shows, and how `tenure check` shows it.
 macro_rules! switches {
-    ($($name:ident = $text:literal, $sound:ident, $says:literal
+    ($($name:ident = $text:literal, $sound:ident, $description:literal
         $(=> $verdict:literal, $shown_by:literal)?;)*) => {
         /// The variants of this algorithm.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Switch {
-            $(#[doc = $says] $name,)*
+            $(#[doc = $description] $name,)*
         }
 
         impl $crate::Switch for Switch {
@@ -144,7 +144,7 @@ macro_rules! switches {
                 match self {
                     $(Switch::$name => tenure_core::Variant {
                         name: $text,
-                        description: $says,
+                        description: $description,
                         sound: $crate::variants::$sound,
                         verdict: concat!($($verdict)?),
                         shown_by: concat!($($shown_by)?),

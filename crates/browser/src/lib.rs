@@ -23,8 +23,8 @@ const KEY_CODES: [(&str, u32); 4] = [("Tab", 9), ("Enter", 13), ("Escape", 27), 
 /// Browser with one page; dropping it closes the browser.
 pub struct Tab {
     browser: Child,
-    to: ChildStdin,
-    from: Receiver<Value>,
+    requests: ChildStdin,
+    responses: Receiver<Value>,
     session: Option<String>,
     sent: u64,
     /// Complaints of the page: exceptions, errors and warnings.
@@ -59,9 +59,9 @@ impl Tab {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let to = browser.stdin.take().unwrap();
+        let requests = browser.stdin.take().unwrap();
         let mut pipe = BufReader::new(browser.stdout.take().unwrap());
-        let (messages, from) = channel();
+        let (messages, responses) = channel();
         thread::spawn(move || {
             let mut bytes = Vec::new();
             while pipe.read_until(0, &mut bytes).is_ok_and(|read| read > 0) {
@@ -74,7 +74,8 @@ impl Tab {
             }
         });
         let (session, complaints) = (None, Vec::new());
-        let mut tab = Tab { browser, to, from, session, sent: 0, complaints, _profile: profile };
+        let mut tab =
+            Tab { browser, requests, responses, session, sent: 0, complaints, _profile: profile };
         let target = tab.call("Target.createTarget", json!({"url": "about:blank"}));
         let attach = json!({"targetId": target["targetId"], "flatten": true});
         let attached = tab.call("Target.attachToTarget", attach);
@@ -92,9 +93,10 @@ impl Tab {
         if let Some(session) = &self.session {
             message["sessionId"] = json!(session);
         }
-        write!(self.to, "{message}\0").expect("the browser listens");
+        write!(self.requests, "{message}\0").expect("the browser listens");
         loop {
-            let message = self.from.recv_timeout(RESPONSE_TIMEOUT).expect("the browser answers");
+            let message =
+                self.responses.recv_timeout(RESPONSE_TIMEOUT).expect("the browser answers");
             if message["id"] != json!(self.sent) {
                 self.note(&message);
                 continue;

@@ -31,6 +31,14 @@ pub enum CheckError {
         /// Number of processes.
         size: u32,
     },
+    /// A number of faults or application messages is out of range.
+    #[error("invalid number of faults or application messages {given}: expected at most {max}")]
+    Faults {
+        /// Requested number.
+        given: u32,
+        /// Greatest number.
+        max: u32,
+    },
     /// A step before the search is not possible.
     #[error("invalid steps before the search: {reason}")]
     InvalidPrefix {

@@ -9,6 +9,7 @@
 #![doc = include_str!("../README.md")]
 
 mod check;
+mod config;
 mod display;
 mod error;
 mod explain;
@@ -23,13 +24,14 @@ mod users;
 mod world;
 
 pub use check::Check;
+pub use config::{BoundConfig, CheckConfig, FaultConfig, ModelConfig, OnProgress, SearchConfig};
 pub use error::CheckError;
 pub use explain::description::{RunDescription, StepDescription};
-pub use limits::{Limit, MemoryReader, Progress};
+pub use limits::{Limit, Limits, MemoryReader, Progress};
 pub use reduce::symmetry::{Renaming, Symmetric};
 pub use report::{Bounds, BypassBound, Counterexample, Report, SaveError, ViolationKind};
 pub use tenure_core::Judgement;
-pub use users::crashes::{Saving, UserPhase};
+pub use users::crashes::{CrashFilter, Saving, UserPhase};
 pub use users::entries::{Entries, EntryLimits};
 pub use users::user::{Checkable, EnabledCommand, Service, User, UserState, Workload};
 pub use users::{

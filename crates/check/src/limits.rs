@@ -8,9 +8,6 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use crate::check::Check;
-use crate::users::user::Checkable;
-
 /// Greatest number of states. Ids have 32 bits, and the tables are never filled quite equally.
 const MAX_STATES: u64 = 7 << 29;
 
@@ -43,17 +40,15 @@ pub(crate) enum StopStage {
 }
 
 impl StopSignal {
-    pub(crate) fn when(flag: Arc<AtomicBool>) -> Self {
-        StopSignal { flag: Some(flag), ..StopSignal::default() }
-    }
-
     pub(crate) fn raise(&self, stage: StopStage) {
         self.stage.fetch_max(stage as u8, Ordering::Relaxed);
     }
 
-    /// Returns a signal with the same flag of the caller and no limit reached.
-    pub(crate) fn reset(&self) -> Self {
-        StopSignal { stage: Arc::default(), ..self.clone() }
+    /// Returns a signal with this flag of the caller and no limit reached.
+    pub(crate) fn reset(&self, flag: Option<Arc<AtomicBool>>) -> Self {
+        let mut signal = self.clone();
+        (signal.flag, signal.stage) = (flag, Arc::default());
+        signal
     }
 
     #[inline]
@@ -70,7 +65,7 @@ impl StopSignal {
         self.is_stopped_by_caller() || self.stage.load(Ordering::Relaxed) >= stage as u8
     }
 
-    /// Returns true if everything must stop. An unfinished analysis is no evidence about liveness.
+    /// Returns true if everything must stop. An unfinished analysis proves nothing about liveness.
     #[inline]
     pub(crate) fn is_raised(&self) -> bool {
         self.is_past(StopStage::Time)
@@ -155,14 +150,19 @@ impl Drop for Watchdog {
     }
 }
 
-/// Limits of a search.
+/// Limits of a search, all optional.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Limits {
-    pub(crate) states: Option<u64>,
-    pub(crate) bytes: Option<u64>,
-    pub(crate) time: Option<Duration>,
-    /// Reads the memory of the process, which counts in addition to the search's own account.
-    pub(crate) memory_reader: Option<MemoryReader>,
+pub struct Limits {
+    /// Approximate number of states.
+    pub states: Option<u64>,
+    /// Memory of the search and the analysis of liveness, in bytes.
+    pub bytes: Option<u64>,
+    /// Total time of the search and the analysis of liveness.
+    pub time: Option<Duration>,
+    /// Function that returns the memory of the process, which counts towards `bytes` in addition to
+    /// the search's own account. That account excludes the allocator's overhead. Leave it out if
+    /// other parts of the process allocate memory.
+    pub memory_reader: Option<MemoryReader>,
 }
 
 /// Share of the time limit for the search if liveness is analysed after it, in percent.
@@ -216,45 +216,6 @@ impl Limits {
     }
 }
 
-impl<P: Checkable> Check<P> {
-    /// Limits the number of states, approximately.
-    #[must_use]
-    pub fn max_states(mut self, max: u64) -> Self {
-        self.limits.states = Some(max);
-        self
-    }
-
-    /// Sets a function that returns the memory of the process in bytes. It counts towards
-    /// [`Check::max_memory`] in addition to the search's own account, which excludes the
-    /// allocator's overhead. Leave it out if other parts of the process allocate memory.
-    #[must_use]
-    pub fn memory_reader(mut self, read: MemoryReader) -> Self {
-        self.limits.memory_reader = Some(read);
-        self
-    }
-
-    /// Limits the memory of the search and the analysis, in bytes.
-    #[must_use]
-    pub fn max_memory(mut self, bytes: u64) -> Self {
-        self.limits.bytes = Some(bytes);
-        self
-    }
-
-    /// Limits the total time of the search and the analysis of liveness.
-    #[must_use]
-    pub fn max_time(mut self, max: Duration) -> Self {
-        self.limits.time = Some(max);
-        self
-    }
-
-    /// Stops the check soon after the flag is set.
-    #[must_use]
-    pub fn stop_when(mut self, flag: Arc<AtomicBool>) -> Self {
-        self.stop = StopSignal::when(flag);
-        self
-    }
-}
-
 /// Progress of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
@@ -286,6 +247,7 @@ mod tests {
     use tenure_core::monitors::MutualExclusion;
 
     use super::*;
+    use crate::check::Check;
     use crate::report::Report;
 
     /// A clock that counts readings of the signal and reaches a stage at one of them.
@@ -332,8 +294,8 @@ mod tests {
         }
     }
 
-    /// The states found within the search's share of the time are analysed. Unexplored states are
-    /// no evidence.
+    /// The states found within the search's share of the time are analysed. Unexplored states prove
+    /// nothing.
     #[test]
     fn early_stop_never_reports_a_violation() {
         let (_, readings) = limited_at(u64::MAX, StopStage::SearchTime);

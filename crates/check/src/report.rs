@@ -99,12 +99,12 @@ pub enum ViolationKind {
     Deadlock,
     /// After the run, one waiting process can never be served.
     Blocked,
-    /// A process may wait for ever although it could be served: the end of the run repeats.
+    /// A process may wait forever although it could be served: the end of the run repeats.
     Starvation,
-    /// Processes may wait for ever while none enters, although one could: the end of the run
+    /// Processes may wait forever while none enters, although one could: the end of the run
     /// repeats.
     Livelock,
-    /// The run may end, or continue for ever, in a state that must not last.
+    /// The run may end, or continue forever, in a state that must not last.
     End,
 }
 

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use tenure_core::{ProcessId, Service};
 
 use crate::check::{Check, CheckKind};
+use crate::config::CheckConfig;
 use crate::error::CheckError;
 use crate::explain::description::RunDescription;
 use crate::explain::findings::FinishedSearch;
@@ -18,7 +19,8 @@ use crate::limits::Watchdog;
 use crate::liveness::graph::Graph;
 use crate::model::Model;
 use crate::model::fingerprint::missed_state_probability;
-use crate::model::processes::{ModelConfig, Processes};
+use crate::model::intern::Interner;
+use crate::model::processes::{Processes, ProtocolHooks};
 use crate::report::{Bounds, BypassBound, Report};
 use crate::users::crashes::Saving;
 use crate::users::entries::Entries;
@@ -27,7 +29,7 @@ use crate::users::user::{Checkable, Workload};
 use crate::world::initial::initial_worlds;
 use crate::world::network::Network;
 use crate::world::rules::Rules;
-use crate::world::{Fault, Layout, MAX_PROCESSES};
+use crate::world::{Layout, MAX_PROCESSES};
 use tenure_core::Judgement;
 use tenure_trace::ScriptRunner;
 
@@ -47,6 +49,10 @@ impl<P: Checkable> Check<P> {
     /// # Errors
     ///
     /// Returns a [`CheckError`] if the configuration is invalid or a handler panics.
+    ///
+    /// # Panics
+    ///
+    /// Panics if links hold no message or the least latency exceeds the greatest.
     pub fn try_run(mut self) -> Result<Report, CheckError> {
         let started = Instant::now();
         let (processes, rules) = self.assemble()?;
@@ -61,13 +67,13 @@ impl<P: Checkable> Check<P> {
     /// Runs the check with the ample-set reduction. Returns `None` if the reduction does not apply,
     /// and after a violation, because there may be a shorter run without it.
     fn reduced(&mut self, processes: &Processes<P>, rules: &Arc<Rules>) -> Option<Report> {
-        if !self.ample || !rules.allow_ample() || self.bypass_cap.is_some() {
+        if !self.config.search.ample || !rules.allow_ample() || self.bypass_cap.is_some() {
             return None;
         }
         let started = Instant::now();
         let reduced = Arc::new(Rules { ample: true, ..Rules::clone(rules) });
         let report = self.explored(processes, reduced).ok()?;
-        if let Some(max) = &mut self.limits.time {
+        if let Some(max) = &mut self.config.search.limits.time {
             *max = max.saturating_sub(started.elapsed());
         }
         (report.reduced && report.counterexamples.is_empty()).then_some(report)
@@ -79,14 +85,14 @@ impl<P: Checkable> Check<P> {
         processes: &Processes<P>,
         rules: Arc<Rules>,
     ) -> Result<Report, CheckError> {
-        let first = initial_worlds(processes, &rules, &self.down);
+        let first = initial_worlds(processes, &rules);
         let rules = self.forced_steps(processes, rules, &first)?;
-        self.stop = self.stop.reset();
+        let search = &self.config.search;
+        self.stop = self.stop.reset(search.stop_flag.clone());
         let analyses = self.analyses_liveness();
-        let _watchdog = Watchdog::start(self.limits, &self.stop, Instant::now(), analyses);
+        let _watchdog = Watchdog::start(search.limits, &self.stop, Instant::now(), analyses);
         let explored = self.search(&rules).run(first);
-        let (algorithm, service) = (self.name.clone(), self.service);
-        let mut finished = FinishedSearch { algorithm, service, processes, rules, explored };
+        let mut finished = FinishedSearch { processes, rules, explored };
         if let Some(panicked) = finished.explored.panicked.take() {
             let run = finished.run_to_panic(&panicked);
             return Err(CheckError::Panicked { message: panicked.message, run });
@@ -94,18 +100,20 @@ impl<P: Checkable> Check<P> {
         Ok(self.report(&mut finished))
     }
 
-    /// Returns the rules with the steps before the search.
+    /// Returns `rules` with the steps before the search, which it performs in the first initial
+    /// world.
     fn forced_steps(
         &self,
         processes: &Processes<P>,
         rules: Arc<Rules>,
         first: &[(Vec<u32>, u64)],
     ) -> Result<Arc<Rules>, CheckError> {
-        let Some((world, fingerprint)) = first.first().filter(|_| !self.prefix.is_empty()) else {
+        let prefix = &self.config.model.prefix;
+        let Some((world, fingerprint)) = first.first().filter(|_| !prefix.is_empty()) else {
             return Ok(rules);
         };
         let mut follower = ScheduleRunner::starting_at(processes, &rules, (world, *fingerprint));
-        for action in &self.prefix {
+        for action in prefix {
             let performed = follower.perform(action);
             performed.map_err(|impossible| CheckError::InvalidPrefix {
                 reason: impossible.to_string(),
@@ -118,61 +126,54 @@ impl<P: Checkable> Check<P> {
     /// Builds the processes and the rules of the check.
     pub(crate) fn assemble(&mut self) -> Result<(Arc<Processes<P>>, Arc<Rules>), CheckError> {
         let workload = self.workload()?;
-        self.check_assumptions()?;
-        if self.has_fixed_stamps() {
-            self.shifts = None;
+        self.config.check_assumptions()?;
+        let CheckConfig { model, bounds, .. } = &self.config;
+        assert!(bounds.in_flight > 0, "a link holds at least one message");
+        if let Some(latency) = &model.latency {
+            assert!(!latency.is_empty(), "the least latency must not exceed the greatest");
         }
-        let layout = Layout {
-            size: self.size as usize,
-            application: self.budget.of(Fault::ApplicationMessage) > 0,
-            monitors: self.monitors.len(),
-            sessions: self.detects_restarts,
-            has_election: self.service == Service::Office,
+        let (budget, layout) = (self.config.budget()?, self.layout()?);
+        let hooks = ProtocolHooks {
+            shifts: self.hooks.shifts.filter(|_| self.shifts_timestamps()),
+            ..std::mem::take(&mut self.hooks)
         };
-        has_marks_for_all(&layout)?;
-        let timed = self.synchronous.is_some();
-        let network = Arc::new(Network::new(self.order, timed, self.in_flight));
-        let setting = ModelConfig {
-            size: self.size,
+        let CheckConfig { model, faults, bounds, .. } = &self.config;
+        let timed = model.latency.is_some();
+        let network = Arc::new(Network::new(model.order, timed, bounds.in_flight));
+        let renamings = hooks.symmetry.as_ref().map_or(1, |names| names.renamings.len());
+        let can_shift_timestamps = hooks.shifts.is_some();
+        let has_term_bound = hooks.term.is_some() && bounds.term_max.is_some();
+        let processes = Arc::new(Processes {
             config: self.config.clone(),
+            protocol: self.protocol.clone(),
+            hooks,
+            needs: self.needs,
             workload,
-            crashes: self.crashes.clone(),
-            saving: self.saving,
-            synchronous: self.synchronous,
-            causality: self.causality,
-            application_causality: self.application_causality,
-            observed_layer: self.observed_layer,
-            observes_all_messages: self.observes_all_messages,
-            ring: self.ring,
-            stamping: self.stamping,
-            clock_readings: self.clock_readings,
-            shifts: self.shifts,
-            term: self.term,
-            symmetry: self.symmetry.take(),
-        };
-        let renamings = setting.symmetry.as_ref().map_or(1, |names| names.renamings.len());
-        let monitors = std::mem::take(&mut self.monitors);
-        let processes = Arc::new(Processes::new(setting, monitors, Arc::clone(&network)));
-        let can_be_down = !self.down.is_empty() || self.budget.of(Fault::Crash) > 0;
+            locals: Interner::new(),
+            messages: Interner::new(),
+            observations: Interner::new(),
+            monitors: std::mem::take(&mut self.monitors),
+            network: Arc::clone(&network),
+            has_terms: AtomicBool::new(false),
+        });
+        let side = faults.partition.iter().flatten();
+        let can_be_down = self.config.can_be_down();
         let rules = Arc::new(Rules {
             layout,
-            order: self.order,
+            order: model.order,
             timed,
-            budget: self.budget,
-            partition_side: self
-                .partition_side
-                .iter()
-                .fold(0, |side, process| side | 1 << process.0),
-            has_mute_crashes: self.saving == Saving::BeforeRelease,
-            has_detectors: self.has_detectors,
+            budget,
+            partition_side: side.fold(0, |side, process| side | 1 << process.0),
+            has_mute_crashes: faults.saving == Saving::BeforeRelease,
+            has_detectors: model.has_detectors,
             can_be_down,
-            has_consequences: can_be_down || self.term.is_some(),
-            can_shift_timestamps: self.shifts.is_some(),
+            has_consequences: can_be_down || has_term_bound,
+            can_shift_timestamps,
             ample: false,
             renamings,
-            has_term_bound: self.term.is_some(),
-            stamped: self.shifts.is_some(),
-            drops_when_full: self.drops_when_full(),
+            has_term_bound,
+            stamped: can_shift_timestamps,
+            drops_when_full: self.config.drops_when_full(),
             forced_steps: HashMap::new(),
             model: Arc::clone(&processes) as Arc<dyn Model>,
             network,
@@ -180,50 +181,74 @@ impl<P: Checkable> Check<P> {
         Ok((processes, rules))
     }
 
-    /// Returns true if timestamps are not shifted although the protocol defines shifts.
-    fn has_fixed_stamps(&self) -> bool {
-        self.budget.of(Fault::Recovery) > 0 || self.stamping.is_some()
+    /// Returns the layout of a world, or an error if it has too few marks for all monitors.
+    fn layout(&self) -> Result<Layout, CheckError> {
+        const MARKS: usize = u32::BITS as usize;
+        let CheckConfig { size, service, model, .. } = &self.config;
+        let layout = Layout {
+            size: *size as usize,
+            application: model.application_messages > 0,
+            monitors: self.monitors.len(),
+            sessions: model.detects_restarts,
+            has_election: *service == Service::Office,
+        };
+        let (monitors, of_processes) = (layout.monitors, layout.marks_of_processes());
+        if of_processes + monitors > MARKS {
+            return Err(CheckError::Monitors { monitors, max: MARKS.saturating_sub(of_processes) });
+        }
+        Ok(layout)
+    }
+
+    /// Returns true if the search may shift timestamps, if the protocol defines shifts.
+    fn shifts_timestamps(&self) -> bool {
+        let CheckConfig { faults, search, .. } = &self.config;
+        search.shifts_timestamps && faults.recoveries == 0 && self.hooks.stamping.is_none()
     }
 
     fn workload(&self) -> Result<Workload, CheckError> {
-        if self.size == 0 || self.size > MAX_PROCESSES {
-            return Err(CheckError::Size { size: self.size, max: MAX_PROCESSES });
+        let CheckConfig { size, model, faults, bounds, search, .. } = &self.config;
+        let size = *size;
+        if size == 0 || size > MAX_PROCESSES {
+            return Err(CheckError::Size { size, max: MAX_PROCESSES });
         }
-        let crashes_at = self.crashes.at.iter().flatten();
-        let named =
-            !self.partition_side.is_empty() || self.crashes.at.is_some() || self.detects_restarts;
-        let distinct = self.has_name_dependent_monitor || named;
-        if self.is_symmetric && (distinct || self.analyses_liveness()) {
+        let side = || faults.partition.iter().flatten();
+        let crashes_at = faults.crash_filter.at.iter().flatten();
+        let has_named_faults = side().next().is_some() || faults.crash_filter.at.is_some();
+        let distinct = self.needs.names || has_named_faults || model.detects_restarts;
+        if self.hooks.symmetry.is_some() && (distinct || self.analyses_liveness()) {
             return Err(CheckError::AsymmetricProperty);
         }
-        let named =
-            self.down.iter().chain(self.initiators.iter().flatten()).chain(&self.partition_side);
+        let named = faults.down.iter().chain(model.initiators.iter().flatten()).chain(side());
         let mut named = named.chain(crashes_at);
-        if let Some(stranger) = named.find(|process| process.0 >= self.size) {
-            return Err(CheckError::UnknownProcess { process: *stranger, size: self.size });
+        if let Some(unknown) = named.find(|process| process.0 >= size) {
+            return Err(CheckError::UnknownProcess { process: *unknown, size });
         }
-        let entries = match &self.entries {
-            EntryLimits::Same(each) => vec![*each; self.size as usize],
-            EntryLimits::PerProcess(list) if list.len() == self.size as usize => list.clone(),
+        let entries = match &model.entries {
+            EntryLimits::Same(each) => vec![*each; size as usize],
+            EntryLimits::PerProcess(list) if list.len() == size as usize => list.clone(),
             EntryLimits::PerProcess(list) => {
-                return Err(CheckError::Entries { given: list.len(), size: self.size });
+                return Err(CheckError::Entries { given: list.len(), size });
             }
         };
         if entries.contains(&Entries::Unbounded) {
-            if self.shifts.is_none() && !self.accepts_unbounded_entries {
-                return Err(CheckError::UnboundedEntries { algorithm: self.name.clone() });
+            if !bounds.accepts_unbounded_entries {
+                if !search.shifts_timestamps || self.hooks.shifts.is_none() {
+                    return Err(CheckError::UnboundedEntries {
+                        algorithm: self.config.name.clone(),
+                    });
+                }
+                if !self.shifts_timestamps() {
+                    return Err(CheckError::UnshiftedTimestamps);
+                }
             }
-            if self.has_fixed_stamps() && !self.accepts_unbounded_entries {
-                return Err(CheckError::UnshiftedTimestamps);
-            }
-            if self.causality {
+            if self.needs.causality {
                 return Err(CheckError::UnboundedOrder);
             }
         }
-        let all_processes = || (0..self.size).map(ProcessId).collect();
-        let initiators = self.initiators.clone().unwrap_or_else(all_processes);
-        let workload = Workload::new(self.size, entries, initiators, self.service);
-        Ok(workload.with_schedule(self.schedule.clone()))
+        let all_processes = || (0..size).map(ProcessId).collect();
+        let initiators = model.initiators.clone().unwrap_or_else(all_processes);
+        let (service, schedule) = (self.config.service, self.schedule.clone());
+        Ok(Workload { entries, initiators, size, service, schedule })
     }
 
     /// Returns true if the graph is analysed after the search.
@@ -231,7 +256,7 @@ impl<P: Checkable> Check<P> {
         self.selected.iter().any(|selected| !matches!(selected.kind, CheckKind::Always(_)))
     }
 
-    fn search(&mut self, rules: &Arc<Rules>) -> Search<'_> {
+    fn search(&self, rules: &Arc<Rules>) -> Search<'_> {
         let keeps_edges = self.analyses_liveness();
         let mut wanted = 0;
         for selected in &self.selected {
@@ -239,40 +264,37 @@ impl<P: Checkable> Check<P> {
                 wanted |= 1 << index;
             }
         }
-        let on_progress = self.on_progress.as_mut();
         Search {
+            config: &self.config.search,
             rules: Arc::clone(rules),
-            limits: self.limits,
             stop: self.stop.clone(),
-            exact: self.exact,
             keeps_edges,
             wanted,
             measuring: self.bypass_cap.map(|(index, _)| index),
-            threads: self.threads,
-            on_progress: on_progress.map(|watch| &mut **watch as &mut dyn FnMut(&_)),
         }
     }
 
     fn report(&self, finished: &mut FinishedSearch<'_, P>) -> Report {
         let states = finished.explored.states();
+        let hooks = &finished.processes.hooks;
         let limit = match finished.explored.ended {
             SearchEnd::Limited(limit) => Some(limit),
             SearchEnd::Complete | SearchEnd::Decided => None,
         };
         let mut report = Report {
-            algorithm: self.name.clone(),
-            size: self.size,
+            algorithm: self.config.name.clone(),
+            size: self.config.size,
             properties: Vec::new(),
             states,
             transitions: finished.explored.transitions,
             depth: finished.explored.depth,
-            reduced: self.shifts.is_some() || self.is_symmetric || finished.is_ample(),
+            reduced: hooks.shifts.is_some() || hooks.symmetry.is_some() || finished.is_ample(),
             seconds: 0.0,
             counterexamples: Vec::new(),
             bounds: self.bounds(&finished.explored),
             has_terms: finished.processes.has_terms.load(Ordering::Relaxed),
             limit,
-            missed: if self.exact { 0.0 } else { missed_state_probability(states) },
+            missed: if self.config.search.exact { 0.0 } else { missed_state_probability(states) },
             bypass: self.bypass_bound(finished),
             bytes: finished.explored.bytes_peak,
         };
@@ -281,7 +303,7 @@ impl<P: Checkable> Check<P> {
         for selected in &self.selected {
             let mut found = finished.judge(selected, graph.as_ref());
             if graph.as_ref().is_some_and(Graph::is_stopped) {
-                // A partial graph is no evidence.
+                // A partial graph proves nothing.
                 found = finished.judge(selected, None);
                 report.limit = self.stop.limit();
             }
@@ -299,8 +321,8 @@ impl<P: Checkable> Check<P> {
     fn bounds(&self, explored: &Explored) -> Bounds {
         let [in_flight, term] = explored.exceeded;
         Bounds {
-            in_flight: in_flight.then_some(self.in_flight),
-            term_max: self.term.filter(|_| term).map(|(_, max)| max),
+            in_flight: in_flight.then_some(self.config.bounds.in_flight),
+            term_max: self.config.bounds.term_max.filter(|_| term),
         }
     }
 
@@ -312,15 +334,4 @@ impl<P: Checkable> Check<P> {
         let run = RunDescription::of(&finished.trace(&path, false));
         Some(BypassBound { max, at_least: max >= cap, run })
     }
-}
-
-/// Returns an error if a world has too few marks for all monitors.
-fn has_marks_for_all(layout: &Layout) -> Result<(), CheckError> {
-    const MARKS: usize = u32::BITS as usize;
-    let of_processes = layout.marks_of_processes();
-    if of_processes + layout.monitors > MARKS {
-        let max = MARKS - of_processes.min(MARKS);
-        return Err(CheckError::Monitors { monitors: layout.monitors, max });
-    }
-    Ok(())
 }

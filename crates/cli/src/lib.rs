@@ -61,6 +61,10 @@
 
 #[cfg(feature = "command")]
 mod cmd;
+#[cfg(feature = "command")]
+mod lessons;
+#[cfg(feature = "command")]
+mod nearest;
 
 /// Compiles the README examples as doctests.
 #[cfg(all(doctest, feature = "command"))]

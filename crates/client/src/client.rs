@@ -1,4 +1,4 @@
-//! The client.
+//! The client: connects to a service and starts sessions.
 
 use std::sync::Arc;
 use std::time::Duration;

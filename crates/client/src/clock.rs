@@ -9,7 +9,8 @@ use tokio::time::{Instant, sleep};
 /// Interval at which the clocks are compared to detect a suspension.
 const SUSPEND_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Difference of the clocks that is no suspension: they are not read at the same moment.
+/// Largest difference between the clocks that does not count as a suspension: the two clocks are
+/// not read at the same moment.
 const CLOCK_READ_TOLERANCE: Duration = Duration::from_millis(10);
 
 /// Returns the current time. In contrast to [`Instant::now`] it includes time in which the machine
@@ -69,7 +70,8 @@ fn since_boot() -> Duration {
     boot_time()
 }
 
-/// The clock of other systems may or may not include suspensions, so none are assumed.
+/// Returns the time since the first call. Whether it includes suspensions depends on the system, so
+/// suspensions are not detected.
 #[cfg(not(target_os = "linux"))]
 fn since_boot() -> Duration {
     static ORIGIN: OnceLock<Instant> = OnceLock::new();

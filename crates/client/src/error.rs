@@ -19,7 +19,7 @@ pub enum ClientError {
         endpoint: String,
     },
     /// No member responded in time. The request may have taken effect, or may still do so.
-    #[error("no answer from {endpoints}: {reason}")]
+    #[error("no response from {endpoints}: {reason}")]
     Unavailable {
         /// Endpoints that were tried.
         endpoints: String,
@@ -52,7 +52,7 @@ pub enum LossReason {
     /// Another client deleted the key of the claim. The session continues.
     #[error("its key was deleted")]
     KeyDeleted,
-    /// The user may not read the key of the claim any more, so a deletion would go unnoticed.
+    /// The user has lost the right to read the key of the claim, so a deletion would go unnoticed.
     #[error("its key may not be read any more")]
     AccessDenied,
     /// The owner closed the session.

@@ -29,8 +29,8 @@ impl ConnectOptions {
 
     /// Stays with any member instead of moving to the leader. Requests take two more messages.
     ///
-    /// For clients that send few requests, and for very many clients, which then spread over the
-    /// members.
+    /// Use this for clients that send few requests, and to spread a large number of clients over
+    /// the members.
     #[must_use]
     pub fn any_member(self) -> ConnectOptions {
         ConnectOptions { can_use_any_member: true, ..self }

@@ -131,8 +131,8 @@ fn key_values(response: &rpc::TxnResponse) -> impl Iterator<Item = &KeyValue> {
 ///
 /// # Errors
 ///
-/// The oldest creation among the keys, if the response has `limit` keys and all belong to other
-/// locks. The predecessor is then not newer than that.
+/// Returns the oldest creation revision among the keys if the response has `limit` keys and all of
+/// them belong to other locks. The caller must then read older keys.
 pub(crate) fn queue_view(
     response: &rpc::TxnResponse,
     key: &[u8],

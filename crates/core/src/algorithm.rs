@@ -1,4 +1,4 @@
-//! The declarations of an algorithm, beside its behaviour.
+//! Declarations of an algorithm in addition to its behaviour.
 
 use alloc::sync::Arc;
 
@@ -12,8 +12,8 @@ use crate::theory::{Prediction, WorkloadKind};
 /// # Timestamps
 ///
 /// Many algorithms behave the same when all their timestamps are shifted by the same amount. A
-/// checker that subtracts the smallest timestamp in the world from all of them turns endlessly
-/// repeated requests into a finite graph. The default implementations declare nothing. A checker
+/// checker that subtracts the smallest timestamp in the world from all of them obtains a finite
+/// graph even if requests repeat endlessly. The default implementations declare nothing. A checker
 /// may leave states as they are, so correctness never depends on shifting. An implementation obeys
 /// these rules:
 ///

@@ -137,7 +137,8 @@ impl Card {
         self.promises.iter().chain(clocked).copied().chain(cost).chain(ring)
     }
 
-    /// Returns the number of processes that may be inside at once: 1, or the *k* of a k-mutex.
+    /// Returns the number of processes that may be inside at the same time: 1, or the *k* of a
+    /// k-mutex.
     pub fn most_inside(&self) -> u32 {
         let most = self.promises.iter().find_map(|promise| match promise {
             Property::AtMost(most) => Some(*most),
@@ -315,7 +316,7 @@ impl Faults {
         }
     }
 
-    /// Only duplicated messages.
+    /// Returns a tolerance of duplicated messages and of no other fault.
     pub const fn duplication(description: &'static str) -> Self {
         Faults { duplication: true, ..Faults::none(description) }
     }
@@ -395,7 +396,7 @@ impl Topology {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Detection {
-    /// None.
+    /// No failure detector.
     None,
     /// A detector that makes only finitely many mistakes.
     EventuallyPerfect,
@@ -421,7 +422,7 @@ impl Knowledge {
     /// Processes have no names and know the group size.
     pub const ANONYMOUS: Knowledge = Knowledge { size: true, names: false };
 
-    /// Returns the usual terms that apply.
+    /// Returns the terms of the literature that apply: `uniform` or `non-uniform`, and `anonymous`.
     pub fn words(self) -> impl Iterator<Item = &'static str> {
         let size = if self.size { "non-uniform" } else { "uniform" };
         [Some(size), (!self.names).then_some("anonymous")].into_iter().flatten()
@@ -449,7 +450,7 @@ impl Timeout {
     }
 }
 
-/// A variant of an algorithm: another rule in one place.
+/// A variant of an algorithm, which replaces one rule in one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Variant {

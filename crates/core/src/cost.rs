@@ -109,23 +109,23 @@ pub struct CostBound {
 
 impl CostBound {
     /// Returns an error message if `sent` messages contradict the limits. `times` entries or
-    /// elections are complete, and `begun` of them have begun in total.
-    pub fn objection(&self, sent: u64, times: u64, begun: u64) -> Option<String> {
+    /// elections are complete, and `started` of them have begun, including the complete ones.
+    pub fn objection(&self, sent: u64, times: u64, started: u64) -> Option<String> {
         let Cost { per, formula, least, most, .. } = self.cost;
         let each = match per {
             Per::Election => "for each election",
             _ => "for each entry",
         };
-        let said = format!("{sent} messages for {}", per.times(begun));
-        if most.is_some_and(|most| u128::from(sent) > u128::from(most) * u128::from(begun)) {
+        let measured = format!("{sent} messages for {}", per.times(started));
+        if most.is_some_and(|most| u128::from(sent) > u128::from(most) * u128::from(started)) {
             let most = most.unwrap_or_default();
-            return Some(format!("{said}: the card says {formula}, at most {most} {each}"));
+            return Some(format!("{measured}: the card says {formula}, at most {most} {each}"));
         }
-        if times < begun {
+        if times < started {
             return None;
         }
         if u128::from(sent) < u128::from(least) * u128::from(times) {
-            return Some(format!("{said}: the card says {formula}, at least {least} {each}"));
+            return Some(format!("{measured}: the card says {formula}, at least {least} {each}"));
         }
         let expected = self.expected.filter(|expected| expected.excludes(sent, times))?;
         let Quantity { numerator, denominator, .. } = expected.messages;
@@ -134,7 +134,7 @@ impl CostBound {
             1 => format!("{numerator}"),
             _ => format!("{numerator}/{denominator}"),
         };
-        Some(format!("{said}: the books say {words} {figure} {each}"))
+        Some(format!("{measured}: the books say {words} {figure} {each}"))
     }
 }
 
@@ -144,11 +144,11 @@ impl Prediction {
     pub fn excludes(&self, sent: u64, times: u64) -> bool {
         let Quantity { numerator, denominator, .. } = self.messages;
         let sent = u128::from(sent) * u128::from(denominator);
-        let said = u128::from(numerator) * u128::from(times);
+        let predicted = u128::from(numerator) * u128::from(times);
         match self.precision {
-            Precision::Exact => sent != said,
-            Precision::Most => sent > said,
-            Precision::Least => sent < said,
+            Precision::Exact => sent != predicted,
+            Precision::Most => sent > predicted,
+            Precision::Least => sent < predicted,
             Precision::Mean => false,
         }
     }
@@ -163,14 +163,15 @@ mod tests {
         let cost = Cost::per_entry("2(N−1)", 4, Some(8));
         let price = CostBound { cost, expected: Some(Prediction::new(Precision::Exact, 6)) };
         assert_eq!(price.objection(12, 2, 2), None);
-        let says = |sent, times, begun| price.objection(sent, times, begun).unwrap_or_default();
+        let description =
+            |sent, times, started| price.objection(sent, times, started).unwrap_or_default();
         assert_eq!(
-            says(17, 2, 2),
+            description(17, 2, 2),
             "17 messages for 2 entries: the card says 2(N−1), at most 8 for each entry"
         );
-        assert!(says(3, 1, 1).ends_with("at least 4 for each entry"));
+        assert!(description(3, 1, 1).ends_with("at least 4 for each entry"));
         assert_eq!(
-            says(7, 1, 1),
+            description(7, 1, 1),
             "7 messages for one entry: the books say exactly 6 for each entry"
         );
         // Messages beyond the complete entries may belong to the request that still waits.

@@ -11,7 +11,7 @@ use crate::time::{Delay, LocalTime};
 /// The [`Effects`] that a child protocol `Q` sees while it runs inside `P`.
 ///
 /// Created by [`Effects::lift`]. It wraps the child's messages and timers and passes them to the
-/// parent's effects at once, in order. It collects the child's events for the parent to handle.
+/// parent's effects immediately, in order. It collects the child's events for the parent to handle.
 pub struct Lift<'a, F, P, Q: Protocol, M, T> {
     outer: &'a mut F,
     message: M,

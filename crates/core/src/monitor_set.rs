@@ -159,7 +159,7 @@ impl<M> MonitorRun<M> {
 pub struct MonitorConfig {
     /// Number of processes.
     pub size: u32,
-    /// Number of processes that may be inside at once.
+    /// Number of processes that may be inside at the same time.
     pub most_inside: u32,
     /// True if entries carry fences.
     pub fenced: bool,
@@ -179,7 +179,7 @@ pub struct MonitorConfig {
 #[derive(Clone, Debug)]
 pub struct MutexMonitorSet {
     exclusion: MonitorRun<MutualExclusion>,
-    /// For a lock that admits several processes at once.
+    /// For a lock that admits several processes at the same time.
     at_most: Option<MonitorRun<MutualExclusion>>,
     strict: Option<MonitorRun<MutualExclusion>>,
     fencing: Option<MonitorRun<Fencing>>,

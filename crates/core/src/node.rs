@@ -177,7 +177,7 @@ impl<P: Protocol, E: Environment> Node<P, E> {
         &self.process
     }
 
-    /// Returns the stable state as it is after the current save, if one is in progress.
+    /// Returns the stable state that the current save writes, or the last one written.
     pub fn written(&self) -> Option<&P::Stable> {
         self.written.as_ref()
     }
@@ -313,8 +313,8 @@ impl<'a, P: Protocol, E> Step<'a, P, E> {
         self.node.unsaved.as_ref()
     }
 
-    /// Returns true if the effects may leave at once: there is nothing to save, and no earlier step
-    /// is queued.
+    /// Returns true if the effects may leave immediately: there is nothing to save, and no earlier
+    /// step is queued.
     pub fn can_release(&self) -> bool {
         self.node.unsaved.is_none() && self.node.queued.is_empty() && self.node.saving.is_none()
     }

@@ -60,9 +60,9 @@ pub enum Property {
     Uniqueness,
     /// Without terms, no process changes its leader within one election.
     Irrevocability,
-    /// Never two leaders at once, whatever their term numbers.
+    /// Never two leaders at the same time, whatever their term numbers.
     OneLeaderAtATime,
-    /// Never two leaders at once with the same term number.
+    /// Never two leaders at the same time with the same term number.
     OneLeaderPerTerm,
     /// A new leader has a higher term number than any under which it led before.
     FreshTerms,

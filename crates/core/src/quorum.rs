@@ -159,8 +159,9 @@ fn pairs(size: u32) -> Result<Vec<ProcessSet>, QuorumError> {
     }
 }
 
-/// The seven-point plane uses the numbering of the literature's example. Other planes are the lines
-/// `a·x + b·y + c·z = 0` over a prime field, assigned so that each process lies on its own line.
+/// Returns the lines of a projective plane. The seven-point plane uses the numbering of the
+/// literature's example. Other planes are the lines `a·x + b·y + c·z = 0` over a prime field,
+/// assigned so that each process lies on its own line.
 fn plane(size: u32) -> Result<Vec<ProcessSet>, QuorumError> {
     if size == 7 {
         let lines: [[u32; 3]; 7] =
@@ -362,7 +363,8 @@ mod tests {
         assert!(!all_of(Kind::Tree, &family(Kind::Tree, 2)).is_minimal());
     }
 
-    /// Agrawal and El Abbadi: a root and a quorum below one child, or quorums below both.
+    /// Returns all quorums of a tree (Agrawal and El Abbadi): a root and a quorum below one child,
+    /// or quorums below both.
     fn trees(node: u32, size: u32) -> BTreeSet<BTreeSet<u32>> {
         let (left, right) = (2 * node + 1, 2 * node + 2);
         if left >= size {

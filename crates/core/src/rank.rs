@@ -10,7 +10,7 @@ use core::num::NonZeroU32;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Rank {
-    /// Compared first.
+    /// Primary key of the comparison.
     #[cfg_attr(feature = "serde", serde(serialize_with = "crate::mark::any"))]
     pub weight: u64,
     /// Breaks ties; unique in the group.

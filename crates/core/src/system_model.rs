@@ -36,14 +36,14 @@ pub struct SystemModel {
 /// Bound on the number of occurrences in one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Bound {
-    /// At most this many times.
+    /// At most this many faults.
     AtMost(u32),
     /// Any number of times.
     Any,
 }
 
 impl Bound {
-    /// Never.
+    /// No occurrence.
     pub const NONE: Bound = Bound::AtMost(0);
 
     /// Returns [`Bound::Any`] if `happens`, else [`Bound::NONE`].

@@ -23,14 +23,14 @@ impl Theory {
         Theory { entry, delay, bypass, order }
     }
 
-    /// Creates the theory of an election that takes this many hops when all processes start at
-    /// once.
+    /// Creates the theory of an election that takes this many hops when all processes start at the
+    /// same time.
     pub const fn election(hops: u32) -> Self {
         Theory::agreement("", hops)
     }
 
     /// Creates the theory of an agreement that takes this many hops, in words and as a number, when
-    /// all processes start at once.
+    /// all processes start at the same time.
     pub const fn agreement(words: &'static str, hops: u32) -> Self {
         let delay = Hops { words, least: hops, most: hops, whole: true };
         Theory { entry: "", delay, bypass: "", order: "" }
@@ -46,8 +46,8 @@ pub struct Hops {
     pub least: u32,
     /// Upper bound of the number.
     pub most: u32,
-    /// True if the bounds hold whatever else happens in a run. Otherwise they hold only without
-    /// interference.
+    /// True if the bounds hold in every run. If false, they hold only without concurrent requests
+    /// of other processes.
     pub whole: bool,
 }
 
@@ -69,16 +69,16 @@ impl Hops {
     }
 }
 
-/// Workload of a run, as far as formulas distinguish it.
+/// Workload of a run, with the distinctions that formulas need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkloadKind {
     /// One process at a time enters, drawn at random.
     OneAtATime,
     /// All processes enter equally often, at any time.
     Alike,
-    /// All processes start an election at once, with the configured ranks.
+    /// All processes start an election at the same time, with the configured ranks.
     AllStart,
-    /// All processes start an election at once, with ranks in random order.
+    /// All processes start an election at the same time, with ranks in random order.
     AllStartRandomRanks,
     /// Only this process starts an election.
     OneStarts(ProcessId),

@@ -5,7 +5,7 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use tenure_algorithms::catalogue::CatalogueError;
-use tenure_core::{Card, LockName, LockNameError, Property, TICKS_PER_UNIT};
+use tenure_core::{Card, LockName, LockNameError, TICKS_PER_UNIT};
 use tenure_runtime::store::{OpenError, Owner};
 use tenure_runtime::transport::{Keyring, Limits, Listen, MeshError, Settings, Trust};
 use tenure_runtime::{
@@ -16,7 +16,7 @@ use tenure_trace::{AppendError, ClockUnit, Header, Record, Segments, Source, Wri
 use thiserror::Error;
 use tokio::task::JoinError;
 
-use crate::config::Config;
+use crate::config::{Config, MistakeError};
 use crate::keys::{self, KeyFileError};
 use crate::page::PageError;
 use crate::protocol::{NodeParts, ProtocolFactory, from_catalogue};
@@ -27,6 +27,9 @@ pub enum NodeError {
     /// The configuration names an unknown algorithm or variant.
     #[error(transparent)]
     Unknown(#[from] CatalogueError),
+    /// The configuration enables a deliberate mistake without allowing it.
+    #[error(transparent)]
+    Mistake(#[from] MistakeError),
     /// The key files cannot be used.
     #[error(transparent)]
     Keys(#[from] KeyFileError),
@@ -41,7 +44,7 @@ pub enum NodeError {
     Address {
         /// Address as configured.
         address: String,
-        /// Reason.
+        /// Reason why the name is invalid.
         reason: String,
     },
     /// The data directory cannot be opened.
@@ -62,9 +65,6 @@ pub enum NodeError {
     /// The workload failed.
     #[error("{0}")]
     Work(String),
-    /// The node keeps a log, so it has no lock.
-    #[error("a node with [log] has no lock: run it with `tenure node`")]
-    LogConfigured,
 }
 
 impl NodeError {
@@ -73,11 +73,11 @@ impl NodeError {
         matches!(
             self,
             NodeError::Unknown(_)
+                | NodeError::Mistake(_)
                 | NodeError::Keys(_)
                 | NodeError::Unauthenticated(_)
                 | NodeError::Address { .. }
                 | NodeError::Page(_)
-                | NodeError::LogConfigured
         )
     }
 
@@ -211,14 +211,12 @@ fn boot(
     requests: LockRequestReceiver,
     watcher: Option<Sender<Record>>,
 ) -> Result<(RunningNode, u64, Option<Keyring>), NodeError> {
-    if config.log.is_some() {
-        return Err(NodeError::LogConfigured);
-    }
     let service = &config.service;
     let delay = config.detector.message_ms * TICKS_PER_UNIT;
     let parameters = service.parameters(config.size(), delay)?;
     let protocol = factory(service, &parameters)?;
     let card = protocol.card(config.size());
+    service.check_mistakes(&card)?;
     let adapter = if config.channel.fifo { " over fifo" } else { "" };
     let resources = NodeResources::open(config, &format!("{}{adapter}", card.name))?;
     let NodeResources { transport, store, session, keyring, injection } = resources;
@@ -236,18 +234,18 @@ fn boot(
     Ok((running, session, keyring))
 }
 
-/// Resources of a node, whatever its protocol.
-pub(crate) struct NodeResources {
-    pub(crate) transport: Settings,
-    pub(crate) store: Store,
-    pub(crate) session: u64,
-    pub(crate) keyring: Option<Keyring>,
-    pub(crate) injection: Injection,
+/// Resources of a node.
+struct NodeResources {
+    transport: Settings,
+    store: Store,
+    session: u64,
+    keyring: Option<Keyring>,
+    injection: Injection,
 }
 
 impl NodeResources {
     /// Opens the resources of a process whose saved state has this schema.
-    pub(crate) fn open(config: &Config, schema: &str) -> Result<NodeResources, NodeError> {
+    fn open(config: &Config, schema: &str) -> Result<NodeResources, NodeError> {
         let trust = keys::trust(&config.cluster, config.me())?;
         let keyring = match &trust {
             Trust::Keys(keyring) => Some(keyring.clone()),
@@ -297,16 +295,11 @@ fn listen(config: &Config) -> Result<Listen, NodeError> {
     Ok(Listen::Address(first))
 }
 
-pub(crate) fn recorder(config: &Config, card: &Card) -> Result<Recorder, NodeError> {
+fn recorder(config: &Config, card: &Card) -> Result<Recorder, NodeError> {
     let Some(trace) = &config.trace else { return Ok(Recorder::none()) };
-    // The trace records a command when its effects leave the node. A node that was killed before
-    // that commits the saved command later, without a record of the request.
-    let is_checkable =
-        |promise: &&Property| config.log.is_none() || **promise != Property::NoCreation;
-    let promises = card.promises.iter().filter(is_checkable);
     let header = Header {
         clock: ClockUnit::Nanosecond,
-        promises: promises.map(|promise| promise.name().to_string()).collect(),
+        promises: card.promises.iter().map(|promise| promise.name().to_string()).collect(),
         fenced: card.fenced(),
         most_inside: card.most_inside(),
         most_bypass: card.most_bypass(),

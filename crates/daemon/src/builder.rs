@@ -47,8 +47,8 @@ impl Builder {
         Builder { cluster, service, detector: Detector::default(), directory: None, trace: None }
     }
 
-    /// Number of this node, from 1, and `host:port` of every node, in the order of their numbers.
-    /// The addresses must be the same on all nodes, and their number never changes.
+    /// Sets the number of this node, from 1, and the `host:port` of every node, in the order of
+    /// their numbers. The addresses must be the same on all nodes, and their number never changes.
     pub fn node<A: Into<String>>(
         mut self,
         me: u32,
@@ -59,15 +59,15 @@ impl Builder {
         self
     }
 
-    /// `host:port` at which this node listens, if it differs from its own address, as in a
+    /// Sets the `host:port` at which this node listens, if it differs from its own address, as in a
     /// container or behind a router.
     pub fn listen(mut self, address: impl Into<String>) -> Self {
         self.cluster.listen = Some(address.into());
         self
     }
 
-    /// Directory for the state of this node alone, created if it is missing. There is no default,
-    /// because peers reject a node that lost its state.
+    /// Sets the directory for the state of this node alone, created if it is missing. There is no
+    /// default, because peers reject a node that lost its state.
     pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
         self.directory = Some(directory.into());
         self
@@ -89,8 +89,8 @@ impl Builder {
         self
     }
 
-    /// Election algorithm whose leader grants the locks: an election of `tenure list`, `raft` by
-    /// default. Must be the same on all nodes.
+    /// Sets the election algorithm whose leader grants the locks: an election of `tenure list`,
+    /// `raft` by default. Must be the same on all nodes.
     pub fn election(mut self, election: impl Into<String>) -> Self {
         self.service.election = election.into();
         self.service.mutex = format!("coordinated:{}", self.service.election);
@@ -98,24 +98,25 @@ impl Builder {
         self
     }
 
-    /// Single lock without a name instead of named locks: any mutual exclusion algorithm of `tenure
-    /// list` that follows no leader, with this election beside it. Must be the same on all nodes.
+    /// Selects a single lock without a name instead of named locks: any mutual exclusion algorithm
+    /// of `tenure list` that does not depend on a leader, together with this election. Must be the
+    /// same on all nodes.
     pub fn one_lock(mut self, mutex: impl Into<String>, election: impl Into<String>) -> Self {
         let (mutex, election) = (mutex.into(), election.into());
         self.service = Service { mutex, election, named: false, ..self.service };
         self
     }
 
-    /// Upper bound on the delay of a message, rounded up to milliseconds; 40 ms by default.
-    /// Election timeouts and leases are multiples of it. Longer delays cause needless elections and
-    /// lost locks. Must be the same on all nodes.
+    /// Sets the upper bound on the delay of a message, rounded up to milliseconds; 40 ms by
+    /// default. Election timeouts and leases are multiples of it. Longer delays cause needless
+    /// elections and lost locks. Must be the same on all nodes.
     pub fn message_time(mut self, longest: Duration) -> Self {
         self.detector.message_ms = milliseconds(longest);
         self
     }
 
-    /// Heartbeat interval, and initial time of silence after which a peer is suspected. Both are
-    /// rounded up to milliseconds; 50 ms and 400 ms by default.
+    /// Sets the heartbeat interval, and the initial time of silence after which a peer is
+    /// suspected. Both are rounded up to milliseconds; 50 ms and 400 ms by default.
     pub fn suspects(mut self, period: Duration, after: Duration) -> Self {
         self.detector.period_ms = milliseconds(period);
         self.detector.timeout_ms = milliseconds(after);
@@ -123,8 +124,8 @@ impl Builder {
         self
     }
 
-    /// Trace file with one JSON line per event, to which a restarted node appends. There is no
-    /// trace by default.
+    /// Sets the trace file with one JSON line per event, to which a restarted node appends. There
+    /// is no trace by default.
     pub fn trace(mut self, file: impl Into<PathBuf>) -> Self {
         let file = file.into();
         self.trace = Some(Trace { file, clocks: false, states: false, segment_kib: None });
@@ -152,7 +153,6 @@ impl Builder {
             trace: self.trace,
             page: None,
             work: None,
-            log: None,
         };
         config.validate().map_err(invalid)?;
         Ok(config)

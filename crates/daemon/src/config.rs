@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use tenure_algorithms::catalogue::{self, CatalogueError, Parameters};
-use tenure_core::ProcessId;
+use tenure_core::{Card, ProcessId, Variant};
 use thiserror::Error;
 
 use crate::builder::Builder;
@@ -44,8 +44,6 @@ pub struct Config {
     pub page: Option<Page>,
     /// Workload under the lock; without it, the node only serves others.
     pub work: Option<Work>,
-    /// Log to keep instead of a lock, as `tenure run --log` configures its nodes.
-    pub log: Option<Log>,
 }
 
 /// Nodes of the cluster, and the number of this one.
@@ -82,6 +80,9 @@ pub struct Service {
     pub election: String,
     /// Enabled variants of the mutual exclusion algorithm.
     pub variants: Vec<String>,
+    /// True if `variants` may contain deliberate mistakes, which exist to be demonstrated. A node
+    /// with a mistake can break every promise of its algorithm.
+    pub allow_mistakes: bool,
     /// Construction of quorums, for a lock that needs them: a name in
     /// [`QUORUMS`](tenure_algorithms::catalogue::QUORUMS).
     pub quorums: String,
@@ -187,25 +188,6 @@ pub struct Work {
     pub seed: u64,
 }
 
-/// Log to keep instead of a lock: a counter and a register, for clients on this machine. Must be
-/// the same on all nodes, except `clients`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Log {
-    /// Algorithm: `raft-log`.
-    pub algorithm: String,
-    /// Enabled variants of the algorithm.
-    #[serde(default)]
-    pub variants: Vec<String>,
-    /// Address for clients, on loopback. Clients are not authenticated.
-    pub clients: SocketAddr,
-    /// Shortest and longest election timeout in milliseconds; derived from `detector.message_ms` by
-    /// default.
-    pub election_ms: Option<(u64, u64)>,
-    /// Number of entries after which a snapshot replaces them; 1,000 by default.
-    pub snapshot_after: Option<std::num::NonZeroU64>,
-}
-
 const fn default_true() -> bool {
     true
 }
@@ -226,6 +208,38 @@ impl Service {
             ..Parameters::plain(size)
         })
     }
+
+    /// Checks that no enabled variant is a mistake, unless mistakes are allowed. `card` is the card
+    /// of the configured algorithm.
+    ///
+    /// # Errors
+    ///
+    /// [`MistakeError`] with the first mistake.
+    pub fn check_mistakes(&self, card: &Card) -> Result<(), MistakeError> {
+        let is_enabled = |variant: &&Variant| self.variants.iter().any(|it| it == variant.name);
+        let mut mistakes = card.variants.iter().filter(|it| !it.sound).filter(is_enabled);
+        match mistakes.next().filter(|_| !self.allow_mistakes) {
+            None => Ok(()),
+            Some(Variant { name, description, .. }) => {
+                Err(MistakeError { algorithm: self.mutex.clone(), name, description })
+            }
+        }
+    }
+}
+
+/// Error: a node or a run would enable a deliberate mistake that is not allowed.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "variant '{name}' of {algorithm} is a deliberate mistake ({description}): remove it, or allow \
+     it by --allow-mistakes or service.allow_mistakes = true"
+)]
+pub struct MistakeError {
+    /// Configured algorithm.
+    pub algorithm: String,
+    /// Name of the variant.
+    pub name: &'static str,
+    /// Description of the mistake.
+    pub description: &'static str,
 }
 
 impl Default for Service {
@@ -234,6 +248,7 @@ impl Default for Service {
             mutex: "coordinated:raft".into(),
             election: "raft".into(),
             variants: Vec::new(),
+            allow_mistakes: false,
             quorums: "grid".into(),
             tree: "star".into(),
             named: false,
@@ -442,36 +457,6 @@ impl Config {
         Ok(())
     }
 
-    /// Validates the log.
-    fn validate_log(&self) -> Result<(), String> {
-        let Some(log) = &self.log else { return Ok(()) };
-        if log.algorithm != "raft-log" {
-            return Err(format!(
-                "invalid value '{}' for log.algorithm: expected raft-log",
-                log.algorithm
-            ));
-        }
-        if !log.clients.ip().is_loopback() {
-            return Err(format!(
-                "invalid value {} for log.clients: expected 127.0.0.1 with a port, because clients \
-                 are not authenticated",
-                log.clients
-            ));
-        }
-        if self.work.is_some() || self.page.is_some() || self.channel.fifo {
-            return Err("[log] excludes [work], [page] and channel.fifo: remove them".into());
-        }
-        match log.election_ms {
-            Some((least, most)) if least == 0 || most < least || most > MAX_TIMEOUT_MS => {
-                Err(format!(
-                    "invalid value [{least}, {most}] for log.election_ms: expected the shortest \
-                     first, above 0 and at most a day"
-                ))
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// Validates the configuration. The error contains the reason and the remedy.
     pub(crate) fn validate(&self) -> Result<(), String> {
         let n = self.cluster.addresses.len();
@@ -500,7 +485,6 @@ impl Config {
         self.validate_times()?;
         self.validate_network()?;
         self.validate_names()?;
-        self.validate_log()?;
         for (name, chance) in [("lose", self.channel.lose), ("duplicate", self.channel.duplicate)] {
             require(
                 (0.0..1.0).contains(&chance),
@@ -510,7 +494,7 @@ impl Config {
                 ),
             )?;
             require(
-                chance == 0.0 || self.channel.fifo || self.log.is_some(),
+                chance == 0.0 || self.channel.fifo,
                 format!("channel.{name} requires channel.fifo = true, which repeats lost messages"),
             )?;
         }
@@ -578,16 +562,6 @@ mod tests {
             ("7102", "0", "host:port"),
             ("[store]", "listen = \"7101\"\n[store]", "cluster.listen"),
             ("7102", "7101", "for nodes 1 and 2"),
-            (
-                "[store]",
-                "[log]\nalgorithm = \"bully\"\nclients = \"127.0.0.1:1\"\n[store]",
-                "raft-log",
-            ),
-            (
-                "[store]",
-                "[log]\nalgorithm = \"raft-log\"\nclients = \"10.0.0.1:1\"\n[store]",
-                "expected 127.0.0.1",
-            ),
             ("[store]", "[channel]\nconnect_ms = 79\n[store]", "at least 80"),
             ("[store]", "[channel]\nconnect_ms = 86400001\n[store]", "at most 86400000"),
             ("[store]", "private_key = \"p2.key\"\n[store]", "given together"),

@@ -8,8 +8,6 @@ mod clock;
 mod config;
 mod keys;
 #[cfg(feature = "node")]
-pub mod log;
-#[cfg(feature = "node")]
 mod node;
 pub mod page;
 #[cfg(feature = "node")]
@@ -28,8 +26,8 @@ mod workload;
 pub use boot::{LockError, Node, NodeError};
 pub use builder::Builder;
 pub use config::{
-    Channel, Cluster, Config, ConfigError, Detector, Log, Page, Service, Store, Trace, VERSION,
-    Work,
+    Channel, Cluster, Config, ConfigError, Detector, MistakeError, Page, Service, Store, Trace,
+    VERSION, Work,
 };
 pub use keys::KeyFileError;
 #[cfg(feature = "keys")]

@@ -64,7 +64,7 @@ fn run_boxed<'a>(
 }
 
 /// Future that resolves when the node is to stop.
-pub(crate) type Stop<'a> = Pin<&'a mut (dyn Future<Output = ()> + Send + 'a)>;
+type Stop<'a> = Pin<&'a mut (dyn Future<Output = ()> + Send + 'a)>;
 
 /// Callback for reports.
 pub(crate) type Reports<'a> = &'a mut (dyn FnMut(Report) + Send + 'a);
@@ -76,9 +76,6 @@ async fn run_until(
     stop: Stop<'_>,
     report: Reports<'_>,
 ) -> Result<(), NodeError> {
-    if let Some(log) = config.log.clone() {
-        return crate::log::run(config, log, stop, report).await;
-    }
     let info = NodeInfo::new(&config);
     let page = page(&config, &info)?;
     let (page, watcher) = page.unzip();
@@ -190,8 +187,8 @@ fn page(
 
 /// Starts an election once the peers are connected. A restarted node does so by itself.
 ///
-/// The node with the highest number starts at once and the others in turn, each only if there is no
-/// leader by then. Simultaneous starts would cause one election each.
+/// The node with the highest number starts immediately and the others in turn, each only if there
+/// is no leader by then. Simultaneous starts would cause one election each.
 async fn start_first_election(view: MeshView, mut leadership: Leadership, turn: Duration) {
     let deadline = Instant::now() + PEER_TIMEOUT;
     while Instant::now() < deadline && !view.peers().iter().all(|peer| peer.is_connected) {

@@ -80,7 +80,7 @@ pub(crate) async fn watch(
 
 /// Returns reports of the peers that came up or went down between two states. The first state of
 /// all has no peers.
-pub(crate) fn peer_changes(before: &LivePeers, now: &LivePeers) -> Vec<Report> {
+fn peer_changes(before: &LivePeers, now: &LivePeers) -> Vec<Report> {
     let mut reports = Vec::new();
     for (index, session) in now.iter().enumerate() {
         let (peer, known) = (ProcessId::at(index), before.get(index).copied().flatten());

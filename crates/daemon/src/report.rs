@@ -80,15 +80,6 @@ pub enum Report {
         /// Number of accesses that the resource rejected.
         refused: u64,
     },
-    /// Progress of the log, a few times per second while it changes.
-    Log {
-        /// Number of stored entries.
-        stored: u64,
-        /// Number of entries that the node knows to be committed.
-        committed: u64,
-        /// Terms of the last entries.
-        last_terms: Vec<u64>,
-    },
     /// The workload is finished. The node serves its peers until standard input ends.
     Done {
         /// Number of entries in this session.
@@ -98,7 +89,7 @@ pub enum Report {
     },
     /// The node failed, and exits with status 4.
     Failed {
-        /// Reason.
+        /// Reason why the node failed.
         #[serde(rename = "says")]
         reason: String,
     },

@@ -11,8 +11,9 @@ use prost::Message;
 use tonic::codec::{BufferSettings, Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::{Status, Streaming};
 
-/// Most messages have less than 200 bytes, and a call that waits has two buffers of this all the
-/// while; they grow. RawCodec that are there at once go out together up to 32 KiB.
+/// Returns the buffer sizes of a call. Most messages have less than 200 bytes, and a waiting call
+/// keeps two buffers, so they start small and grow. Messages that are ready together are sent in
+/// one write of at most 32 KiB.
 fn buffer_settings() -> BufferSettings {
     BufferSettings::new(256, 32 << 10)
 }
@@ -72,7 +73,7 @@ pub fn encode(message: &impl Message) -> Bytes {
 ///
 /// # Errors
 ///
-/// A status with the code `Internal`, if the bytes are no such message.
+/// A status with the code `Internal`, if the bytes do not encode this message.
 pub fn decode<M: Message + Default>(bytes: Bytes) -> Result<M, Status> {
     M::decode(bytes).map_err(|error| Status::internal(error.to_string()))
 }

@@ -1,5 +1,5 @@
-//! Messages between clients and servers of etcd, as far as locks and elections need them. `cargo
-//! xtask proto` generates them from the protobufs in `proto/etcd`.
+//! Messages between clients and servers of etcd that locks and elections use. `cargo xtask proto`
+//! generates them from the protobufs in `proto/etcd`.
 #![allow(missing_docs, clippy::all, reason = "the files beside this one are generated")]
 
 pub mod frames;

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tenure_algorithms::catalogue::{self, CatalogueError, Parameters, Visitor};
-use tenure_check::CheckError;
-use tenure_core::{Agreement, Algorithm, Election, Mutex, Rank};
+use tenure_check::{CheckConfig, CheckError};
+use tenure_core::{Agreement, Algorithm, Election, Mutex, Property, Rank};
 use tenure_lab::Engine;
 use tenure_runtime::ClusterError;
 use tenure_sim::{InterventionError, Report, RunError, Settings, SettingsError};
 use tenure_trace::{FollowError, Schedule, Trace};
 
-use crate::check_config::{CheckConfig, check_agreement, check_election, check_lock};
+use crate::check::{check_agreement, check_election, check_lock};
 use crate::instance::Instance;
 use crate::run::{Run, TraceHeader};
 
@@ -28,12 +28,18 @@ pub trait AnyAlgorithm: Send + Sync {
     /// [`InterventionError`], as [`tenure_sim::Simulation::run_with_interventions`].
     fn simulate(&self, run: Run<'_>) -> Result<Report, InterventionError>;
 
-    /// Checks all schedules.
+    /// Checks these properties in all schedules. The ranks of the processes decide which leader is
+    /// valid.
     ///
     /// # Errors
     ///
     /// A [`CheckError`], as [`tenure_check::Check::try_run`].
-    fn check(&self, config: &CheckConfig) -> Result<tenure_check::Report, CheckError>;
+    fn check(
+        &self,
+        config: &CheckConfig,
+        properties: &[Property],
+        ranks: &[Rank],
+    ) -> Result<tenure_check::Report, CheckError>;
 
     /// Creates an engine for an interactive run, with these settings or along a recorded schedule.
     ///

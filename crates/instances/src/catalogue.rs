@@ -11,7 +11,7 @@ use tenure_core::{Algorithm, Card, Election, Mutex};
 use tenure_daemon::{AnyProtocol, EraseType, ProtocolFactory, Service};
 
 use crate::any_algorithm::{AnyAlgorithm, builtin};
-use crate::check_config::{check_election, check_lock};
+use crate::check::{check_election, check_lock};
 use crate::instance::Instance;
 
 /// Algorithms that a program adds to the built-in ones.

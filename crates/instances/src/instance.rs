@@ -4,15 +4,15 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tenure_check::{CheckError, Checkable};
-use tenure_core::{Algorithm, Card, Rank};
+use tenure_check::{CheckConfig, CheckError, Checkable};
+use tenure_core::{Algorithm, Card, Property, Rank};
 use tenure_lab::Engine;
 use tenure_runtime::{self as runtime, ClusterError};
 use tenure_sim::{InterventionError, Report, RunError, Settings, SettingsError, Simulation};
 use tenure_trace::{FollowError, Header, Schedule, Source, Trace};
 
 use crate::any_algorithm::{AnyAlgorithm, SimulateFn};
-use crate::check_config::{CheckConfig, replay};
+use crate::check::{CheckFn, replay};
 use crate::run::{Run, TraceHeader, with_header};
 
 /// A protocol type with its configuration.
@@ -21,7 +21,7 @@ pub(crate) struct Instance<P: Algorithm> {
     /// Replacement for the simulation, with a smaller state type.
     pub(crate) simulate_alone: Option<SimulateFn>,
     /// Checks the service of this algorithm.
-    pub(crate) check: fn(&CheckConfig, &P::Config) -> Result<tenure_check::Report, CheckError>,
+    pub(crate) check: CheckFn<P::Config>,
 }
 
 impl<P: Algorithm + Checkable> AnyAlgorithm for Instance<P> {
@@ -36,8 +36,13 @@ impl<P: Algorithm + Checkable> AnyAlgorithm for Instance<P> {
         }
     }
 
-    fn check(&self, config: &CheckConfig) -> Result<tenure_check::Report, CheckError> {
-        (self.check)(config, &self.config)
+    fn check(
+        &self,
+        config: &CheckConfig,
+        properties: &[Property],
+        ranks: &[Rank],
+    ) -> Result<tenure_check::Report, CheckError> {
+        (self.check)(config, properties, ranks, &self.config)
     }
 
     fn engine(

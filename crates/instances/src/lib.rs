@@ -11,7 +11,7 @@
 mod any_algorithm;
 pub mod applications;
 mod catalogue;
-mod check_config;
+mod check;
 mod instance;
 mod run;
 
@@ -20,5 +20,4 @@ pub use catalogue::{
     Catalogue, UserAlgorithm, agreements, algorithm, card, elections, expected, locks, names,
     office,
 };
-pub use check_config::{CheckConfig, Watch};
 pub use run::{Run, Steering, TraceHeader, TraceOutput};

@@ -18,7 +18,7 @@ pub(crate) struct ActRequest {
     crash: Option<u32>,
     recover: Option<u32>,
     fire: Option<Fire>,
-    ask: Option<Ask>,
+    ask: Option<CommandRequest>,
     suspect: Option<Opinion>,
     trust: Option<Opinion>,
 }
@@ -32,7 +32,7 @@ struct Fire {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Ask {
+struct CommandRequest {
     process: u32,
     command: String,
 }
@@ -73,7 +73,7 @@ impl ActRequest {
         if let Some(Fire { process: at, timer }) = &self.fire {
             meant.push(Action::Fire { at: process(*at, state)?, timer: timer.clone() });
         }
-        if let Some(Ask { process: at, command }) = &self.ask {
+        if let Some(CommandRequest { process: at, command }) = &self.ask {
             let mut words = command.split_whitespace().map(str::to_owned);
             let (at, verb) = (process(*at, state)?, words.next().unwrap_or_default());
             meant.push(Action::Ask(ScriptCommand { verb, at, peer: None, words: words.collect() }));

@@ -38,7 +38,7 @@ pub struct ReachedMoment {
     /// Transition to this moment.
     pub cause: Cause,
     /// Description of the transition.
-    pub says: String,
+    pub description: String,
     /// Time in ticks.
     pub time: u64,
     /// Number of trace records so far.
@@ -163,8 +163,8 @@ impl<P: Recorded> Engine for Run<P> {
         match advance {
             Advance::Act(action) => {
                 session.intervene(action).map_err(|no| no.to_string())?;
-                let says = action.to_string();
-                reached.push(reached_moment(&session, Cause::Act(action.clone()), says));
+                let description = action.to_string();
+                reached.push(reached_moment(&session, Cause::Act(action.clone()), description));
             }
             Advance::Steps(most) => steps(&mut session, *most, false, reached, deadline)?,
             Advance::UntilEvent(most) => steps(&mut session, *most, true, reached, deadline)?,
@@ -209,9 +209,9 @@ fn steps<P: Recorded>(
 fn reached_moment<P: Recorded>(
     session: &Session<'_, P>,
     cause: Cause,
-    says: String,
+    description: String,
 ) -> ReachedMoment {
-    ReachedMoment { cause, says, time: session.now(), records: session.records() }
+    ReachedMoment { cause, description, time: session.now(), records: session.records() }
 }
 
 /// Treats the end of the run as success, and an impossible step of a schedule as failure.

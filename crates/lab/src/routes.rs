@@ -237,9 +237,9 @@ async fn step(
         Steps { steps: None, until: Some(Until::Event) } => Advance::UntilEvent(MAX_STEPS),
         Steps { steps: None, until: Some(Until::End) } => Advance::Steps(MAX_STEPS),
         _ => {
-            let says =
+            let description =
                 format!("expected `steps` from 1 to {MAX_STEPS}, or `until` with event or end");
-            return Err(HttpError::bad_request(says));
+            return Err(HttpError::bad_request(description));
         }
     };
     with_session(lab, id, move |session, deadline| {
@@ -262,7 +262,7 @@ async fn act(
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Go {
+struct GoRequest {
     moment: usize,
 }
 
@@ -271,7 +271,7 @@ async fn go(
     Path(id): Path<String>,
     body: String,
 ) -> Result<Response, HttpError> {
-    let Go { moment } = parse_body(&body)?;
+    let GoRequest { moment } = parse_body(&body)?;
     let missing = move || HttpError::not_found(format!("there is no moment {moment}"));
     with_session(lab, id, move |session, deadline| {
         let is_there = session.go(moment, deadline).map_err(HttpError::bad_request)?;

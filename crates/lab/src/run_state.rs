@@ -32,7 +32,7 @@ pub(crate) struct Message {
     pub(crate) from: ProcessId,
     pub(crate) to: ProcessId,
     pub(crate) kind: &'static str,
-    pub(crate) says: String,
+    pub(crate) description: String,
     pub(crate) due: u64,
     pub(crate) pick: MessageSelector,
 }
@@ -55,7 +55,7 @@ impl RunState {
             from: sent.from,
             to: sent.to,
             kind: sent.message.label().kind,
-            says: format!("{:?}", sent.message),
+            description: format!("{:?}", sent.message),
             due: sent.due,
             pick: sent.pick,
         };

@@ -26,7 +26,7 @@ const MAX_PROCESSES: u32 = 64;
 pub(crate) struct Moment {
     pub(crate) parent: Option<usize>,
     cause: Cause,
-    pub(crate) says: String,
+    pub(crate) description: String,
     pub(crate) time: u64,
     records: u64,
     /// True if a promised property is violated.
@@ -70,11 +70,11 @@ impl LabSession {
             return Err(format!("the lab shows up to {MAX_PROCESSES} processes, not {size}"));
         }
         let shown = replay_path(&run, &[], &Advance::Steps(0), &mut Vec::new(), deadline);
-        let shown = CurrentMoment::of(shown.map_err(ReplayError::says)?)?;
+        let shown = CurrentMoment::of(shown.map_err(ReplayError::description)?)?;
         let beginning = Moment {
             parent: None,
             cause: Cause::Step,
-            says: "begin".to_owned(),
+            description: "begin".to_owned(),
             time: 0,
             records: shown.records.len() as u64,
             violated: false,
@@ -91,7 +91,7 @@ impl LabSession {
         for Intervention { after_step, action } in std::mem::take(&mut self.run.interventions) {
             self.walk(after_step.saturating_sub(steps), deadline)?;
             steps = steps.max(after_step);
-            self.go_on(&Advance::Act(action), deadline)?;
+            self.take_steps(&Advance::Act(action), deadline)?;
         }
         self.walk(self.run.steps.saturating_sub(steps), deadline)
     }
@@ -100,17 +100,17 @@ impl LabSession {
         if steps > MAX_STEPS {
             return Err(format!("the lab takes up to {MAX_STEPS} steps at once, not {steps}"));
         }
-        if steps == 0 { Ok(()) } else { self.go_on(&Advance::Steps(steps), deadline) }
+        if steps == 0 { Ok(()) } else { self.take_steps(&Advance::Steps(steps), deadline) }
     }
 
     /// Takes steps of the simulator.
     pub(crate) fn step(&mut self, advance: &Advance, deadline: &Deadline) -> Result<(), String> {
-        self.go_on(advance, deadline)
+        self.take_steps(advance, deadline)
     }
 
     /// Performs an action of the user.
     pub(crate) fn act(&mut self, act: &ActRequest, deadline: &Deadline) -> Result<(), String> {
-        self.go_on(&Advance::Act(act.action(&self.shown.state)?), deadline)
+        self.take_steps(&Advance::Act(act.action(&self.shown.state)?), deadline)
     }
 
     /// Goes to a known moment; returns false if it does not exist.
@@ -120,31 +120,31 @@ impl LabSession {
         }
         let (path, stay) = (self.path(moment), Advance::Steps(0));
         let shown = replay_path(&self.run, &path, &stay, &mut Vec::new(), deadline);
-        self.shown = CurrentMoment::of(shown.map_err(ReplayError::says)?)?;
+        self.shown = CurrentMoment::of(shown.map_err(ReplayError::description)?)?;
         self.at = moment;
         Ok(true)
     }
 
-    fn go_on(&mut self, advance: &Advance, deadline: &Deadline) -> Result<(), String> {
+    fn take_steps(&mut self, advance: &Advance, deadline: &Deadline) -> Result<(), String> {
         if let Some(broken) = &self.moments[self.at].broken {
             return Err(format!("{broken}; go back to do something else"));
         }
         if self.moments.len() >= MAX_MOMENTS {
-            let says = "moments is the limit of a session; start another";
-            return Err(format!("{MAX_MOMENTS} {says}"));
+            let description = "moments is the limit of a session; start another";
+            return Err(format!("{MAX_MOMENTS} {description}"));
         }
         let (path, mut reached) = (self.path(self.at), Vec::new());
         let (shown, panicked) = match replay_path(&self.run, &path, advance, &mut reached, deadline)
         {
             Ok(shown) => (shown, None),
-            Err(ReplayError::Refused(says)) => return Err(says),
-            Err(ReplayError::Panicked(says)) => {
+            Err(ReplayError::Refused(description)) => return Err(description),
+            Err(ReplayError::Panicked(description)) => {
                 // Show the state before the panic: the run up to the last moment reached.
                 let causes = reached.iter().map(|moment| moment.cause.clone());
                 let path: Vec<Cause> = path.into_iter().chain(causes).collect();
                 let stay = Advance::Steps(0);
                 let before = replay_path(&self.run, &path, &stay, &mut Vec::new(), deadline);
-                (before.map_err(ReplayError::says)?, Some(says))
+                (before.map_err(ReplayError::description)?, Some(description))
             }
         };
         let shown = CurrentMoment::of(shown)?;
@@ -153,15 +153,15 @@ impl LabSession {
         }
         self.shown = shown;
         self.mark_violations();
-        if let Some(says) = panicked {
+        if let Some(description) = panicked {
             let cause = match advance {
                 Advance::Act(action) => Cause::Act(action.clone()),
                 _ => Cause::Step,
             };
             let Moment { time, records, .. } = self.moments[self.at];
-            let says = format!("the algorithm panicked: {says}");
-            let moment = ReachedMoment { cause, says: says.clone(), time, records };
-            self.at = self.reach(moment, Some(says));
+            let description = format!("the algorithm panicked: {description}");
+            let moment = ReachedMoment { cause, description: description.clone(), time, records };
+            self.at = self.reach(moment, Some(description));
         }
         Ok(())
     }
@@ -175,9 +175,17 @@ impl LabSession {
         if let Some(place) = known {
             return self.at + 1 + place;
         }
-        let ReachedMoment { cause, says, time, records } = moment;
+        let ReachedMoment { cause, description, time, records } = moment;
         let violated = self.moments[self.at].violated;
-        self.moments.push(Moment { parent: here, cause, says, time, records, violated, broken });
+        self.moments.push(Moment {
+            parent: here,
+            cause,
+            description,
+            time,
+            records,
+            violated,
+            broken,
+        });
         self.moments.len() - 1
     }
 
@@ -260,9 +268,9 @@ enum ReplayError {
 }
 
 impl ReplayError {
-    fn says(self) -> String {
-        let (ReplayError::Refused(says) | ReplayError::Panicked(says)) = self;
-        says
+    fn description(self) -> String {
+        let (ReplayError::Refused(description) | ReplayError::Panicked(description)) = self;
+        description
     }
 }
 

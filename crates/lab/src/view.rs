@@ -34,9 +34,11 @@ impl LabSession {
         let moment = &self.moments[self.at];
         let mut process_states = ProcessStates::default();
         records.iter().for_each(|record| drop(process_states.read(record)));
-        let next = state.next.as_ref().filter(|_| moment.broken.is_none()).map(
-            |next| json!({ "says": next.description, "time": units(next.time), "message": next.message }),
-        );
+        let next = state.next.as_ref().filter(|_| moment.broken.is_none());
+        let next = next.map(|next| {
+            let time = units(next.time);
+            json!({ "says": next.description, "time": time, "message": next.message })
+        });
         json!({
             "session": session.to_string(),
             "words": self.run.words,
@@ -91,7 +93,7 @@ impl LabSession {
                 "from": message.from.number(),
                 "to": message.to.number(),
                 "kind": message.kind,
-                "says": message.says,
+                "says": message.description,
                 "sent": sent.get(&message.number),
                 "due": units(message.due),
             })
@@ -138,7 +140,7 @@ impl LabSession {
             json!({
                 "moment": place,
                 "parent": moment.parent,
-                "says": moment.says,
+                "says": moment.description,
                 "time": units(moment.time),
                 "violated": moment.violated,
             })
@@ -150,8 +152,8 @@ impl LabSession {
     fn replay(&self) -> Option<String> {
         let command = self.run.replay.as_ref()?;
         let (interventions, steps) = self.interventions();
-        let goes_on = self.shown.state.next.is_some() || self.moments[self.at].broken.is_some();
-        Some(format!("{command}{}", steering_options(&interventions, goes_on.then_some(steps))))
+        let has_next = self.shown.state.next.is_some() || self.moments[self.at].broken.is_some();
+        Some(format!("{command}{}", steering_options(&interventions, has_next.then_some(steps))))
     }
 
     /// Returns the trace of the history, identical to that of the replay command.
@@ -236,16 +238,16 @@ fn processes(
             () if inside => "inside",
             () => "idle",
         };
-        let mut asks: Vec<String> = Vec::new();
+        let mut commands: Vec<String> = Vec::new();
         if process.up && locks && !waits && !process_state.leaving {
-            asks.push(if inside { "exit" } else { "enter" }.to_owned());
+            commands.push(if inside { "exit" } else { "enter" }.to_owned());
         }
         if process.up && elects {
-            asks.push("elect".to_owned());
-            asks.extend(leads.then(|| "resign".to_owned()));
+            commands.push("elect".to_owned());
+            commands.extend(leads.then(|| "resign".to_owned()));
         }
         if process.up {
-            asks.extend(users.as_ref().and_then(|users| next_agreement_command(users, at)));
+            commands.extend(users.as_ref().and_then(|users| next_agreement_command(users, at)));
         }
         let timer = |(name, at): &(String, u64)| json!({ "name": name, "at": units(*at) });
         let term = process_state.leader.map(|term| term.number).filter(|term| *term > 0);
@@ -259,7 +261,7 @@ fn processes(
             "token": process.up && has_token(&process.state),
             "state": process.state,
             "timers": process.timers.iter().map(timer).collect::<Vec<_>>(),
-            "asks": asks,
+            "asks": commands,
             "suspects": process_state.suspects.iter().map(|it| it.number()).collect::<Vec<_>>(),
         })
     };

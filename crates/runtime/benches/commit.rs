@@ -186,13 +186,13 @@ where
             events.recv().await.expect("a running node");
             send();
         }
-        let (begun, mut steps) = (Instant::now(), 0_u32);
-        while begun.elapsed() < TIME {
+        let (started, mut steps) = (Instant::now(), 0_u32);
+        while started.elapsed() < TIME {
             events.recv().await.expect("a running node");
             send();
             steps += 1;
         }
-        f64::from(steps) / begun.elapsed().as_secs_f64()
+        f64::from(steps) / started.elapsed().as_secs_f64()
     })
 }
 
@@ -249,10 +249,10 @@ fn at_the_same_time(path: &Path) -> f64 {
 }
 
 fn rate(mut once: impl FnMut()) -> f64 {
-    let (begun, mut times) = (Instant::now(), 0_u32);
-    while begun.elapsed() < TIME {
+    let (started, mut times) = (Instant::now(), 0_u32);
+    while started.elapsed() < TIME {
         once();
         times += 1;
     }
-    f64::from(times) / begun.elapsed().as_secs_f64()
+    f64::from(times) / started.elapsed().as_secs_f64()
 }

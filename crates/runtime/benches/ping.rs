@@ -90,13 +90,13 @@ async fn bare_ping(address: SocketAddr) -> io::Result<Vec<Duration>> {
     let mut buffer = vec![0; 16 << 10];
     let mut times = Vec::with_capacity(ROUNDS);
     for _ in 0..ROUNDS {
-        let begun = Instant::now();
+        let started = Instant::now();
         stream.write_all(&[7; PAYLOAD]).await?;
         let mut length = 0;
         while length < PAYLOAD {
             length += stream.read(&mut buffer).await?;
         }
-        times.push(begun.elapsed());
+        times.push(started.elapsed());
     }
     Ok(times)
 }
@@ -151,10 +151,10 @@ async fn mesh_ping(settings: Settings) -> Vec<Duration> {
     assert!(matches!(inbox.receive().await, Some(Incoming::PeerUp { .. })), "the peer comes up");
     let mut times = Vec::with_capacity(ROUNDS);
     for _ in 0..ROUNDS {
-        let begun = Instant::now();
+        let started = Instant::now();
         mesh.send(ProcessId(1), vec![7; PAYLOAD]).expect("room");
         message(&mut inbox).await;
-        times.push(begun.elapsed());
+        times.push(started.elapsed());
     }
     mesh.close(Duration::from_secs(1)).await;
     times

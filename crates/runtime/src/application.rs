@@ -57,7 +57,7 @@ pub trait Application<P: Protocol>: Send + 'static {
     }
 
     /// True if the process keeps leading after [`on_shutdown`](Application::on_shutdown) until
-    /// another process has taken over. False if it gives up leadership at once.
+    /// another process has taken over. False if it gives up leadership immediately.
     fn is_leading_until_replaced(&self) -> bool {
         false
     }

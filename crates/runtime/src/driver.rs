@@ -208,7 +208,7 @@ where
             self.executor.on_failure(&failure);
             return Err(failure);
         }
-        // Later requests fail at once.
+        // Later requests fail immediately.
         drop(requests);
         self.executor.close(SHUTDOWN_TIMEOUT).await
     }
@@ -325,7 +325,8 @@ where
         self.save()?;
         self.yields = 0;
         let has_capacity = self.has_capacity();
-        // A save may release effects that are due at once, but a timer of the runtime takes 1 ms.
+        // A save may release effects that are due immediately, but a timer of the runtime takes 1
+        // ms.
         if !self.executor.commands.is_empty() || has_capacity && self.executor.timers.has_due() {
             return Ok(Wake::Timer);
         }
@@ -421,7 +422,7 @@ where
                 self.on_message(from, session, &payload)
             }
             Incoming::PeerUp { peer, session } => self.on_peer_up(peer, session),
-            // A lost connection is no suspicion, and the link has logged it.
+            // A lost connection is not a suspicion, and the link has logged it.
             Incoming::PeerDown { .. } => Ok(()),
             Incoming::PeerLeft { peer, session } => self.on_peer_left(peer, session),
             Incoming::Evicted(evicted) => self.on_evicted(evicted),

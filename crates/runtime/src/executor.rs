@@ -132,7 +132,7 @@ where
         self.application.on_failure(failure);
     }
 
-    /// Executes the effects of a step at once if they need no save. Otherwise holds them back.
+    /// Executes the effects of a step immediately if they need no save. Otherwise holds them back.
     pub(crate) fn execute(
         &mut self,
         mut step: Step<'_, P, SystemEnvironment>,
@@ -325,7 +325,7 @@ where
     }
 
     /// Delivers events to the application, after the trace has recorded and flushed them. A
-    /// recovering process emits its whole log at once, with one flush.
+    /// recovering process emits its whole log in one step, with one flush.
     fn deliver_events(&mut self, events: vec::Drain<'_, P::Event>) -> Result<(), Failure> {
         if events.as_slice().is_empty() {
             return Ok(());

@@ -27,7 +27,7 @@ pub enum StartError {
     InvalidState {
         /// Directory of the store.
         directory: String,
-        /// Violated rule.
+        /// Rule that the saved state violates.
         why: ValidationError,
     },
 }

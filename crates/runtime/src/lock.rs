@@ -31,7 +31,7 @@ pub struct Lock {
 pub struct Guard {
     fence: Fence,
     name: Option<LockName>,
-    /// Number of this entry among the entries of this node to the lock.
+    /// Sequence number of this entry, counted by this node for this lock.
     entry: u64,
     /// Reason for a loss of the lock. Closed if the node stops without a reason.
     loss: watch::Receiver<Option<Lost>>,
@@ -78,7 +78,7 @@ pub(crate) enum LockRequestKind {
     Enter {
         name: Option<LockName>,
         waiter: Waiter,
-        /// True if the request fails at once when another local user holds or awaits the lock.
+        /// True if the request fails immediately when another local user holds or awaits the lock.
         is_try: bool,
     },
     /// Releases the entry with this number, unless it has already ended.
@@ -117,11 +117,11 @@ impl Lock {
     }
 
     /// Waits until this task holds the lock. The wait does not end while the algorithm makes no
-    /// progress, such as without a majority or after a crash that its card excludes.
+    /// progress, for instance without a majority or after a crash that its card excludes.
     ///
     /// Dropping the future gives up the place in the queue. Algorithms cannot withdraw a request
     /// that was sent, so the lock may still be granted. The next waiter of this process then
-    /// receives it, or it is released at once.
+    /// receives it, or it is released immediately.
     ///
     /// # Errors
     ///
@@ -202,7 +202,7 @@ impl Guard {
         reason.ok().and_then(|reason| *reason).unwrap_or(Lost::NodeStopped)
     }
 
-    /// True if the lock is lost, so that [`Guard::lost`] would resolve at once.
+    /// True if the lock is lost, so that [`Guard::lost`] would resolve immediately.
     pub fn is_lost(&self) -> bool {
         self.loss.borrow().is_some() || self.loss.has_changed().is_err()
     }

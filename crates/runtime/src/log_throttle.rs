@@ -1,4 +1,4 @@
-//! Rate limit for log lines that a peer or a stranger can cause.
+//! Rate limit for log lines that remote processes can cause, authenticated or not.
 
 use std::time::{Duration, Instant};
 

@@ -41,14 +41,14 @@ impl Recorder {
         self
     }
 
-    /// Also records the state of the process after each step that changed it.
+    /// Adds records of the state of the process, one after each step that changed it.
     #[must_use]
     pub fn with_states(mut self) -> Self {
         self.states = Some(States::default());
         self
     }
 
-    /// Also sends each record to `watcher`, until its receiver is dropped.
+    /// Sends each record to `watcher` as well, until its receiver is dropped.
     #[must_use]
     pub fn with_watcher(mut self, watcher: Sender<Record>) -> Self {
         self.watcher = Some(watcher);

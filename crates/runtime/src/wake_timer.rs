@@ -36,13 +36,14 @@ mod tests {
     #[tokio::test]
     async fn timer_fires_at_latest_deadline_set() {
         let mut timer = WakeTimer::new();
-        let begun = Instant::now();
-        let (soon, later) = (begun + Duration::from_millis(20), begun + Duration::from_millis(40));
-        let never = Some(begun + Duration::from_secs(3600));
+        let started = Instant::now();
+        let (soon, later) =
+            (started + Duration::from_millis(20), started + Duration::from_millis(40));
+        let never = Some(started + Duration::from_secs(3600));
         assert!(is_pending(&mut timer, never).await);
         assert!(is_pending(&mut timer, None).await);
         // The same timer is reused after it has fired.
-        for due in [begun, soon, soon, later, begun] {
+        for due in [started, soon, soon, later, started] {
             timer.wait_until(Some(due)).await;
             assert!(Instant::now() >= due, "not before");
         }

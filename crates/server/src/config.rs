@@ -145,7 +145,7 @@ pub enum ConfigError {
     Url {
         /// Option with the URL.
         option: &'static str,
-        /// Reason.
+        /// Reason why the URL is invalid.
         why: UrlError,
     },
     /// The list of members is malformed.
@@ -193,7 +193,7 @@ pub enum ConfigError {
         option: &'static str,
         /// Path of the file.
         path: String,
-        /// Reason.
+        /// Reason why the certificate is unusable.
         reason: String,
     },
     /// The election timeout is too short for the heartbeat interval.
@@ -392,7 +392,8 @@ impl Config {
         let urls = self.urls(option, text)?;
         if urls.iter().any(Url::is_tls) && !self.is_single_member() && !self.has_peer_keys()? {
             let reason = "peer URLs with https require keys, not certificates: set \
-                          --peer-private-key and --peer-public-keys on all members (tenure keys new)";
+                          --peer-private-key and --peer-public-keys on all members (tenure keys \
+                          new)";
             return Err(ConfigError::Incomplete(reason));
         }
         Ok(urls)

@@ -36,7 +36,7 @@ pub fn messages(bytes: &[u8]) {
     );
 }
 
-/// JSON request; the first byte chooses its path.
+/// Decodes a JSON request whose path the first byte selects.
 pub fn json(bytes: &[u8]) {
     let Some((&index, text)) = bytes.split_first() else { return };
     let (one, two) = (gateway::round_trip(index, text), gateway::round_trip(index, text));
@@ -65,7 +65,7 @@ pub fn members(bytes: &[u8]) {
     round_trip::<Released>(bytes);
 }
 
-/// Snapshot, from another member or from the disk.
+/// Decodes a snapshot, from another member or from the disk.
 pub fn snapshot(bytes: &[u8]) {
     // With and without the header, so that more inputs get past it.
     let whole = [&[0][..], b"tnstore\x04", bytes].concat();
@@ -77,7 +77,7 @@ pub fn snapshot(bytes: &[u8]) {
     }
 }
 
-/// Token of a user.
+/// Decodes the token of a user.
 pub fn token(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let store = tenure_store::Store::default();

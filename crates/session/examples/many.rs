@@ -35,7 +35,7 @@ fn main() {
         each(grants.bytes_current as u64),
         each(grants.count_current as u64)
     );
-    let begun = Instant::now();
+    let started = Instant::now();
     for place in 0..LEASES {
         match lessor.renew(name(place)) {
             Renewal::Accepted { part } => {
@@ -44,11 +44,11 @@ fn main() {
             other => panic!("the full TTL is left, not {other:?}"),
         }
     }
-    println!("  a renewal: {:.0} ns", each(begun.elapsed().as_nanos() as u64));
-    let begun = Instant::now();
+    println!("  a renewal: {:.0} ns", each(started.elapsed().as_nanos() as u64));
+    let started = Instant::now();
     (0..LEASES).for_each(|_| assert!(black_box(timers.pop_due(1)).is_none(), "no timer is due"));
-    println!("  to see that none is due: {:.0} ns", each(begun.elapsed().as_nanos() as u64));
-    let begun = Instant::now();
+    println!("  to see that none is due: {:.0} ns", each(started.elapsed().as_nanos() as u64));
+    let started = Instant::now();
     let mut ended = 0;
     while let Some((lease, _)) = timers.pop_due(u32::MAX) {
         assert_eq!(lessor.on_timer(lease, 0), LeaseProposal::Expire, "its only part has passed");
@@ -58,6 +58,6 @@ fn main() {
     assert_eq!(ended, LEASES, "each lease ends once");
     println!(
         "  to find and end one that is due: {:.0} ns",
-        each(begun.elapsed().as_nanos() as u64)
+        each(started.elapsed().as_nanos() as u64)
     );
 }

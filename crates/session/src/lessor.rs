@@ -77,7 +77,7 @@ pub enum LeaseProposal {
 struct LeaseState {
     /// Time left at the start of the running part.
     left: u64,
-    /// Time from which a new leader would count.
+    /// Remaining time from which a new leader would count.
     checkpointed: u64,
     /// The full TTL.
     ttl: u64,
@@ -99,8 +99,8 @@ impl<L: Ord + Copy> Lessor<L> {
     }
 
     /// Records that a lease begins, was found by a new leader, or has a newly recorded remaining
-    /// time. Returns the length of the part whose timer starts now; `None` if no more than that is
-    /// counted already.
+    /// time. Returns the length of the part whose timer starts now; `None` if the lessor already
+    /// counts at most that much.
     pub fn set_remaining(&mut self, lease: L, left: u64, ttl: u64) -> Option<u64> {
         let state = self.leases.get(&lease);
         if left < ttl && state.is_some_and(|state| state.checkpointed <= left) {
@@ -159,8 +159,8 @@ impl<L: Ord + Copy> Lessor<L> {
     }
 
     /// Handles the timer of a lease: a part has passed, or its end must be proposed again. `seen`
-    /// is the number of the last entry that renewed the lease. A proposed end has no effect if it
-    /// is larger when the entry is applied.
+    /// is the number of the last entry that renewed the lease. If a later entry renews the lease
+    /// before the proposed end is applied, the end has no effect.
     pub fn on_timer(&mut self, lease: L, seen: u64) -> LeaseProposal {
         let Some(state) = self.leases.get_mut(&lease) else { return LeaseProposal::None };
         let LeaseState { left, ttl, .. } = *state;

@@ -10,8 +10,8 @@
 //! Delays and counts are those of the configured network, not of yours. Means over many seeds have
 //! a confidence interval, and a single random run must not be compared with an average.
 //!
-//! No finite run shows that a process waits for ever. A reported deadlock is a run in which no
-//! event was possible any more, or no request was served for very long. A reported starvation is a
+//! No finite run shows that a process waits forever. A reported deadlock is a run in which no event
+//! was possible any more, or no request was served for very long. A reported starvation is a
 //! suspicion.
 //!
 //! # One seed, one run

@@ -55,7 +55,7 @@ struct WorkQueue<T> {
     closed: AtomicBool,
     window: usize,
     state: Mutex<State<T>>,
-    changed: Condvar,
+    state_changed: Condvar,
 }
 
 struct State<T> {
@@ -69,7 +69,7 @@ impl<T> WorkQueue<T> {
         let ready = (0..window).map(|_| None).collect();
         let state = Mutex::new(State { ready, taken: 0 });
         let (next, closed) = (AtomicUsize::new(0), AtomicBool::new(false));
-        WorkQueue { next, closed, window, state, changed: Condvar::new() }
+        WorkQueue { next, closed, window, state, state_changed: Condvar::new() }
     }
 
     fn work(&self, jobs: usize, run: &impl Fn(usize) -> T) {
@@ -83,11 +83,11 @@ impl<T> WorkQueue<T> {
             let result = run(number);
             let mut state = self.lock();
             while number >= state.taken + self.window && !self.closed.load(Ordering::Relaxed) {
-                state = self.changed.wait(state).unwrap_or_else(|broken| broken.into_inner());
+                state = self.state_changed.wait(state).unwrap_or_else(|broken| broken.into_inner());
             }
             state.ready[number % self.window] = Some(result);
             drop(state);
-            self.changed.notify_all();
+            self.state_changed.notify_all();
         }
     }
 
@@ -102,11 +102,11 @@ impl<T> WorkQueue<T> {
                 if self.closed.load(Ordering::Relaxed) {
                     return number;
                 }
-                state = self.changed.wait(state).unwrap_or_else(|broken| broken.into_inner());
+                state = self.state_changed.wait(state).unwrap_or_else(|broken| broken.into_inner());
             };
             state.taken = number + 1;
             drop(state);
-            self.changed.notify_all();
+            self.state_changed.notify_all();
             if !take(result) {
                 return number + 1;
             }
@@ -129,7 +129,7 @@ impl<T> Drop for CloseOnDrop<'_, T> {
         }
         let state = self.0.lock();
         drop(state);
-        self.0.changed.notify_all();
+        self.0.state_changed.notify_all();
     }
 }
 

@@ -46,9 +46,9 @@ fn time<T>(subject: &str, mut make: impl FnMut() -> T) {
     let mut values = Vec::new();
     let info = measure(|| values.push(make()));
     let times = (0..5).map(|_| {
-        let begun = Instant::now();
+        let started = Instant::now();
         values.push(make());
-        let took = begun.elapsed();
+        let took = started.elapsed();
         values.clear();
         took
     });

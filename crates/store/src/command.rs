@@ -1,4 +1,4 @@
-//! Commands of the store.
+//! Commands that log entries contain, and that change the store.
 
 use alloc::vec::Vec;
 

@@ -13,7 +13,7 @@ const MAGIC: &[u8; 8] = b"tnstore\x04";
 /// First bytes of the previous version, which has no alarms at its end.
 const WITHOUT_ALARMS: &[u8; 8] = b"tnstore\x03";
 
-/// Error for bytes that are no snapshot, or one of an unknown version.
+/// Error for bytes that are not a snapshot, or a snapshot of an unknown version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DamagedSnapshot;
 

@@ -49,7 +49,7 @@ pub(crate) struct History {
     bytes: usize,
 }
 
-/// Bytes that an event takes beside keys and values.
+/// Bytes that an event takes in addition to keys and values.
 const EVENT_OVERHEAD: usize = 128;
 
 /// Returns the size of an event, including the previous value, which only the event may keep alive.

@@ -1,8 +1,8 @@
 //! The queues of locks and elections: holders and waiters.
 //!
 //! The queue of a name consists of all keys below it (`name/…`), in the order of their creation.
-//! Clients of etcd read it that way. So a key that is no claim has its place, too, and so has a
-//! claim on a nested name. A queue is kept only for names with a claim.
+//! Clients of etcd read it that way. So keys that are not claims have a place in the queue, too,
+//! and so do claims on nested names. A queue is kept only for names with a claim.
 //!
 //! The holders are the head of the queue: the first entry, and the following ones that can share
 //! with it. No entry overtakes another. New keys come last, so a holder stays a holder.
@@ -117,7 +117,7 @@ impl Queue {
         claims.map(|(place, entry)| (claim(name, place, *entry), self.is_holder_at(place)))
     }
 
-    /// Returns the number of keys, including those that are no claims.
+    /// Returns the number of keys, including those that are not claims.
     pub fn len(&self) -> usize {
         self.entries.len()
     }

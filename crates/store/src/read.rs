@@ -111,8 +111,8 @@ impl Store {
         PendingRead { range: range.clone(), revision, kvs, count, later: None }
     }
 
-    /// Reads the oldest or the newest keys of a queue. Waiters send this request, and a scan would
-    /// take longer the more of them wait.
+    /// Reads the oldest or the newest keys of a queue. All waiters send this request, so it must
+    /// not scan the whole queue.
     fn read_queue(&self, range: &Range, revision: u64) -> Option<PendingRead> {
         let Range { limit, order, max_create_revision, .. } = range;
         let queue = self.queue_for_range(range)?;

@@ -1,7 +1,7 @@
 //! Size of a store, as a quota counts it: an estimate of the memory of its keys, leases and queues.
 //!
 //! The history is not counted. [`Limits`](crate::Limits) bound it, so it cannot fill a member, and
-//! deleting keys reduces the size at once.
+//! deleting keys reduces the size immediately.
 //!
 //! The constants are upper estimates of what `examples/footprint.rs` measures, with the overhead of
 //! an allocator: a member's resident memory grew by 349 bytes for a key of 13 bytes with a value
@@ -12,7 +12,7 @@ use crate::command::{Command, Enqueue, Operation, Put, Txn};
 use crate::kv::KeyValue;
 use crate::store::Store;
 
-/// Bytes of a key beside its name and its value.
+/// Bytes of a key in addition to its name and its value.
 const KEY_BYTES: usize = 320;
 
 /// Bytes that a key with a lease takes in addition.
@@ -21,7 +21,7 @@ const ATTACHMENT_BYTES: usize = 256;
 /// Bytes of a lease.
 const LEASE_BYTES: usize = 192;
 
-/// Bytes of the queue of a lock or an election, beside its claims.
+/// Bytes of the queue of a lock or an election, in addition to its claims.
 const QUEUE_BYTES: usize = 640;
 
 /// Returns the counted bytes of a key.

@@ -121,7 +121,7 @@ impl Store {
         outcome
     }
 
-    /// Returns an error if a principal may not apply a command.
+    /// Returns an error if a principal lacks the right to apply a command.
     pub fn authorize(&self, principal: &Principal, command: &Command) -> Result<(), Error> {
         self.access.authorize_command(principal, command, &self.leases)
     }

@@ -59,8 +59,8 @@ fn between<T: Eq>(first: &[T], second: &[T]) -> Vec<Place> {
     places
 }
 
-/// Table whose entry `[i][j]` is the length of the longest common subsequence of `first[i..]` and
-/// `second[j..]`.
+/// Returns a table whose entry `[i][j]` is the length of the longest common subsequence of
+/// `first[i..]` and `second[j..]`.
 fn longest_common<T: Eq>(first: &[T], second: &[T]) -> Vec<Vec<u32>> {
     let mut common = vec![vec![0; second.len() + 1]; first.len() + 1];
     for i in (0..first.len()).rev() {

@@ -145,7 +145,7 @@ mod tests {
         let mut view = live::View::new(2);
         records.iter().for_each(|record| view.read(record));
         let snapshot = view.snapshot(1);
-        let news = snapshot.news.iter().map(|news| news.says.clone());
+        let news = snapshot.news.iter().map(|news| news.description.clone());
         let letters = snapshot.strip.letters.iter().map(|letter| letter.message.clone());
         vec![
             ("show", lines.join("\n")),
@@ -168,10 +168,10 @@ mod tests {
             let painted = |line: &str| line.trim_start().starts_with("verdict  holds");
             output.lines().any(|line| painted(line) || !line.chars().all(is_seen))
         };
-        let says =
+        let description =
             |output: &str| ["\\u{1b}[32m", "\\u001b[32m"].iter().any(|it| output.contains(it));
         for (name, output) in outputs() {
-            assert!(says(&output) && !obeys(&output), "{name}: {output}");
+            assert!(description(&output) && !obeys(&output), "{name}: {output}");
         }
     }
 

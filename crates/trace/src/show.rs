@@ -229,8 +229,8 @@ fn describe_application_event(event: &ApplicationEvent) -> String {
     }
 }
 
-fn json(said: &impl Serialize) -> Value {
-    serde_json::to_value(said).unwrap_or_default()
+fn json(data: &impl Serialize) -> Value {
+    serde_json::to_value(data).unwrap_or_default()
 }
 
 /// Formats a term as ` (term 2)`, or as an empty string for elections without terms.
@@ -304,7 +304,7 @@ mod tests {
         let entered = mutex::Event::Entered { fence: Fence(1, 2) };
         let sides = vec![vec![P1], vec![ProcessId(1), P3]];
         let suspects = Kind::Suspicion { peer: P3, verdict: Verdict::Suspect };
-        for (kind, says) in [
+        for (kind, description) in [
             (Kind::Command(mutex::Command::Enter.into()), "P1 asks to enter"),
             (Kind::Command(election::Command::Elect.into()), "P1 asks for an election"),
             (Kind::Event(entered.into()), "P1 enters (fence 1.2)"),
@@ -326,7 +326,7 @@ mod tests {
             (Kind::State(json!({"type": "A", "b": [1, "P2"]})), "P1 holds A {b: [1, P2]}"),
             (Kind::Other { kind: "eclipse".into(), data: Some(json!(1)) }, "P1: eclipse 1"),
         ] {
-            assert_eq!(formatted(P1, kind), format!("12.5  {says}"));
+            assert_eq!(formatted(P1, kind), format!("12.5  {description}"));
         }
         assert_eq!(formatted(Subject::Parent, Kind::End), "12.5  the run is over");
     }

@@ -26,7 +26,8 @@ pub struct DiffEvent {
     /// Run in which the event occurs.
     pub run: Run,
     /// Description of the event.
-    pub says: String,
+    #[serde(rename = "says")]
+    pub description: String,
 }
 
 /// The run or runs in which an event occurs.
@@ -50,12 +51,12 @@ impl TraceDiff {
         };
         let (first, second) = (words(first), words(second));
         let event = |place| {
-            let (run, says) = match place {
+            let (run, description) = match place {
                 Place::Both(at, _) => (Run::Both, &first[at]),
                 Place::First(at) => (Run::First, &first[at]),
                 Place::Second(at) => (Run::Second, &second[at]),
             };
-            DiffEvent { run, says: says.clone() }
+            DiffEvent { run, description: description.clone() }
         };
         let events: Vec<DiffEvent> = align(&first, &second).into_iter().map(event).collect();
         let is_in_both = |event: &&DiffEvent| event.run == Run::Both;

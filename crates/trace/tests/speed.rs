@@ -48,9 +48,9 @@ fn record_all(mut write: impl FnMut(ProcessId, Record)) {
 }
 
 fn verified(what: &str, paths: &[PathBuf]) -> Verification {
-    let begun = Instant::now();
+    let started = Instant::now();
     let verified = verify_files(paths).unwrap();
-    let took = begun.elapsed();
+    let took = started.elapsed();
     eprintln!("{what}: {} records read and verified in {took:.2?}", verified.records);
     assert_eq!(verified.verdict, Judgement::Holds);
     assert_eq!(verified.records, EVENTS);
@@ -60,12 +60,12 @@ fn verified(what: &str, paths: &[PathBuf]) -> Verification {
 
 /// Lays out a late window with clocks, which depend on all earlier records.
 fn windowed(what: &str, paths: &[PathBuf]) -> String {
-    let begun = Instant::now();
+    let started = Instant::now();
     let window = Window { events: Some(900_001..=900_400), ..Window::default() };
     let view = View { window, clock: Clock::Vector, ..View::default() };
     let layout = lay_out_files(paths, view).unwrap();
     let svg = layout.to_svg(Direction::Right);
-    let took = begun.elapsed();
+    let took = started.elapsed();
     eprintln!("{what}: 400 of {} records drawn in {took:.2?}", layout.records);
     assert_eq!((layout.records, layout.shown), (EVENTS, Some((900_001, 900_400))));
     assert!(took.as_secs() < 10, "{took:?}");
@@ -83,12 +83,12 @@ fn verifies_million_events_and_draws_window_in_seconds() {
     let folder = tempfile::tempdir().unwrap();
     let one = folder.path().join("all.ndjson");
     let mut all = writer(&one, Source::Simulator);
-    let begun = Instant::now();
+    let started = Instant::now();
     record_all(|_, record| {
         all.write(record).unwrap();
     });
     drop(all);
-    eprintln!("written in {:.2?}", begun.elapsed());
+    eprintln!("written in {:.2?}", started.elapsed());
     let paths: Vec<_> =
         (1..=PROCESSES).map(|p| folder.path().join(format!("p{p}.ndjson"))).collect();
     let mut each: Vec<_> = paths.iter().map(|path| writer(path, Source::Node)).collect();

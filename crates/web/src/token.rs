@@ -14,7 +14,7 @@ impl Token {
     pub(crate) fn random() -> Result<Self, getrandom::Error> {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes)?;
-        Ok(Token(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
+        Ok(Token(hex::encode(bytes)))
     }
 
     /// Reads the token from a file that only its owner may read, or creates the file.

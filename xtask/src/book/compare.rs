@@ -66,7 +66,7 @@ fn updated_line(written: &str, found: &str) -> String {
     let message = |at: &usize| old[*at] != ELISION && !old[*at].trim().is_empty();
     let kept =
         steps.iter().filter(|step| matches!(step, Alignment::Kept(at) if message(at))).count();
-    // A `…` printed by the command itself is no elision. If little of the line matches, the new
+    // A `…` printed by the command itself is not an elision. If little of the line matches, the new
     // line lacks the text that the elisions stood for.
     let elided = written.contains(ELISION) && !found.contains(ELISION);
     if !elided || kept * 2 < (0..old.len()).filter(message).count() {

@@ -19,7 +19,6 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         &["tenure-core", "tenure-trace", "tenure-algorithms", "tenure-runtime", "tenure-web"],
     ),
     ("tenure-web", &[]),
-    ("tenure-ports", &[]),
     ("tenure-lab", &["tenure-core", "tenure-trace", "tenure-sim", "tenure-web"]),
     (
         "tenure-instances",
@@ -34,7 +33,6 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "tenure-lab",
         ],
     ),
-    ("tenure-lessons", &[]),
     ("tenure-etcd", &[]),
     ("tenure-client", &["tenure-etcd", "tenure-session"]),
     (
@@ -68,10 +66,8 @@ const ALL_CRATES: &[&str] = &[
     "tenure-runtime",
     "tenure-daemon",
     "tenure-web",
-    "tenure-ports",
     "tenure-lab",
     "tenure-instances",
-    "tenure-lessons",
     "tenure-etcd",
     "tenure-client",
     "tenure-server",

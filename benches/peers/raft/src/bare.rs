@@ -17,8 +17,8 @@ pub fn flushes(path: &Path) -> f64 {
     file.write_all(&vec![0; 4 << 20]).expect("room on the disk");
     file.seek(SeekFrom::Start(0)).expect("the start of the file");
     file.sync_all().expect("a flush");
-    let (begun, mut flushes) = (Instant::now(), 0_u32);
-    while begun.elapsed() < TIME {
+    let (started, mut flushes) = (Instant::now(), 0_u32);
+    while started.elapsed() < TIME {
         file.write_all(&[7; RECORD]).expect("room on the disk");
         file.sync_data().expect("a flush");
         flushes += 1;
@@ -26,5 +26,5 @@ pub fn flushes(path: &Path) -> f64 {
             file.seek(SeekFrom::Start(0)).expect("the start of the file");
         }
     }
-    f64::from(flushes) / begun.elapsed().as_secs_f64()
+    f64::from(flushes) / started.elapsed().as_secs_f64()
 }

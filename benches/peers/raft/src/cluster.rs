@@ -77,13 +77,13 @@ where
             committed(&mut leader).await?;
             ask(&leader);
         }
-        let (begun, mut commits) = (Instant::now(), 0_u32);
-        while begun.elapsed() < MEASUREMENT_PERIOD {
+        let (started_at, mut commits) = (Instant::now(), 0_u32);
+        while started_at.elapsed() < MEASUREMENT_PERIOD {
             committed(&mut leader).await?;
             ask(&leader);
             commits += 1;
         }
-        Some(f64::from(commits) / begun.elapsed().as_secs_f64())
+        Some(f64::from(commits) / started_at.elapsed().as_secs_f64())
     })
 }
 
@@ -102,7 +102,7 @@ where
         let folder = directory.join(place.to_string());
         let store = Store::open(folder, &owner, "peers").expect("a store");
         let (local, events) = Passthrough::<P>::new();
-        let (requests, asked) = unbounded_channel();
+        let (requests, request_receiver) = unbounded_channel();
         let transport = Settings {
             cluster,
             me,
@@ -117,7 +117,7 @@ where
             transport,
             store,
             application: local,
-            requests: asked,
+            requests: request_receiver,
             recorder: Recorder::none(),
             injection: Injection::none(),
             suspected: None,
@@ -130,8 +130,8 @@ where
 
 /// Removes the leader from the nodes and returns it.
 async fn elected(nodes: &mut Vec<Node>) -> Node {
-    let begun = Instant::now();
-    while begun.elapsed() < ELECTION_TIMEOUT {
+    let started_at = Instant::now();
+    while started_at.elapsed() < ELECTION_TIMEOUT {
         for place in 0..nodes.len() {
             while let Ok(event) = nodes[place].events.try_recv() {
                 if matches!(event, Event::Leading { .. }) {

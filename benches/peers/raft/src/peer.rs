@@ -66,8 +66,8 @@ impl Protocol for Peer {
         stable: Option<Saved>,
         fx: &mut impl Effects<Self>,
     ) -> Self {
-        let everybody: Vec<u64> = (1..=u64::from(group.size())).collect();
-        let storage = MemStorage::new_with_conf_state((everybody, Vec::new()));
+        let voters: Vec<u64> = (1..=u64::from(group.size())).collect();
+        let storage = MemStorage::new_with_conf_state((voters, Vec::new()));
         if let Some(saved) = stable {
             saved.restore(&storage);
         }

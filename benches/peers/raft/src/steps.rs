@@ -84,12 +84,12 @@ fn bare<P: Forced>(config: &P::Config) -> f64 {
         }
     };
     input(ProcessId(0), Input::Timer(P::ELECTION));
-    let begun = clock();
+    let started = clock();
     for ticket in 0..u64::from(ENTRIES) {
         let payload = payload.clone();
         input(ProcessId(0), Input::Command(Command::Append { ticket, payload }));
     }
-    rate(messages, begun)
+    rate(messages, started)
 }
 
 /// Returns the received messages and the events (messages and commands) per second.
@@ -105,9 +105,9 @@ fn simulated(instrumentation: Instrumentation) -> [f64; 2] {
     settings.instrumentation = watch;
     let config = raft_log::Config::plain(SIZE, 2_000_000);
     let simulation = Simulation::<RaftLog>::new(config, settings);
-    let begun = clock();
+    let started = clock();
     let report = simulation.run().expect("valid settings");
-    let took = clock() - begun;
+    let took = clock() - started;
     assert!(!report.has_failed(), "{:?}", report.findings);
     assert!(report.metrics.received > u64::from(ENTRIES), "{:?}", report.ended);
     let metrics = &report.metrics;

@@ -35,7 +35,7 @@ pub async fn report(options: &Options) {
         (0..MEMBERS).filter(|at| *at != away).map(|at| cluster.clients()[at]).collect();
     cluster.signal(away, Signal::KILL);
     cluster.wait_ended(away);
-    let begun = Instant::now();
+    let started = Instant::now();
     let left = Arc::new(AtomicUsize::new(options.away));
     let mut writing = JoinSet::new();
     for writer in 0..WRITERS {
@@ -44,9 +44,9 @@ pub async fn report(options: &Options) {
             let take = |left: usize| left.checked_sub(1);
             let mut took = Vec::new();
             while left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok() {
-                let begun = Instant::now();
+                let started = Instant::now();
                 put_one(&channel).await;
-                took.push(begun.elapsed());
+                took.push(started.elapsed());
             }
             took
         });
@@ -54,20 +54,20 @@ pub async fn report(options: &Options) {
     let mut took = writing.join_all().await.concat();
     took.sort_unstable();
     let part = |of: f64| took[((took.len() - 1) as f64 * of).round() as usize];
-    println!("{} entries were put in {:.0?}", options.away, begun.elapsed());
+    println!("{} entries were put in {:.0?}", options.away, started.elapsed());
     let (median, most, longest) = (part(0.5), part(0.99), part(1.0));
     println!("one took {median:.1?}, {most:.1?} at the 99th percentile, {longest:.1?} at most");
 
     let mut load = Load::start(&there, Duration::ZERO);
     print_pace(&mut load, "before it came back", CALM_PERIOD).await;
-    let begun = Instant::now();
+    let started = Instant::now();
     let goal = applied(cluster.clients()[leader]).await.expect("the leader answers");
     cluster.restart(away);
     while applied(cluster.clients()[away]).await.is_none_or(|applied| applied < goal) {
-        assert!(begun.elapsed() < CATCH_UP_TIMEOUT, "it has caught up");
+        assert!(started.elapsed() < CATCH_UP_TIMEOUT, "it has caught up");
         sleep(Duration::from_millis(20)).await;
     }
-    println!("it had all of them {:.2?} after it was started", begun.elapsed());
+    println!("it had all of them {:.2?} after it was started", started.elapsed());
     print_pace(&mut load, "meanwhile", Duration::ZERO).await;
     print_pace(&mut load, "after that", CALM_PERIOD).await;
     load.end().await;
@@ -78,7 +78,8 @@ pub async fn report(options: &Options) {
     }
 }
 
-/// Kills members at once and restarts them. Returns the time until the last of them accepts a put.
+/// Kills members at the same time and restarts them. Returns the time until the last of them
+/// accepts a put.
 async fn restart_members(cluster: &mut Cluster, who: &[usize]) -> Duration {
     for member in who {
         cluster.signal(*member, Signal::KILL);
@@ -86,18 +87,18 @@ async fn restart_members(cluster: &mut Cluster, who: &[usize]) -> Duration {
     for member in who {
         cluster.wait_ended(*member);
     }
-    let begun = Instant::now();
+    let started = Instant::now();
     for member in who {
         cluster.restart(*member);
     }
     for member in who {
         let member = cluster.clients()[*member];
         while put(&channel_to(member), b"again".to_vec(), vec![7; VALUE]).await.is_err() {
-            assert!(begun.elapsed() < CATCH_UP_TIMEOUT, "it serves again");
+            assert!(started.elapsed() < CATCH_UP_TIMEOUT, "it serves again");
             sleep(Duration::from_millis(2)).await;
         }
     }
-    begun.elapsed()
+    started.elapsed()
 }
 
 /// Prints the rate of some writers during a period.

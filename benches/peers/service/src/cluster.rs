@@ -159,8 +159,8 @@ impl Cluster {
         if self.kind == Kind::ZooKeeper {
             return self.leader_in_zookeeper().await;
         }
-        let asked = crate::recipe::leader(&self.clients, index).await;
-        asked.filter(|it| self.members[*it].is_some())
+        let leader = crate::recipe::leader(&self.clients, index).await;
+        leader.filter(|it| self.members[*it].is_some())
     }
 
     /// A member of ZooKeeper knows only whether it is the leader itself.

@@ -33,7 +33,7 @@ pub async fn report(options: &Options) {
         let folder = tempfile::tempdir_in(&options.place).expect("a folder");
         let cluster = Cluster::start(Kind::Tenure, &options.programs, folder.path()).await;
         let watched = (cluster.leader().await + 1) % MEMBERS;
-        let begun = memory(&cluster)[watched];
+        let started = memory(&cluster)[watched];
         let mut open = Vec::new();
         for _ in 0..watchers {
             open.push(open_watch(cluster.clients()[watched]).await.expect("a watcher"));
@@ -43,10 +43,10 @@ pub async fn report(options: &Options) {
         let took = put_all(cluster.clients()).await;
         let after = memory(&cluster)[watched];
         let grew =
-            [(opened, begun), (after, opened)].map(|(now, before)| now.saturating_sub(before));
+            [(opened, started), (after, opened)].map(|(now, before)| now.saturating_sub(before));
         let [opening, putting] = grew.map(|bytes| bytes >> 20);
         println!("{watchers} watchers: {opening} MiB for them, {putting} MiB more in {took:.1?}");
-        grown.push(after.saturating_sub(begun));
+        grown.push(after.saturating_sub(started));
     }
     let each = grown[1].saturating_sub(grown[0]) / options.watchers as u64;
     println!("{} puts of {VALUE} bytes; {each} bytes for each watcher", WRITERS * PUTS_PER_WRITER);
@@ -64,7 +64,7 @@ async fn open_watch(member: SocketAddr) -> Result<Watcher, Status> {
 }
 
 async fn put_all(members: &[SocketAddr]) -> Duration {
-    let begun = Instant::now();
+    let started = Instant::now();
     let mut writing = JoinSet::new();
     for writer in 0..WRITERS {
         let channel = channel_to(members[writer % members.len()]);
@@ -76,5 +76,5 @@ async fn put_all(members: &[SocketAddr]) -> Duration {
         });
     }
     writing.join_all().await;
-    begun.elapsed()
+    started.elapsed()
 }

@@ -72,8 +72,8 @@ async fn fill(leader: &Channel, keys: usize) {
             op(Request::RequestPut(rpc::PutRequest { key, value, ..Default::default() }))
         };
         let success = (from..keys.min(from + KEYS_PER_TXN)).map(put).collect();
-        let asked = rpc::TxnRequest { success, ..Default::default() };
-        let done: Result<rpc::TxnResponse, Status> = ask(leader, TXN, asked).await;
+        let request = rpc::TxnRequest { success, ..Default::default() };
+        let done: Result<rpc::TxnResponse, Status> = ask(leader, TXN, request).await;
         done.expect("the put is accepted");
     }
 }
@@ -113,14 +113,14 @@ fn questions(revision: i64) -> Vec<(&'static str, HeavyRequest)> {
 
 /// Returns the time of the slowest response.
 async fn measure_request(leader: &Channel, question: &HeavyRequest) -> Duration {
-    let (begun, mut slowest) = (Instant::now(), Duration::ZERO);
+    let (started, mut slowest) = (Instant::now(), Duration::ZERO);
     let mut times = 0;
-    while times < MAX_REPETITIONS && begun.elapsed() < MAX_DURATION {
-        let asked = Instant::now();
+    while times < MAX_REPETITIONS && started.elapsed() < MAX_DURATION {
+        let sent = Instant::now();
         if let Err(status) = ask_once(leader, question).await {
             eprintln!("refused: {}", status.message());
         }
-        slowest = slowest.max(asked.elapsed());
+        slowest = slowest.max(sent.elapsed());
         times += 1;
         sleep(Duration::from_millis(100)).await;
     }
@@ -147,8 +147,8 @@ async fn ask_once(leader: &Channel, question: &HeavyRequest) -> Result<(), Statu
 }
 
 async fn revision(leader: &Channel) -> i64 {
-    let asked = rpc::RangeRequest { key: b"x".to_vec(), ..Default::default() };
-    let seen: Result<rpc::RangeResponse, Status> = ask(leader, RANGE, asked).await;
+    let request = rpc::RangeRequest { key: b"x".to_vec(), ..Default::default() };
+    let seen: Result<rpc::RangeResponse, Status> = ask(leader, RANGE, request).await;
     seen.ok().and_then(|it| it.header).map_or(0, |header| header.revision)
 }
 

@@ -68,10 +68,10 @@ impl Load {
             }));
         }
         sleep(long / 8).await;
-        let (before, begun) = (done.load(Ordering::Relaxed), Instant::now());
+        let (before, started) = (done.load(Ordering::Relaxed), Instant::now());
         sleep(long).await;
         let cycles = done.load(Ordering::Relaxed) - before;
-        let rate = cycles as f64 / begun.elapsed().as_secs_f64();
+        let rate = cycles as f64 / started.elapsed().as_secs_f64();
         is_over.store(true, Ordering::Relaxed);
         for task in tasks {
             task.await.expect("a client ends");

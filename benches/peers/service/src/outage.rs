@@ -72,13 +72,13 @@ async fn measure_outage(
     let leader = cluster.leader().await;
     sleep(CALM_PERIOD).await;
     while entries.try_recv().is_ok() {}
-    let begun = Instant::now();
+    let started = Instant::now();
     if let Some(signal) = signal {
         cluster.signal(leader, signal);
     }
-    let (mut last, mut waits) = ([begun; CLIENTS + 1], [Duration::ZERO; CLIENTS + 1]);
+    let (mut last, mut waits) = ([started; CLIENTS + 1], [Duration::ZERO; CLIENTS + 1]);
     let all = async {
-        while last.iter().any(|last| *last < begun + OBSERVATION_PERIOD) {
+        while last.iter().any(|last| *last < started + OBSERVATION_PERIOD) {
             let (who, since, at) = entries.recv().await.expect("clients go on");
             let who = who.min(CLIENTS);
             waits[who] = waits[who].max(at.saturating_duration_since(since.max(last[who])));

@@ -48,9 +48,9 @@ impl Load {
             let channel = channel_to(members[writer % members.len()]);
             tasks.spawn(async move {
                 while !is_over.load(Ordering::Relaxed) {
-                    let begun = Instant::now();
+                    let started = Instant::now();
                     put_one(&channel).await;
-                    let took = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+                    let took = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
                     slowest.fetch_max(took, Ordering::Relaxed);
                     puts.fetch_add(1, Ordering::Relaxed);
                     if !pause.is_zero() {

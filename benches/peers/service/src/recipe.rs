@@ -23,7 +23,7 @@ use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::client::Grpc;
 use tonic::transport::{Channel, Endpoint};
-use tonic::{Request as Asked, Status, Streaming};
+use tonic::{Request as TonicRequest, Status, Streaming};
 use tonic_prost::ProstCodec;
 
 use crate::sessions::Seen;
@@ -49,9 +49,9 @@ impl Recipe {
     pub async fn start(members: &[SocketAddr], first: usize, name: &str) -> Recipe {
         let at = first % members.len();
         let channel = channel_to(members[at]);
-        let asked = rpc::LeaseGrantRequest { ttl: TTL, id: 0 };
+        let request = rpc::LeaseGrantRequest { ttl: TTL, id: 0 };
         let granted: Result<rpc::LeaseGrantResponse, Status> =
-            ask(&channel, "/etcdserverpb.Lease/LeaseGrant", asked).await;
+            ask(&channel, "/etcdserverpb.Lease/LeaseGrant", request).await;
         let lease = granted.expect("a lease").id;
         let keeper = tokio::spawn(keep(channel.clone(), lease));
         Recipe { members: members.to_vec(), at, channel, lease, name: name.to_owned(), keeper }
@@ -78,13 +78,13 @@ impl Recipe {
         };
         if owner.is_some_and(|owner| owner.create_revision < own) {
             self.wait(own, revision).await?;
-            let asked = rpc::RangeRequest { key: key.clone(), ..Default::default() };
-            let seen: rpc::RangeResponse = ask(&self.channel, RANGE, asked).await?;
+            let request = rpc::RangeRequest { key: key.clone(), ..Default::default() };
+            let seen: rpc::RangeResponse = ask(&self.channel, RANGE, request).await?;
             assert_eq!(seen.kvs.len(), 1, "the session is alive");
         }
-        let asked = rpc::DeleteRangeRequest { key, ..Default::default() };
+        let request = rpc::DeleteRangeRequest { key, ..Default::default() };
         let path = "/etcdserverpb.KV/DeleteRange";
-        let _: rpc::DeleteRangeResponse = ask(&self.channel, path, asked).await?;
+        let _: rpc::DeleteRangeResponse = ask(&self.channel, path, request).await?;
         Ok(())
     }
 
@@ -121,13 +121,13 @@ impl Recipe {
     /// Waits for the older keys, one after the other.
     async fn wait(&self, own: i64, revision: i64) -> Result<(), Status> {
         loop {
-            let asked = rpc::RangeRequest {
+            let request = rpc::RangeRequest {
                 limit: 1,
                 sort_order: SortOrder::Descend.into(),
                 max_create_revision: own - 1,
                 ..self.queue()
             };
-            let ahead: rpc::RangeResponse = ask(&self.channel, RANGE, asked).await?;
+            let ahead: rpc::RangeResponse = ask(&self.channel, RANGE, request).await?;
             let Some(ahead) = ahead.kvs.into_iter().next() else { return Ok(()) };
             self.wait_deleted(ahead.key, revision).await?;
         }
@@ -158,14 +158,14 @@ pub async fn watch(
     channel: &Channel,
     create: rpc::WatchCreateRequest,
 ) -> Result<(mpsc::Sender<rpc::WatchRequest>, Streaming<rpc::WatchResponse>), Status> {
-    let asked = rpc::WatchRequest { request_union: Some(RequestUnion::CreateRequest(create)) };
+    let request = rpc::WatchRequest { request_union: Some(RequestUnion::CreateRequest(create)) };
     let (asks, more) = mpsc::channel(1);
-    asks.try_send(asked).expect("the channel is open");
+    asks.try_send(request).expect("the channel is open");
     let mut grpc = ready(channel).await?;
     let codec = ProstCodec::<rpc::WatchRequest, rpc::WatchResponse>::default();
     let path = PathAndQuery::from_static("/etcdserverpb.Watch/Watch");
-    let asked = Asked::new(ReceiverStream::new(more));
-    Ok((asks, grpc.streaming(asked, path, codec).await?.into_inner()))
+    let request = TonicRequest::new(ReceiverStream::new(more));
+    Ok((asks, grpc.streaming(request, path, codec).await?.into_inner()))
 }
 
 /// Returns a channel to a member that connects on demand and reconnects.
@@ -177,8 +177,8 @@ pub fn channel_to(to: SocketAddr) -> Channel {
 }
 
 /// Returns the leader that a member knows.
-pub async fn leader(members: &[SocketAddr], asked: usize) -> Option<usize> {
-    let status = status(members[asked]).await?;
+pub async fn leader(members: &[SocketAddr], index: usize) -> Option<usize> {
+    let status = status(members[index]).await?;
     for (index, member) in members.iter().enumerate() {
         let Some(answer) = self::status(*member).await else { continue };
         if answer.header.is_some_and(|header| header.member_id == status.leader) {
@@ -190,16 +190,16 @@ pub async fn leader(members: &[SocketAddr], asked: usize) -> Option<usize> {
 
 /// Returns the status of a member, if it responds.
 pub async fn status(of: SocketAddr) -> Option<rpc::StatusResponse> {
-    let asked = rpc::StatusRequest::default();
+    let request = rpc::StatusRequest::default();
     let path = "/etcdserverpb.Maintenance/Status";
-    let answer = timeout(Duration::from_secs(1), ask(&channel_to(of), path, asked)).await;
+    let answer = timeout(Duration::from_secs(1), ask(&channel_to(of), path, request)).await;
     answer.ok()?.ok()
 }
 
 /// Puts a value.
 pub async fn put(channel: &Channel, key: Vec<u8>, value: Vec<u8>) -> Result<(), Status> {
-    let asked = rpc::PutRequest { key, value, ..Default::default() };
-    let _: rpc::PutResponse = ask(channel, "/etcdserverpb.KV/Put", asked).await?;
+    let request = rpc::PutRequest { key, value, ..Default::default() };
+    let _: rpc::PutResponse = ask(channel, "/etcdserverpb.KV/Put", request).await?;
     Ok(())
 }
 
@@ -208,12 +208,12 @@ async fn keep(channel: Channel, id: i64) {
     loop {
         let pause = Duration::from_millis(TTL.unsigned_abs() * 1000 / 3);
         let beats = tokio_stream::iter(std::iter::repeat(())).throttle(pause);
-        let asked = beats.map(move |()| rpc::LeaseKeepAliveRequest { id });
+        let request = beats.map(move |()| rpc::LeaseKeepAliveRequest { id });
         if let Ok(mut grpc) = ready(&channel).await {
             let codec =
                 ProstCodec::<rpc::LeaseKeepAliveRequest, rpc::LeaseKeepAliveResponse>::default();
             let path = PathAndQuery::from_static("/etcdserverpb.Lease/LeaseKeepAlive");
-            if let Ok(answers) = grpc.streaming(Asked::new(asked), path, codec).await {
+            if let Ok(answers) = grpc.streaming(TonicRequest::new(request), path, codec).await {
                 let mut answers = answers.into_inner();
                 while let Ok(Some(_)) = answers.message().await {}
             }
@@ -233,10 +233,10 @@ impl Leases {
         for _ in 0..count {
             let channel = channel.clone();
             granting.spawn(async move {
-                let asked = rpc::LeaseGrantRequest { ttl: TTL, id: 0 };
+                let request = rpc::LeaseGrantRequest { ttl: TTL, id: 0 };
                 let path = "/etcdserverpb.Lease/LeaseGrant";
                 let granted: Result<rpc::LeaseGrantResponse, Status> =
-                    ask(&channel, path, asked).await;
+                    ask(&channel, path, request).await;
                 granted.expect("a lease").id
             });
             if granting.len() == 32 {
@@ -260,7 +260,7 @@ async fn renew(channel: Channel, ids: Vec<i64>, seen: Arc<Seen>) {
     let pause = Duration::from_millis(TTL.unsigned_abs() * 1000 / 3) / (ids.len() as u32 / 10);
     let (times, mut next) = (sent.clone(), 0);
     let beats = tokio_stream::iter(std::iter::repeat(())).throttle(pause);
-    let asked = futures_util::StreamExt::flat_map(beats, move |()| {
+    let request = futures_util::StreamExt::flat_map(beats, move |()| {
         let now: Vec<_> = (0..10)
             .map(|_| {
                 next = (next + 1) % ids.len();
@@ -273,7 +273,7 @@ async fn renew(channel: Channel, ids: Vec<i64>, seen: Arc<Seen>) {
     let codec = ProstCodec::<rpc::LeaseKeepAliveRequest, rpc::LeaseKeepAliveResponse>::default();
     let path = PathAndQuery::from_static("/etcdserverpb.Lease/LeaseKeepAlive");
     let mut grpc = ready(&channel).await.expect("a member accepts");
-    let answers = grpc.streaming(Asked::new(asked), path, codec).await.expect("a stream");
+    let answers = grpc.streaming(TonicRequest::new(request), path, codec).await.expect("a stream");
     let mut answers = answers.into_inner();
     while let Some(answer) = answers.message().await.expect("a response to the renewal") {
         let sent = sent.lock().expect("not poisoned").pop_front();
@@ -292,7 +292,7 @@ async fn ready(channel: &Channel) -> Result<Grpc<Channel>, Status> {
 }
 
 /// Sends a request whose response may be large.
-pub async fn ask<Q, A>(channel: &Channel, path: &'static str, asked: Q) -> Result<A, Status>
+pub async fn ask<Q, A>(channel: &Channel, path: &'static str, request: Q) -> Result<A, Status>
 where
     Q: Message + 'static,
     A: Message + Default + 'static,
@@ -300,7 +300,7 @@ where
     let mut grpc = ready(channel).await?.max_decoding_message_size(usize::MAX);
     let codec = ProstCodec::<Q, A>::default();
     let path = PathAndQuery::from_static(path);
-    Ok(grpc.unary(Asked::new(asked), path, codec).await?.into_inner())
+    Ok(grpc.unary(TonicRequest::new(request), path, codec).await?.into_inner())
 }
 
 fn range(op: &rpc::ResponseOp) -> Option<&rpc::RangeResponse> {

@@ -38,7 +38,7 @@ pub async fn report(options: &Options) {
     sleep(Duration::from_secs(1)).await;
     let (seen, before) = (Arc::new(Seen::default()), memory(&cluster));
     let (mut granting, mut all) = (JoinSet::new(), Vec::new());
-    let begun = Instant::now();
+    let started = Instant::now();
     for place in 0..options.sessions.div_ceil(LEASES_PER_CONNECTION) {
         let channel = channel_to(cluster.clients()[place % MEMBERS]);
         granting.spawn(Leases::keep(channel, LEASES_PER_CONNECTION, seen.clone()));
@@ -50,11 +50,11 @@ pub async fn report(options: &Options) {
     println!(
         "{} leases were granted in {:.1?}",
         all.len() * LEASES_PER_CONNECTION,
-        begun.elapsed()
+        started.elapsed()
     );
-    let begun = Instant::now();
+    let started = Instant::now();
     let (renewed, mut most) = (seen.renewed.load(Ordering::Relaxed), memory(&cluster));
-    while begun.elapsed() < DURATION {
+    while started.elapsed() < DURATION {
         sleep(Duration::from_secs(5)).await;
         let now = memory(&cluster);
         most = std::array::from_fn(|at| most[at].max(now[at]));

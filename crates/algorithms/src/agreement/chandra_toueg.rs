@@ -18,7 +18,7 @@
 //! stamp *r* or higher is *v*. So only *v* is proposed from then on, and no other value is decided,
 //! whatever the detectors report.
 //!
-//! No process waits for ever. A process waits for a coordinator until it proposes or is suspected,
+//! No process waits forever. A process waits for a coordinator until it proposes or is suspected,
 //! and a crashed one is eventually suspected. A coordinator waits for a majority, and a majority is
 //! up. Once some process is no longer suspected by any other, no process refuses its next round,
 //! and it decides. A decision is sent by reliable broadcast: a process forwards it before deciding.
@@ -298,7 +298,8 @@ impl ChandraToueg {
         }
     }
 
-    /// Reliable broadcast: forwards a new decision to all before deciding.
+    /// Decides `value`. Forwards a new decision to all processes first, as reliable broadcast
+    /// requires.
     fn decide(&mut self, value: u64, fx: &mut impl Effects<Self>) {
         if self.decided.is_none() {
             fx.broadcast(&self.group.peers(), Message::Decided { value });

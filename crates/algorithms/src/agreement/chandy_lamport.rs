@@ -18,7 +18,7 @@
 //! marker but after the receiver recorded its state were in flight: they are the channel's state.
 //! No process is stopped, and the group may never have been in the recorded state. But it could
 //! have been: the events between the first and the last recording can be reordered, without a
-//! difference visible to any process, such that all processes record at once.
+//! difference visible to any process, such that all processes record at the same time.
 //!
 //! The paper leaves the computation and the collection of results open. Here processes exchange
 //! tokens, whose total every snapshot must preserve, and each process reports to the initiator. The

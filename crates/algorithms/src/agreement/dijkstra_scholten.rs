@@ -12,12 +12,13 @@
 //!
 //! **Why it is right.** Every message of the computation is answered by one signal. A process that
 //! receives work while idle is *engaged* by the sender. It answers that sender last: once it has no
-//! work and all its own messages are answered. It answers further messages at once. So each engaged
-//! process corresponds to an unanswered message of its parent. These edges form a tree rooted at
-//! the initiator, and every working process and every message in flight belongs to it. When the
-//! root is idle and has no unanswered messages, the tree is only the root: no other process works
-//! and no message is in flight. A process works only when asked to, so the computation has
-//! terminated. Termination is announced eventually: a tree has leaves, and an idle leaf leaves it.
+//! work and all its own messages are answered. It answers further messages immediately. So each
+//! engaged process corresponds to an unanswered message of its parent. These edges form a tree
+//! rooted at the initiator, and every working process and every message in flight belongs to it.
+//! When the root is idle and has no unanswered messages, the tree is only the root: no other
+//! process works and no message is in flight. A process works only when asked to, so the
+//! computation has terminated. Termination is announced eventually: a tree has leaves, and an idle
+//! leaf leaves it.
 //!
 //! The paper leaves the computation open. Here a piece of work takes a while. When it is done, the
 //! parent chooses how many more it creates: none, one for the next process on the ring of ids, or

@@ -165,7 +165,7 @@ impl DisseminationBarrier {
         (self.received, self.received_next) = (self.received_next, 0);
     }
 
-    /// Number of steps to wait for.
+    /// Returns the number of steps to wait for.
     fn steps(&self) -> u32 {
         let all = steps(self.group.size());
         if self.variants.has(Switch::LeavesEarly) { all.saturating_sub(1) } else { all }

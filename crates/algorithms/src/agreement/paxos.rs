@@ -21,7 +21,7 @@
 //! despite crashes, delays and competing leaders. This requires that promises and accepted values
 //! are saved before they are sent.
 //!
-//! Safety needs no detector. Without one, two proposers can overtake each other for ever, and no
+//! Safety needs no detector. Without one, two proposers can overtake each other forever, and no
 //! algorithm of this kind can do better (Fischer, Lynch, Paterson, JACM 32(2), 1985). Once the
 //! detectors no longer err, the lowest live process is the only one that starts ballots. It is
 //! refused finitely often, and then a majority responds. Every process proposes, so the leader has

@@ -105,7 +105,7 @@ enum Role {
         saved: Option<(u64, Option<ProcessId>)>,
     },
     Leader(Leadership),
-    /// Lost entries that it had acknowledged, and takes no further part.
+    /// Does not participate any more, because it lost entries that it had acknowledged.
     Disabled,
 }
 
@@ -134,7 +134,7 @@ struct Leadership {
 /// Timers of this algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// The election timeout: no leader was heard from, or the vote was split. At a leader it
+    /// The election timeout: no message of a leader arrived, or the vote was split. At a leader it
     /// triggers the check that a majority still responds.
     Election,
     /// The next heartbeat is due.
@@ -273,8 +273,9 @@ impl Protocol for RaftLog {
         }
     }
 
-    /// A heartbeat only states that its sender led a term when it sent it. The response only states
-    /// that its sender had seen no later term. Both remain true after a crash.
+    /// Returns false for heartbeats and their responses. A heartbeat only states that its sender
+    /// led a term when it sent it. The response only states that its sender had seen no later term.
+    /// Both remain true after a crash.
     fn requires_save(message: &Message) -> bool {
         !matches!(message, Message::Heartbeat { .. } | Message::HeartbeatResponse { .. })
     }

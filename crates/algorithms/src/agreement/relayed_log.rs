@@ -192,8 +192,8 @@ impl Protocol for RelayedLog {
         RaftLog::timer_role(timer)
     }
 
-    /// A request and a notice claim nothing that a crash could invalidate. The content of an answer
-    /// must remain true.
+    /// Returns true for answers, whose content must remain true after a crash. Requests and notices
+    /// contain nothing that a crash could invalidate.
     fn requires_save(message: &Message) -> bool {
         match message {
             Message::Log(message) => RaftLog::requires_save(message),

@@ -53,7 +53,7 @@ pub struct StableVectors {
     agree: ProcessSet,
 }
 
-/// What is known of one process that wants a name.
+/// Known state of one process that requests a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Entry {
@@ -219,7 +219,7 @@ impl StableVectors {
         Some(Entry { version, suggests, ..ours })
     }
 
-    /// *t*: upper bound on crashes.
+    /// Returns *t*, the upper bound on crashes.
     const fn max_crashes(&self) -> u32 {
         (self.group.size() - 1) / 2
     }

@@ -34,7 +34,7 @@ use tenure_core::{
 
 use super::{Application, Leadership};
 
-/// One process: a clock, and while it leads also the one that compares them.
+/// One process: its clock and, while it leads, the round that compares all clocks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Berkeley {
     group: Group,
@@ -254,8 +254,8 @@ impl Berkeley {
         let now = self.corrected_time(fx);
         let Some(round) = &mut self.round else { return };
         if round.awaited.remove(from) {
-            let asked = round.polled + now.saturating_sub(round.polled) / 2;
-            round.offsets.push((from, time.saturating_sub(asked)));
+            let midpoint = round.polled + now.saturating_sub(round.polled) / 2;
+            round.offsets.push((from, time.saturating_sub(midpoint)));
             self.finish_if_complete(fx);
         }
     }

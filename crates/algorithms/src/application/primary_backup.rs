@@ -269,7 +269,8 @@ impl PrimaryBackup {
         &self.writes
     }
 
-    /// Returns the newer term for which this one is refused, if any.
+    /// Returns the term that this process follows if it is newer than `term`, which is then
+    /// refused.
     fn newer_term(&self, term: Term) -> Option<Term> {
         self.leadership.newer_than(term).filter(|_| !self.variants.has(Switch::NoTerms))
     }

@@ -50,7 +50,7 @@ struct Position {
     wave: Wave,
     /// Parent; `None` at the root.
     parent: Option<ProcessId>,
-    /// Neighbours, except the parent, that have not been heard from.
+    /// Neighbours, except the parent, from which no message has arrived.
     awaited: ProcessSet,
     /// Known size of the subtree.
     size: u32,

@@ -57,17 +57,17 @@ pub struct ThreePhaseCommit {
 /// Local state of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Progress {
-    /// Voted yes; the outcome is uncertain.
+    /// This process coordinates the transaction. The awaited processes have not voted.
     Collecting { awaited: ProcessSet },
     /// Voted yes; the outcome is uncertain.
     Prepared,
     /// All have voted yes.
     Ready,
-    /// Led here; these processes, of those informed, have not confirmed that they are ready.
+    /// This process leads. The awaited processes have not confirmed that they are ready.
     Spreading { awaited: ProcessSet },
-    /// Voted yes before a restart; others may have decided since.
+    /// Voted yes before a restart. Other processes may have decided since.
     Returned,
-    /// Decided; these participants have not acknowledged the decision yet.
+    /// The decision is made. These participants have not acknowledged it yet.
     Decided { commits: bool, unacknowledged: ProcessSet },
 }
 

@@ -57,11 +57,11 @@ pub struct TwoPhaseCommit {
 /// Local state of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Progress {
-    /// Coordinated here; these processes have not voted.
+    /// This process coordinates the transaction. The awaited processes have not voted.
     Collecting { awaited: ProcessSet },
     /// Voted yes; the outcome is uncertain.
     Prepared,
-    /// Decided; these participants have not acknowledged the decision yet.
+    /// The decision is made. These participants have not acknowledged it yet.
     Decided { commits: bool, unacknowledged: ProcessSet },
 }
 
@@ -303,7 +303,8 @@ impl TwoPhaseCommit {
         }
     }
 
-    /// Returns the newer term for which this one is refused, if any.
+    /// Returns the term that this process follows if it is newer than `term`, which is then
+    /// refused.
     fn newer_term(&self, term: Term) -> Option<Term> {
         self.leadership.newer_than(term).filter(|_| !self.variants.has(Switch::NoTerms))
     }

@@ -1,5 +1,7 @@
 //! Maps the names of a lock and an election to a protocol that offers both.
 
+use alloc::string::String;
+
 use tenure_core::{Algorithm, Card, Election, Mutex, Office};
 
 use super::{CatalogueError, Parameters, unaliased, unknown_algorithm};
@@ -44,7 +46,9 @@ pub fn visit_named<V: NamedVisitor>(
     let (mutex, parameters) = unaliased(mutex, parameters);
     let election = mutex.strip_prefix("coordinated:").ok_or_else(|| unknown_algorithm(&mutex))?;
     let (own, parameters) = parameters.split();
-    let election_config = elections::config(election, &election_parameters(&parameters, election))?;
+    let variants = &parameters.variants;
+    let election_config =
+        elections::config(election, &election_parameters(&parameters, election, variants))?;
     let config = coordinated::configured::<AnyElection>(election_config, own, &parameters);
     Ok(visitor.named::<AnyElection>(config))
 }
@@ -52,8 +56,8 @@ pub fn visit_named<V: NamedVisitor>(
 /// Calls `visitor` with the office of a mutex and an election: side by side, or the mutex following
 /// the leader if it is `coordinated:ELECTION`.
 ///
-/// Variants are those of the mutex, except that an election can be `fault-tolerant` as well. The
-/// bully greets peers that are trusted again, since real networks partition and heal.
+/// Variants are those of the mutex, which for `coordinated:ELECTION` include those of the election.
+/// An election beside a mutex can only be `fault-tolerant`. The bully greets peers that are trusted again, since real networks partition and heal.
 ///
 /// # Errors
 ///
@@ -67,12 +71,15 @@ pub fn visit_office<V: OfficeVisitor>(
     let (mutex, mut of_mutex) = unaliased(mutex, parameters);
     let (election, of_election) = unaliased(election, parameters);
     of_mutex.variants.retain(|variant| of_election.variants.contains(variant));
-    let (own, of_mutex) = match mutex.starts_with("coordinated:") {
+    let is_coordinated = mutex.starts_with("coordinated:");
+    let (own, of_mutex) = match is_coordinated {
         true => of_mutex.split(),
         false => (Variants::none(), of_mutex),
     };
     let (mutex, election, parameters) = (&*mutex, &*election, &of_mutex);
-    let election_config = elections::config(election, &election_parameters(parameters, election))?;
+    let variants = if is_coordinated { &of_mutex.variants[..] } else { &[] };
+    let election_config =
+        elections::config(election, &election_parameters(parameters, election, variants))?;
     match mutex.strip_prefix("coordinated:") {
         Some(named) if named == election => {
             let config = coordinated::configured::<AnyElection>(election_config, own, parameters);
@@ -98,7 +105,7 @@ pub fn visit_with_mutex<M: Mutex + Algorithm, V: OfficeVisitor>(
     parameters: &Parameters,
     visitor: V,
 ) -> Result<V::Output, CatalogueError> {
-    let election = elections::config(election, &election_parameters(parameters, election))?;
+    let election = elections::config(election, &election_parameters(parameters, election, &[]))?;
     Ok(visitor.office::<Side<M, AnyElection>>(side::Config { mutex, election }))
 }
 
@@ -128,15 +135,16 @@ pub fn visit_with_election<E: Election + Algorithm, V: OfficeVisitor>(
     Ok(visitor.office::<Side<AnyMutex, E>>(side::Config { mutex, election }))
 }
 
-/// Returns the parameters of an office's election. Real networks partition and heal, so a bully
-/// greets, and a Raft candidate uses pre-vote.
-fn election_parameters(parameters: &Parameters, election: &str) -> Parameters {
+/// Returns the parameters of an office's election with these variants. Real networks partition and
+/// heal, so a bully greets, and a Raft candidate uses pre-vote.
+fn election_parameters(parameters: &Parameters, election: &str, own: &[String]) -> Parameters {
     let switch = match election {
         "bully" => Some(bully::Switch::Greet.declaration()),
         "raft" => Some(raft::Switch::PreVote.declaration()),
         _ => None,
     };
-    let variants = switch.into_iter().map(|it| it.name.into()).collect();
+    let always = switch.into_iter().map(|it| it.name.into());
+    let variants = always.chain(own.iter().cloned()).collect();
     Parameters { variants, ..parameters.clone() }
 }
 

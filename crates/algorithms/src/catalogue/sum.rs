@@ -1,6 +1,6 @@
 //! Many algorithms of one service as one type.
 //!
-//! There are many compositions: every lock beside every election, each over a reliable channel or
+//! There are many compositions: every lock with every election, each over a reliable channel or
 //! not. A generic engine would be compiled for each. So compositions use the sum of all locks and
 //! the sum of all elections, and an engine is compiled for a handful of types.
 
@@ -90,7 +90,8 @@ macro_rules! sum {
                 }
             }
 
-            /// Handlers are compiled here, once for each member, whatever the effects are of.
+            /// Handlers are compiled here, once for each member, regardless of the type of the
+            /// effects.
             impl Any {
                 fn boot_member(
                     group: Group,

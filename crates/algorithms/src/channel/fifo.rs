@@ -109,7 +109,7 @@ impl<M: Labelled> Labelled for Message<M> {
 /// Timers of the channel and of the inner protocol.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer<T> {
-    /// Messages to this peer are not acknowledged yet.
+    /// Time to send the unacknowledged messages to this peer again.
     Resend(ProcessId),
     /// A timer of the inner protocol.
     Inner(T),

@@ -12,7 +12,7 @@ pub(super) struct Coordinator {
     /// Processes that have not reported yet; the coordinator grants nothing until all have.
     pub(super) awaited: ProcessSet,
     pub(super) grants: GrantQueue,
-    /// Fence of the current or the last entry, as far as known.
+    /// Highest known fence of the current or the last entry.
     latest: Option<Fence>,
     /// Suspected processes among the awaited ones and the holder. Their claims are dropped once
     /// they must have left.
@@ -95,7 +95,7 @@ impl Coordinator {
         self.latest.filter(|_| self.grants.holder() == Some(claim))
     }
 
-    /// Returns true if a process has not reported, or is inside as far as known.
+    /// Returns true if a process has not reported yet, or holds the grant.
     pub(super) fn may_be_inside(&self, process: ProcessId) -> bool {
         let holds = self.grants.holder().is_some_and(|claim| claim.process == process);
         holds || self.awaited.contains(process)

@@ -1,9 +1,10 @@
 //! Several named locks as one: acquired one after the other, released together.
 //!
-//! A process inside holds all locks that it names. If all processes name them in one order, say
-//! sorted, there is no deadlock: the holder of the last lock of any waits for none that another
-//! holds. With opposite orders two processes may each hold what the other waits for, and nothing
-//! ends that; the lock `edge-chasing` detects it. None of the locks may expire, as a lease does.
+//! A process inside holds all locks that it names. If all processes name them in the same order,
+//! for instance sorted, no deadlock occurs: among the held locks, the holder of the last one in
+//! that order waits for no holder. With opposite orders two processes may each hold what the other
+//! waits for, and nothing ends that; the lock `edge-chasing` detects it. None of the locks may
+//! expire, as a lease does.
 
 use alloc::format;
 use alloc::sync::Arc;

@@ -1,7 +1,7 @@
 //! Many instances of one protocol over one connection, each with a key: named locks.
 //!
-//! An instance is booted when its key first appears in a command or a message, and is kept for
-//! ever: its memory keeps a lock safe.
+//! An instance is booted when its key first appears in a command or a message, and is kept forever:
+//! its memory keeps a lock safe.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -18,7 +18,8 @@ pub use tenure_core::{LockName, LockNameError};
 pub trait Key: Clone + Debug + Eq + Hash + Ord + Wire + Send + Sync + 'static {}
 impl<K: Clone + Debug + Eq + Hash + Ord + Wire + Send + Sync + 'static> Key for K {}
 
-/// An alias without a projection, so that deriving does not require equality of the configuration.
+/// Alias for the associated type. With the type written in full, derived impls would require that
+/// the configuration implements their trait.
 type ConfigOf<P> = <P as Protocol>::Config;
 
 /// One process of every instance.

@@ -133,7 +133,7 @@ impl<C: TimeoutPolicy> Protocol for HeartbeatDetector<C> {
         }
     }
 
-    /// A heartbeat stays true and needs no order.
+    /// Returns false: a heartbeat stays true after a crash, and does not depend on other messages.
     fn requires_save(_: &Message) -> bool {
         false
     }

@@ -172,8 +172,9 @@ const LEVELS: [u64; 57] = [
 const FIRST: i64 = -2000;
 const STEP: i64 = 250;
 
-/// Returns φ for a lateness relative to the mean, in thousandths of a deviation and of φ. The
-/// result is 0 before two deviations below the mean, and at most 32.75.
+/// Returns φ, in thousandths, for a heartbeat that is `deviations` thousandths of a standard
+/// deviation later than the mean. The result is 0 up to two deviations before the mean, and at most
+/// 32 750.
 pub fn level(deviations: i64) -> u64 {
     let Ok(offset) = u64::try_from(deviations.saturating_sub(FIRST)) else { return 0 };
     let (place, rest) = (offset / STEP as u64, offset % STEP as u64);
@@ -183,8 +184,8 @@ pub fn level(deviations: i64) -> u64 {
     }
 }
 
-/// Returns z: the number of deviations after the mean at which φ has this value, both in
-/// thousandths. The inverse of [`level`], between −2 and 12.
+/// Returns the lateness at which φ reaches `level`, in thousandths of a standard deviation after
+/// the mean. The inverse of [`level`]; between −2000 and 12 000.
 pub fn deviations(level: u64) -> i64 {
     let place = LEVELS.partition_point(|it| *it <= level);
     match (place.checked_sub(1), LEVELS.get(place)) {

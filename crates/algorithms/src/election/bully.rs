@@ -196,8 +196,8 @@ impl Bully {
         if higher.is_empty() {
             return self.announce(fx);
         }
-        let asked = self.rules().asked(higher, self.group);
-        fx.broadcast(&asked, Message::Election { number });
+        let challenged = self.rules().challenged(higher, self.group);
+        fx.broadcast(&challenged, Message::Election { number });
         self.enter_phase(Phase::Asking, fx);
     }
 

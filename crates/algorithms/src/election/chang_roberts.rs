@@ -198,9 +198,9 @@ impl ChangRoberts {
     }
 }
 
-/// Returns the number of messages if all processes of this ring start at once, given in the
-/// direction of messages: each rank travels to the next larger one, the largest all the way around,
-/// and so does the announcement.
+/// Returns the number of messages if all processes of this ring start at the same time, given in
+/// the direction of messages: each rank travels to the next larger one, the largest all the way
+/// around, and so does the announcement.
 pub fn messages<R: Ord>(ring: &[R]) -> u64 {
     let n = ring.len();
     // A process alone sends only to itself, which is not counted.

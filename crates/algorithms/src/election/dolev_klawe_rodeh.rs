@@ -55,7 +55,7 @@ enum Phase {
         phase: u32,
         /// `max`: the candidate that it represents.
         candidate: Candidate,
-        /// `left`: candidate of the active process before it, once known.
+        /// `left`: candidate of the previous active process on the ring, once known.
         before: Option<Candidate>,
     },
     /// *Passive*: only forwards messages.
@@ -218,8 +218,8 @@ impl DolevKlaweRodeh {
 
 /// Returns the number of phases on this ring, given in the direction of messages, regardless of
 /// which processes start: every process that learns of an election takes part. An active process
-/// survives, for the candidate before it, if that is larger than its own and than the one before
-/// that.
+/// compares its candidate with those of the two previous active processes. It stays active, and
+/// adopts the candidate of the previous one, if that is the largest of the three.
 fn phases<R: Ord + Copy>(ring: &[R]) -> u64 {
     let mut active = ring.to_vec();
     let mut phases = 1;

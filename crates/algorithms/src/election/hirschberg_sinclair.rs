@@ -16,10 +16,10 @@
 //! phase *k* is the largest within 2^(k − 1) on both sides: there are at most N/(2^(k − 1) + 1) of
 //! them.
 //!
-//! A process recognises its own rank before the hops are counted: with N = 2^k both happen at once.
-//! Two things go beyond the paper, which elects once. Messages carry their election, so that
-//! leftovers of the last one do not start the next. And a probe carries its direction, which the
-//! sender does not reveal on a ring of two.
+//! A process recognises its own rank before the hops are counted: with N = 2^k both happen at the
+//! same time. Two things go beyond the paper, which elects once. Messages carry their election, so
+//! that leftovers of the last one do not start the next. And a probe carries its direction, which
+//! the sender does not reveal on a ring of two.
 
 use alloc::sync::Arc;
 
@@ -251,10 +251,10 @@ fn probes(size: u64, end: u32) -> u64 {
     (1..end).map(|k| 4 * (1 << k) * (size / ((1 << (k - 1)) + 1))).sum()
 }
 
-/// Returns the number of messages if all processes of this ring start at once. In each phase a
-/// candidate's probe travels on both sides to the next larger rank or, if that is further away, the
-/// reach of the phase, and is replied to. In the last phase it travels all the way around, and so
-/// does the announcement.
+/// Returns the number of messages if all processes of this ring start at the same time. In each
+/// phase a candidate's probe travels on both sides to the next larger rank or, if that is further
+/// away, the reach of the phase, and is replied to. In the last phase it travels all the way
+/// around, and so does the announcement.
 pub fn messages<R: Ord>(ring: &[R]) -> u64 {
     let n = ring.len();
     if n == 1 {

@@ -175,8 +175,8 @@ impl ItaiRodeh {
         }
     }
 
-    /// Accepts the process this far behind as the leader. The id for the user is counted from this
-    /// process's own; it is not part of any message.
+    /// Accepts as the leader the process that precedes this one by `distance` hops. Users see its
+    /// id, which is computed from the own id and is not part of any message.
     fn settle(&mut self, election: u32, distance: u32, fx: &mut impl Effects<Self>) {
         self.election = election;
         self.phase = Phase::Settled;

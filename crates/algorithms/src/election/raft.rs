@@ -27,9 +27,9 @@
 //! down before the first of that majority votes again. No message is needed for this, and late ones
 //! do no harm.
 //!
-//! **Handing over.** A leader that resigns steps down and asks another process to stand at once, as
-//! in the thesis. A voter for that candidate disregards its promises to earlier terms: their
-//! leaders have resigned or were replaced. Late and duplicate messages do no harm.
+//! **Handing over.** A leader that resigns steps down and asks another process to stand
+//! immediately, as in the thesis. A voter for that candidate disregards its promises to earlier
+//! terms: their leaders have resigned or were replaced. Late and duplicate messages do no harm.
 //!
 //! The first candidate leads, not the highest rank. With the variant `pre-vote`, which is on in an
 //! office, a partitioned process does not depose a leader by its high term. The thesis measures a
@@ -64,7 +64,8 @@ pub struct Raft {
 enum Role {
     /// Follows no leader, and grants votes.
     Free,
-    /// Another process may lead because of this one: it votes for no other until its timeout.
+    /// Has voted for another process or follows it. Grants no other vote until its election
+    /// timeout.
     Follower {
         /// The leader whose heartbeats it receives; `None` after a vote or a restart.
         leader: Option<ProcessId>,
@@ -89,11 +90,12 @@ enum Role {
 /// Timers of this algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// The election timeout: no leader was heard from, or the vote was split.
+    /// The election timeout: no heartbeat arrived, or the vote was split.
     Election,
     /// The next heartbeat is due.
     Heartbeat,
-    /// No majority has responded for so long that others may vote again.
+    /// The lease of the leader: without responses of a majority for this long, others may vote
+    /// again.
     Lease,
 }
 

@@ -100,7 +100,7 @@ pub enum Message {
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         number: u64,
     },
-    /// There was such a term.
+    /// Answers a query: the sender knows a term that is as new or newer.
     Answer {
         /// Number of the newest term known to the sender.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]

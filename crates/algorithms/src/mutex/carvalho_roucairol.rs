@@ -14,7 +14,7 @@
 //! **Why it is right.** Each pair of processes shares one permission: one of them has it, or it is
 //! in flight in a reply. A process inside has all its permissions and gives none away, so no two
 //! processes are inside. A waiting process keeps its permissions against requests with larger
-//! timestamps and yields them to smaller ones. When it yields one it requests it again at once,
+//! timestamps and yields them to smaller ones. When it yields one it requests it again immediately,
 //! since the peer knows of no pending request of it. The peer serves that request after its own,
 //! and its later requests have larger timestamps. So each process waits only for smaller
 //! timestamps, and the smallest waits for none.

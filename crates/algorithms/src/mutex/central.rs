@@ -15,8 +15,8 @@
 //! request, grant or release names an ended request and is recognised. The queue is first come,
 //! first served, so finitely many requests precede any that has arrived.
 //!
-//! A grant that its process no longer wants (of a duplicate request) is released at once. Otherwise
-//! all others would wait for it.
+//! A grant that its process no longer wants (of a duplicate request) is released immediately.
+//! Otherwise all others would wait for it.
 
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::theory::{Hops, Precision, Prediction, Theory, WorkloadKind};

@@ -25,11 +25,11 @@
 //! existing cycle, or one whose victim has already given up. All probes around a cycle name one
 //! attempt of one victim: it gives up once, and never without a cycle.
 //!
-//! **Why no process retries for ever.** The order of victims is fixed while they wait, and its
-//! least process is never a victim. A process that releases a lock queues behind all that wait for
-//! it. So the queue before the least process only gets shorter, first for one lock, which it then
-//! keeps, then for the other. A process that enters moves up in the order, so every process is the
-//! least after finitely many entries of others. The variant `ordered` prevents cycles instead of
+//! **Why no process retries forever.** The order of victims is fixed while they wait, and its least
+//! process is never a victim. A process that releases a lock queues behind all that wait for it. So
+//! the queue before the least process only gets shorter, first for one lock, which it then keeps,
+//! then for the other. A process that enters moves up in the order, so every process is the least
+//! after finitely many entries of others. The variant `ordered` prevents cycles instead of
 //! detecting them.
 
 mod message;

@@ -20,8 +20,8 @@
 //! Up to k − 1 replies arrive after the entry, or after the exit. A reply therefore names its
 //! request, and a surplus reply is dropped. A new request of a process supersedes its older ones,
 //! so only the last request of each peer is deferred. With k = 1 this is the algorithm of Ricart
-//! and Agrawala. Several processes may be inside at once, so an entry has no fence. A crashed
-//! process occupies one of the k places for ever.
+//! and Agrawala. Several processes may be inside at the same time, so an entry has no fence. A
+//! crashed process occupies one of the k places forever.
 
 use core::num::NonZeroU32;
 
@@ -44,7 +44,7 @@ use crate::variants::switches;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct KMutex {
     group: Group,
-    /// *k*: upper bound on processes inside at once.
+    /// *k*: upper bound on processes inside at the same time.
     most_inside: u32,
     variants: Variants<Switch>,
     clock: LamportClock,
@@ -87,7 +87,7 @@ labelled!(Message, Mutex, Request => "request", Reply => "reply");
 /// Configuration of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// *k*: upper bound on processes inside at once.
+    /// *k*: upper bound on processes inside at the same time.
     pub most_inside: NonZeroU32,
     /// Variants that are switched on.
     pub variants: Variants<Switch>,

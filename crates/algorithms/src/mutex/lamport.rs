@@ -15,7 +15,7 @@
 //! that replied is beyond the request's clock. So any smaller request of a peer was sent before
 //! that peer's reply, has therefore arrived, and stays in the queue until it is released. So of two
 //! waiting processes, the one with the larger request knows of the smaller one and cannot enter
-//! before it has left. The smallest waits only for replies, which are sent at once.
+//! before it has left. The smallest waits only for replies, which are sent immediately.
 //!
 //! It makes no difference whether an *equal* clock counts as a later one. Each reply to the current
 //! request was sent after receiving it, with a later clock, and the replies to earlier requests all

@@ -94,15 +94,15 @@ struct Claim {
 /// Timers of this algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// Client: the deadline of the claim from the renewal of that side.
+    /// Client: deadline of the claim, counted from the renewal of this side.
     Deadline(Side),
-    /// Client: the session has to be renewed.
+    /// Client: the next renewal is due.
     Renewal,
-    /// Service: a part of a lease has elapsed.
+    /// Service: a part of the lease with this ID ends.
     Part(u64),
-    /// Service: the end of a lease is committed.
+    /// Service: the log commits the end of the lease with this ID.
     Commit(u64),
-    /// Service: the leader changes.
+    /// Service: the next change of the leader.
     Change,
 }
 
@@ -177,8 +177,8 @@ impl Protocol for Leased {
             }
             Message::Released { ticket, key } => {
                 if let Some(claim) = self.claim_of(ticket) {
-                    let wish = claim.waiter.on_released(&key);
-                    self.execute_waiter(wish, fx);
+                    let action = claim.waiter.on_released(&key);
+                    self.execute_waiter(action, fx);
                 }
             }
             Message::Alive { ticket, round } => {
@@ -193,15 +193,15 @@ impl Protocol for Leased {
                 if let Some(claim) = self.claim_of(ticket)
                     && claim.session.is_alive()
                 {
-                    let wish =
+                    let action =
                         claim.waiter.on_queue_view(QueueView { revision, own, predecessor: ahead });
-                    self.execute_waiter(wish, fx);
+                    self.execute_waiter(action, fx);
                 }
             }
             Message::Deleted { ticket, key, revision } => {
                 if let Some(claim) = self.claim_of(ticket) {
-                    let wish = claim.waiter.on_deleted(&key, revision);
-                    self.execute_waiter(wish, fx);
+                    let action = claim.waiter.on_deleted(&key, revision);
+                    self.execute_waiter(action, fx);
                 }
             }
         }
@@ -309,9 +309,9 @@ impl Leased {
     }
 
     /// Executes an action of the waiter.
-    fn execute_waiter(&mut self, wish: Option<WaiterAction<u64>>, fx: &mut impl Effects<Self>) {
+    fn execute_waiter(&mut self, action: Option<WaiterAction<u64>>, fx: &mut impl Effects<Self>) {
         let (service, ticket) = (self.config.service, self.ticket);
-        match wish {
+        match action {
             None => {}
             Some(WaiterAction::Acquired { fence }) => {
                 fx.emit(Event::Entered { fence: Fence(0, fence) })
@@ -328,7 +328,7 @@ impl Leased {
         }
     }
 
-    /// The mistake: the deadline is counted from the response.
+    /// Implements the mistake of a variant: counts the deadline from the response.
     fn restart_deadline(&mut self, fx: &mut impl Effects<Self>) {
         if self.has(Switch::DeadlineFromAnswer) && self.claim.is_some() {
             let after = Delay::ticks(self.config.times.validity);

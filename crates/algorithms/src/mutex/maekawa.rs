@@ -24,8 +24,8 @@
 //!
 //! Beyond the papers: a process votes for itself by a local call. Votes for the same request are
 //! numbered, and messages about a vote carry its number, so a duplicate returns no vote twice. A
-//! vote for an ended request is returned at once. Votes and releases carry the highest known fence,
-//! so at least one voter knows the fence of the last entry.
+//! vote for an ended request is returned immediately. Votes and releases carry the highest known
+//! fence, so at least one voter knows the fence of the last entry.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -61,7 +61,7 @@ pub struct Maekawa {
     voter: Voter,
 }
 
-/// Where this process stands with its own request.
+/// State of this process's own request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,

@@ -224,7 +224,7 @@ impl Majority {
 
     /// Withdraws a waiting request and makes it again, to an unsuspected quorum if one exists.
     fn restart_request(&mut self, fx: &mut impl Effects<Self>) {
-        let (me, asked) = (self.group.me(), self.votes.quorum().clone());
+        let (me, voters) = (self.group.me(), self.votes.quorum().clone());
         let waiting = self.votes.abandon();
         if let Some(quorum) = self.unsuspected_quorum() {
             self.votes.set_quorum(quorum);
@@ -232,7 +232,7 @@ impl Majority {
         if !waiting {
             return;
         }
-        for voter in asked.iter().filter(|voter| *voter != me) {
+        for voter in voters.iter().filter(|voter| *voter != me) {
             fx.send(voter, Message::Withdraw);
         }
         let fx = &mut vote_effects(self.generation, fx);

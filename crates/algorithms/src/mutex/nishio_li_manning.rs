@@ -292,9 +292,9 @@ impl NishioLiManning {
         }
         // Requests of a process that does not answer are treated as served.
         let served = self.requests.clone();
-        let Some(asked) = self.generations.start(doubted, served) else { return };
+        let Some(recipients) = self.generations.start(doubted, served) else { return };
         let generation = self.generations.newest();
-        fx.broadcast(&asked, Message::Inquire { generation });
+        fx.broadcast(&recipients, Message::Inquire { generation });
         self.discard_token();
         self.respond(fx);
     }

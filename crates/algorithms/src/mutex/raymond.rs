@@ -17,8 +17,8 @@
 //! ones. Queues are served in order: between two turns of a waiting process every neighbour is
 //! served at most once, so every request is eventually served.
 //!
-//! A process that passes the token on while its queue is not empty requests it back at once. Beyond
-//! the paper, the token counts the entries; the count is the fence.
+//! A process that passes the token on while its queue is not empty requests it back immediately.
+//! Beyond the paper, the token counts the entries; the count is the fence.
 
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
@@ -50,7 +50,7 @@ enum Privilege {
     Away {
         /// The neighbour in that direction.
         holder: ProcessId,
-        /// `ASKED`: true if the token was requested.
+        /// True if the token was requested (`ASKED`).
         asked: bool,
     },
     /// At this process, which is not inside.

@@ -74,9 +74,9 @@ impl EntryTimes {
 /// the next request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Side {
-    /// The first timer.
+    /// The first of the two timers.
     Left,
-    /// The second timer.
+    /// The second of the two timers.
     Right,
 }
 

@@ -257,9 +257,9 @@ impl RepairedRing {
     /// Starts a new generation, unless a newer one than `doubted` exists or one is already starting
     /// here.
     fn doubt(&mut self, doubted: Term, fx: &mut impl Effects<Self>) {
-        let Some(asked) = self.generations.start(doubted, ()) else { return };
+        let Some(recipients) = self.generations.start(doubted, ()) else { return };
         let generation = self.generations.newest();
-        fx.broadcast(&asked, Message::Inquire { generation });
+        fx.broadcast(&recipients, Message::Inquire { generation });
         self.discard_token(fx);
         self.respond(fx);
     }

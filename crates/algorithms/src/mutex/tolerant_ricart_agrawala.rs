@@ -21,7 +21,7 @@
 //! any that it answered or used. It announces its restart, and processes that await its reply send
 //! their requests again. While it is suspected, its requests are kept and not answered, because the
 //! process that suspects it may be inside without its reply. Once it is trusted, waiting processes
-//! await it again. So two are never inside, and no process waits for ever.
+//! await it again. So two are never inside, and no process waits forever.
 //!
 //! The fence is the timestamp of the request. A formerly suspected process may request with a
 //! smaller timestamp than that of a process that was inside meanwhile. So a reply carries the last

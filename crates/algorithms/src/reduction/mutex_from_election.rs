@@ -15,7 +15,7 @@
 //! continue the earlier, which had ended when the later was called.
 //!
 //! **Fairness comes only from the ranks.** The candidate with the earliest request, by Lamport's
-//! clocks with ties for the lower process, has the largest rank, so no process waits for ever. With
+//! clocks with ties for the lower process, has the largest rank, so no process waits forever. With
 //! fixed ranks (a variant) a process may lose again and again.
 
 use alloc::boxed::Box;
@@ -50,7 +50,8 @@ pub struct MutexFromElection<E: Election> {
     election: Option<E>,
 }
 
-/// An alias without a projection, so that deriving does not require equality of the configuration.
+/// Alias for the associated type. With the type written in full, derived impls would require that
+/// the configuration implements their trait.
 type ConfigOf<E> = Config<<E as Protocol>::Config>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -34,7 +34,7 @@ fn counts(cluster: &TestCluster<Bully>) -> (u64, u64, u64) {
     (cluster.sent_of("election"), cluster.sent_of("answer"), cluster.sent_of("coordinator"))
 }
 
-/// The highest announces itself at once, and still answers the others that had started.
+/// The highest announces itself immediately, and still answers the others that had started.
 #[test]
 fn concurrent_starts_cost_n_squared_minus_one() {
     for size in 2..=8_u32 {

@@ -20,8 +20,8 @@ fn cluster(ids: &[u32]) -> TestCluster<ChangRoberts> {
     TestCluster::uniform(ids.len() as u32, Order::Fifo, ring(ids))
 }
 
-/// Starts at `initiators` at once and delivers everything. Returns the number of messages and the
-/// leader's id.
+/// Starts at `initiators` at the same time and delivers everything. Returns the number of messages
+/// and the leader's id.
 fn count(ids: &[u32], initiators: &[ProcessId]) -> (u64, u32) {
     let size = ids.len() as u32;
     let (cluster, beliefs) = elect::<ChangRoberts>(size, Order::Fifo, ring(ids), initiators, 0, 1);
@@ -188,7 +188,7 @@ fn participant_starts_no_second_election() {
     assert_eq!(cluster.total_sent(), 2 + 2 * 3);
 }
 
-/// Allowed, and the reason why counts use all initiators at once.
+/// Allowed, and the reason why counts use all initiators at the same time.
 #[test]
 fn late_start_repeats_election_with_same_leader() {
     let mut cluster = cluster(&[1, 2, 3]);

@@ -80,7 +80,7 @@ fn leader_change_costs_two_messages_per_peer() {
     assert_eq!(mutex_messages(&cluster), before + 2 * 2);
 }
 
-/// Section 3.12 of the checklist.
+/// Confirms section 3.12 of `docs/checklist.md`.
 #[test]
 fn holder_survives_leader_change() {
     let mut cluster = cluster();

@@ -12,7 +12,7 @@ use crate::support::mutex::{NONE, Plan, entered, run_as};
 use crate::support::p;
 use tenure_trace::{SplitMix64, TestCluster};
 
-/// Returns true if some run stays within `wrong` states for ever, without starving any process that
+/// Returns true if some run stays within `wrong` states forever, without starving any process that
 /// `owed` names.
 fn never_converges<S: Clone + Eq + Hash>(
     starts: impl IntoIterator<Item = S>,

@@ -14,7 +14,7 @@ fn ring(ids: &[u32]) -> Config {
     Config::of(ranks(ids))
 }
 
-/// Starts all at once. Returns the phases, the messages without the announcement, and the
+/// Starts all at the same time. Returns the phases, the messages without the announcement, and the
 /// announcer.
 fn run(ids: &[u32], seed: u64) -> (u32, u64, ProcessId) {
     let size = ids.len() as u32;
@@ -40,7 +40,7 @@ fn run(ids: &[u32], seed: u64) -> (u32, u64, ProcessId) {
     (phases, cluster.total_sent() - u64::from(size), detector.expect("an announcement was sent"))
 }
 
-/// Section 2.13 of the checklist.
+/// Confirms section 2.13 of `docs/checklist.md`.
 #[test]
 fn costs_two_laps_per_phase_and_one_last() {
     for size in 2..=6_u32 {
@@ -66,7 +66,7 @@ fn bound_is_tight_for_eight_processes() {
     assert_eq!(most.max(), Some(4));
 }
 
-/// Section 2.13 of the checklist.
+/// Confirms section 2.13 of `docs/checklist.md`.
 #[test]
 fn announcer_is_not_the_owner_of_the_rank() {
     for size in 2..=6_u32 {

@@ -14,7 +14,7 @@ fn ring(ids: &[u32]) -> Config {
     Config::of(ranks(ids))
 }
 
-/// Starts all at once. Returns the number of bid hops, by phase.
+/// Starts all at the same time. Returns the number of bid hops, by phase.
 fn by_phase(ids: &[u32], order: Order, seed: u64) -> Vec<u64> {
     let size = ids.len() as u32;
     let mut cluster = TestCluster::<Franklin>::uniform(size, order, ring(ids));
@@ -40,7 +40,7 @@ fn by_phase(ids: &[u32], order: Order, seed: u64) -> Vec<u64> {
     bids
 }
 
-/// Section 2.13 of the checklist.
+/// Confirms section 2.13 of `docs/checklist.md`.
 #[test]
 fn phases_cost_two_laps_and_number_at_most_log_n() {
     for size in 2..=6_u32 {

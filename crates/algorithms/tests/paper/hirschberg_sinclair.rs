@@ -18,7 +18,7 @@ fn cluster(ids: &[u32]) -> TestCluster<HirschbergSinclair> {
     TestCluster::uniform(ids.len() as u32, Order::Fifo, ring(ids))
 }
 
-/// Starts all at once. Returns the messages and the candidates, by phase.
+/// Starts all at the same time. Returns the messages and the candidates, by phase.
 fn by_phase(ids: &[u32]) -> (Vec<u64>, Vec<u64>) {
     let mut cluster = cluster(ids);
     all_processes(cluster.size()).into_iter().for_each(|at| cluster.command(at, Command::Elect));
@@ -74,7 +74,7 @@ fn candidates_decrease_as_neighbourhoods_grow() {
             }
         }
     }
-    // Two candidates in phase 2 of six: n/2^k is no bound.
+    // Two candidates in phase 2 of six: n/2^k is not a bound.
     assert_eq!(by_phase(&[6, 1, 2, 5, 3, 4]).1, [6, 2, 2, 1]);
 }
 

@@ -18,7 +18,7 @@ fn cluster(size: u32, order: Order, lots: &[u32], seed: u64) -> TestCluster<Itai
     cluster
 }
 
-/// Starts the listed processes at once. Returns the final cluster, in which all agree.
+/// Starts the listed processes at the same time. Returns the final cluster, in which all agree.
 fn elect(
     size: u32,
     order: Order,
@@ -49,7 +49,7 @@ fn equal_highest_lots_draw_again() {
     assert!(state.contains("Settled"), "{state}");
 }
 
-/// Without chance, equal processes stay equal for ever.
+/// Without chance, equal processes stay equal forever.
 #[test]
 fn equal_draws_never_elect() {
     let mut cluster = cluster(3, Order::Fifo, &[2; 300], 0);

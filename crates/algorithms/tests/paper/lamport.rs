@@ -77,7 +77,7 @@ fn suppressed_replies_save_up_to_a_third() {
         saved += range.end() - outcome.messages;
     }
     assert!(saved > 0);
-    // Both request at once: P2's request serves as its reply to P1.
+    // Both request at the same time: P2's request serves as its reply to P1.
     let mut cluster = cluster(2, &[Switch::SuppressedReplies]);
     cluster.command(p(1), Command::Enter);
     cluster.command(p(2), Command::Enter);

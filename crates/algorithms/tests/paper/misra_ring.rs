@@ -145,8 +145,8 @@ fn entries_and_fences_continue_after_a_loss() {
     }
 }
 
-/// With N numbers instead of N + 1, a token that met the other at every process has come round to
-/// its earlier number.
+/// With N numbers instead of N + 1, a token that meets the other one at every process returns with
+/// the number that it had before.
 #[test]
 fn n_numbers_are_not_enough() {
     let variants = Variants::none().with(Switch::FewNumbers);

@@ -50,7 +50,7 @@ fn state_of(cluster: &TestCluster<Raft>, at: u32) -> String {
     format!("{:?}", cluster.process(p(at)).unwrap())
 }
 
-/// Section 2.12 of the checklist.
+/// Confirms section 2.12 of `docs/checklist.md`.
 #[test]
 fn uncontested_election_costs_four_messages_per_peer() {
     for size in 1..=8_u32 {
@@ -162,7 +162,7 @@ fn votes_twice(switches: &[Switch]) -> Vec<(u64, ProcessId)> {
     new_leaders(&mut cluster)
 }
 
-/// Section 2.12 of the checklist.
+/// Confirms section 2.12 of `docs/checklist.md`.
 #[test]
 fn forgotten_vote_makes_two_leaders() {
     assert_eq!(votes_twice(&[Switch::ForgottenVote]), [(1, p(1)), (1, p(3))]);

@@ -50,7 +50,7 @@ fn process_inside_replies_on_exit() {
     assert_eq!(entered(&mut cluster), [2]);
 }
 
-/// P2 requests with clock 15 and P3 with clock 7, at once.
+/// P2 requests with clock 15 and P3 with clock 7, at the same time.
 #[test]
 fn smaller_timestamp_enters_first() {
     let mut cluster = cluster(3, &[]);

@@ -14,7 +14,7 @@ pub struct RunDescription {
     pub size: u32,
     /// Steps in order.
     pub steps: Vec<StepDescription>,
-    /// Index of the first step that repeats for ever, for a run of starvation.
+    /// Index of the first step that repeats forever, for a run of starvation.
     pub repeats_from: Option<usize>,
 }
 
@@ -45,7 +45,7 @@ impl RunDescription {
         self.steps.iter().filter(|step| !step.is_time).count()
     }
 
-    /// Returns the number of steps at the end that repeat for ever.
+    /// Returns the number of steps at the end that repeat forever.
     pub(crate) fn repeating(&self) -> u32 {
         let cycle = self.repeats_from.map_or(&[][..], |from| &self.steps[from..]);
         let steps = cycle.iter().filter(|step| !step.is_time).count();

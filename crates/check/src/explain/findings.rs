@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use tenure_core::{ProcessId, Property, Service};
+use tenure_core::{ProcessId, Property};
 use tenure_trace::{Header, Source, Trace};
 
 use crate::check::{CheckKind, SelectedProperty};
+use crate::config::CheckConfig;
 use crate::explain::description::RunDescription;
 use crate::explain::recorder::Recorder;
 use crate::explain::replay::{Replay, RunPath, path_to};
@@ -20,8 +21,6 @@ use crate::world::rules::Rules;
 
 /// A finished search with the context for explaining its findings.
 pub(crate) struct FinishedSearch<'p, P: Checkable> {
-    pub(crate) algorithm: String,
-    pub(crate) service: Service,
     pub(crate) processes: &'p Processes<P>,
     pub(crate) rules: Arc<Rules>,
     pub(crate) explored: Explored,
@@ -95,7 +94,7 @@ impl<P: Checkable> FinishedSearch<'_, P> {
         Some(self.counterexample(property, ViolationKind::End, explanation, &path, None))
     }
 
-    /// Returns a run after which a process waits for ever to be served or, if `informed`, to be
+    /// Returns a run after which a process waits forever to be served or, if `informed`, to be
     /// informed.
     fn unserved(
         &mut self,
@@ -246,7 +245,7 @@ impl<P: Checkable> FinishedSearch<'_, P> {
     }
 
     fn recorded(&self, path: &RunPath) -> (Header, Recorder<P>) {
-        let size = self.processes.setting.size;
+        let size = self.processes.config.size;
         let mut replay = self.replay(path);
         let mut recorder = Recorder::new(size);
         for at in (0..size).map(ProcessId) {
@@ -265,13 +264,13 @@ impl<P: Checkable> FinishedSearch<'_, P> {
             recorder.step(&taken, receiver_was_down);
             recorder.state(taken.at, replay.state(taken.at).as_ref());
         }
-        (header(&self.algorithm, self.service, size), recorder)
+        (header(&self.processes.config), recorder)
     }
 }
 
 /// Returns the header of a trace written by the checker.
-pub(crate) fn header(algorithm: &str, service: Service, size: u32) -> Header {
-    Header::new(algorithm, service, size, Source::Checker)
+pub(crate) fn header(config: &CheckConfig) -> Header {
+    Header::new(&config.name, config.service, config.size, Source::Checker)
 }
 
 fn join_names(waiting: &[u32]) -> String {

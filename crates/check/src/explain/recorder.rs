@@ -233,7 +233,7 @@ where
     M: Labelled + serde::Serialize,
 {
     match message {
-        Some(message) => MessageRecord::of(message, peer, session, number).saying(message),
+        Some(message) => MessageRecord::of(message, peer, session, number).with_content(message),
         None => MessageRecord::of_applications(peer, session, number),
     }
 }

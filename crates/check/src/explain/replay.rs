@@ -77,7 +77,7 @@ pub(crate) struct Replay<'p, P: Checkable> {
     pub(crate) fingerprint: u64,
     /// The current world without reductions.
     unreduced: Vec<u32>,
-    /// Difference between the timestamps of the two worlds.
+    /// Amount by which the timestamps of `world` are lower than those of `unreduced`.
     shift: u64,
 }
 

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use tenure_core::ProcessId;
 use tenure_core::service::agreement;
+use tenure_core::{Order, ProcessId};
 use tenure_trace::{
     Action, ActionError, FollowError, MessageSelector, Schedule, ScriptRunner, ServiceCommand,
     Trace, find_timer,
 };
 
 use crate::check::Check;
+use crate::config::{CheckConfig, FaultConfig};
 use crate::error::CheckError;
 use crate::explain::findings::header;
 use crate::explain::recorder::Recorder;
@@ -18,10 +19,10 @@ use crate::model::processes::Processes;
 use crate::users::crashes::Saving;
 use crate::users::entries::{Entries, EntryLimits};
 use crate::users::user::Checkable;
+use crate::world::MAX_FAULTS;
 use crate::world::action::{Action as Step, ActionKind};
 use crate::world::initial::initial_worlds;
 use crate::world::rules::Rules;
-use crate::world::{Fault, Faults, MAX_FAULTS};
 
 /// Limit of messages in flight per link, above the need of any schedule.
 const IN_FLIGHT: usize = 200;
@@ -34,56 +35,55 @@ impl<P: Checkable> Check<P> {
     ///
     /// Returns a [`FollowError`] at the first action that is not possible.
     pub fn follow(mut self, schedule: &Schedule) -> Result<Trace, FollowError<CheckError>> {
-        schedule.fits(self.size)?;
+        schedule.fits(self.config.size)?;
         self.size_for_schedule(schedule);
         let (processes, rules) = self.assemble()?;
-        let first = initial_worlds(&processes, &rules, &schedule.down);
+        let first = initial_worlds(&processes, &rules);
         let (world, fingerprint) = first.first().expect("there is an initial world");
         let mut follower = ScheduleRunner::starting_at(&processes, &rules, (world, *fingerprint));
         ScriptRunner::follow(&mut follower, schedule)?;
-        let header = header(&self.name, self.service, self.size);
-        Ok(Trace { header, records: follower.recorder.finish(true), torn: None })
+        let records = follower.recorder.finish(true);
+        Ok(Trace { header: header(&self.config), records, torn: None })
     }
 
     /// Sets the budgets and options that the schedule needs.
     fn size_for_schedule(&mut self, schedule: &Schedule) {
-        let requests = |at: ProcessId| {
-            let mine = |action: &&Action| matches!(action, Action::Ask(asking) if asking.at == at);
+        let requests = |at: &ProcessId| {
+            let mine = |action: &&Action| matches!(action, Action::Ask(asking) if asking.at == *at);
             let times = schedule.actions.iter().filter(mine).count();
             Entries::AtMost(u32::try_from(times).unwrap_or(u32::MAX))
         };
-        let all_processes: Vec<ProcessId> = (0..self.size).map(ProcessId).collect();
-        self.entries =
-            EntryLimits::PerProcess(all_processes.iter().map(|at| requests(*at)).collect());
-        self.initiators = Some(all_processes);
-        self.schedule = Some(schedule.actions.iter().filter_map(agreement_command::<P>).collect());
-        self.down.clone_from(&schedule.down);
-        self.order = tenure_core::Order::Reordered;
-        self.synchronous = None;
-        self.shifts = None;
-        self.symmetry = None;
-        self.has_detectors = true;
-        self.detects_restarts = true;
-        self.in_flight = IN_FLIGHT;
         let any = |is: fn(&Action) -> bool| schedule.actions.iter().any(is);
-        self.saving = match () {
-            () if any(|action| matches!(action, Action::Mute(_))) => Saving::BeforeRelease,
-            () if any(|action| matches!(action, Action::Unsaved(_))) => Saving::AfterRelease,
-            () => Saving::Atomic,
+        let CheckConfig { size, model, faults, bounds, .. } = &mut self.config;
+        let all_processes: Vec<ProcessId> = (0..*size).map(ProcessId).collect();
+        model.entries = EntryLimits::PerProcess(all_processes.iter().map(requests).collect());
+        model.initiators = Some(all_processes);
+        model.order = Order::Reordered;
+        model.latency = None;
+        model.has_detectors = true;
+        model.detects_restarts = true;
+        model.application_messages = MAX_FAULTS;
+        *faults = FaultConfig {
+            losses: MAX_FAULTS,
+            duplicates: MAX_FAULTS,
+            crashes: MAX_FAULTS,
+            crash_filter: std::mem::take(&mut faults.crash_filter),
+            saving: match () {
+                () if any(|action| matches!(action, Action::Mute(_))) => Saving::BeforeRelease,
+                () if any(|action| matches!(action, Action::Unsaved(_))) => Saving::AfterRelease,
+                () => Saving::Atomic,
+            },
+            recoveries: MAX_FAULTS,
+            false_suspicions: MAX_FAULTS,
+            partition: None,
+            down: schedule.down.clone(),
         };
+        bounds.in_flight = IN_FLIGHT;
+        self.schedule = Some(schedule.actions.iter().filter_map(agreement_command::<P>).collect());
+        self.hooks.shifts = None;
+        self.hooks.symmetry = None;
         self.monitors.clear();
         self.selected.clear();
-        self.partition_side.clear();
-        self.budget = [
-            Fault::Loss,
-            Fault::Duplication,
-            Fault::Crash,
-            Fault::Recovery,
-            Fault::FalseSuspicion,
-            Fault::ApplicationMessage,
-        ]
-        .into_iter()
-        .fold(Faults::default(), |budget, fault| budget.with(fault, MAX_FAULTS));
     }
 }
 
@@ -99,7 +99,7 @@ pub(crate) struct ScheduleRunner<'p, P: Checkable> {
     recorder: Recorder<P>,
     /// Steps taken, each with the fingerprint of the world before it.
     pub(crate) steps: Vec<(u64, Step)>,
-    /// Values that the handler must choose in the next step, as far as the schedule gives them.
+    /// Values that the handler must choose in the next step, if the schedule contains them.
     choices: Vec<u32>,
     /// Processes whose next crash loses their last step.
     unsaved: Vec<ProcessId>,
@@ -151,7 +151,7 @@ impl<'p, P: Checkable> ScheduleRunner<'p, P> {
         (world, fingerprint): (&[u32], u64),
     ) -> Self {
         let replay = Replay::starting_at(processes, rules, world, fingerprint);
-        let recorder = Recorder::new(processes.setting.size);
+        let recorder = Recorder::new(processes.config.size);
         let mut follower = ScheduleRunner {
             replay,
             recorder,
@@ -164,7 +164,7 @@ impl<'p, P: Checkable> ScheduleRunner<'p, P> {
     }
 
     fn boot(&mut self, processes: &Processes<P>) {
-        for at in (0..processes.setting.size).map(ProcessId) {
+        for at in (0..processes.config.size).map(ProcessId) {
             if self.replay.is_down(at) {
                 self.recorder.boot(at, true, &[], &[]);
                 continue;
@@ -221,9 +221,9 @@ impl<'p, P: Checkable> ScheduleRunner<'p, P> {
             | (Action::Recover(whose), _, ActionKind::Recover) => *whose == at,
             (
                 Action::Suspicion { at: whose, peer, verdict },
-                StepContent::Suspicion(of, says),
+                StepContent::Suspicion(of, description),
                 _,
-            ) => (*whose, *peer, *verdict) == (at, of, says),
+            ) => (*whose, *peer, *verdict) == (at, of, description),
             _ => false,
         }
     }

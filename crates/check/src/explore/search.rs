@@ -8,9 +8,10 @@ use super::annotations::{Annotations, annotate};
 use super::expansion::{Candidate, Expansion, HandlerPanic, ViolatingStep};
 use super::frontier::{BLOCK, CHUNK, Frontier};
 use super::parallel::run_jobs;
+use crate::config::SearchConfig;
 use crate::explore::successors::Worker;
 use crate::explore::visited::{Edge, Insertion, Origin, SHARDS, Shard, StateId, shard_of};
-use crate::limits::{Limit, Limits, Progress, StopSignal, StopStage};
+use crate::limits::{Limit, Progress, StopSignal, StopStage};
 use crate::liveness::graph::Graph;
 use crate::world::action::Action;
 use crate::world::rules::Rules;
@@ -39,12 +40,11 @@ pub(crate) enum SearchEnd {
     Limited(Limit),
 }
 
-/// A search and its options.
+/// A search and its configuration.
 pub(crate) struct Search<'a> {
+    pub(crate) config: &'a SearchConfig,
     pub(crate) rules: Arc<Rules>,
-    pub(crate) limits: Limits,
     pub(crate) stop: StopSignal,
-    pub(crate) exact: bool,
     /// True if edges and marks are stored for the analysis of liveness.
     pub(crate) keeps_edges: bool,
     /// Bits of the monitors to check. Once all are violated the search ends, unless liveness is
@@ -52,8 +52,6 @@ pub(crate) struct Search<'a> {
     pub(crate) wanted: u32,
     /// Index of the monitor that measures, if any.
     pub(crate) measuring: Option<usize>,
-    pub(crate) threads: usize,
-    pub(crate) on_progress: Option<&'a mut dyn FnMut(&Progress)>,
 }
 
 /// Result of a search.
@@ -92,8 +90,8 @@ impl Explored {
 }
 
 /// State of a search between two blocks.
-struct SearchRun<'s, 'a> {
-    search: &'s mut Search<'a>,
+struct SearchRun<'a> {
+    search: Search<'a>,
     shards: Vec<Mutex<Shard>>,
     workers: Vec<Worker>,
     frontier: Frontier,
@@ -108,11 +106,12 @@ struct SearchRun<'s, 'a> {
 
 impl Search<'_> {
     /// Explores all worlds reachable from the initial worlds.
-    pub(crate) fn run(mut self, first: Vec<(Vec<u32>, u64)>) -> Explored {
-        let threads = self.threads.max(1);
+    pub(crate) fn run(self, first: Vec<(Vec<u32>, u64)>) -> Explored {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = self.config.threads.unwrap_or_else(cores).max(1);
         let workers: Vec<Worker> =
             (0..threads).map(|_| Worker::new(Arc::clone(&self.rules))).collect();
-        let shard = |number| Mutex::new(Shard::new(number, self.exact, self.keeps_edges));
+        let shard = |number| Mutex::new(Shard::new(number, self.config.exact, self.keeps_edges));
         let shards = (0..SHARDS).map(shard).collect();
         let (monitors, stride) = (self.rules.layout.monitors, self.rules.layout.stride());
         let found = Explored {
@@ -131,7 +130,7 @@ impl Search<'_> {
             panicked: None,
         };
         let mut run = SearchRun {
-            search: &mut self,
+            search: self,
             shards,
             workers,
             frontier: Frontier::new(stride),
@@ -147,7 +146,7 @@ impl Search<'_> {
     }
 }
 
-impl SearchRun<'_, '_> {
+impl SearchRun<'_> {
     fn begin(&mut self, first: Vec<(Vec<u32>, u64)>) {
         for (world, fingerprint) in first {
             let key = self.workers[0].key(&world, fingerprint);
@@ -254,7 +253,7 @@ impl SearchRun<'_, '_> {
 
     /// Expands the chunks of a block in parallel.
     fn expand_chunks(&mut self, block: Range<usize>, time: bool) -> Vec<Expansion> {
-        let (stride, exact) = (self.stride(), self.search.exact);
+        let (stride, exact) = (self.stride(), self.search.config.exact);
         let (frontier, spare_expansions, stop) =
             (&self.frontier, &self.spare_expansions, &self.search.stop);
         let chunks = block.len().div_ceil(CHUNK);
@@ -278,7 +277,7 @@ impl SearchRun<'_, '_> {
     /// Inserts the candidates into the visited set in parallel, shard by shard, and returns the new
     /// worlds.
     fn insert_new(&mut self, expansions: &[Expansion]) -> Vec<Vec<NewWorld>> {
-        let (stride, exact) = (self.stride(), self.search.exact);
+        let (stride, exact) = (self.stride(), self.search.config.exact);
         let keeps_edges = self.search.keeps_edges;
         let shards = &self.shards;
         let new_by_shard = run_jobs(&mut self.workers, SHARDS, |_, number| {
@@ -409,11 +408,11 @@ impl SearchRun<'_, '_> {
         let (worlds, edges) = self.sizes();
         let bytes = self.bytes();
         let elapsed = self.started.elapsed();
-        if let Some(report) = &mut self.search.on_progress {
+        if let Some(report) = &self.search.config.on_progress {
             let (states, waiting) = (worlds as u64, self.frontier.len() as u64);
             report(&Progress { states, depth: level, waiting, bytes, elapsed });
         }
-        let limits = self.search.limits;
+        let limits = self.search.config.limits;
         if limits.search_time(self.search.keeps_edges).is_some_and(|most| elapsed >= most) {
             self.search.stop.raise(StopStage::SearchTime);
         }

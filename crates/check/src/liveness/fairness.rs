@@ -1,11 +1,11 @@
-//! Liveness: conditions that can last for ever under a fair environment.
+//! Liveness: conditions that can last forever under a fair environment.
 //!
 //! Fairness is weak. A delivery, a timer, an exit, a report of the failure detector or the passing
-//! of time that stays possible for ever eventually happens. A request, a fault or a recovery need
+//! of time that stays possible forever eventually happens. A request, a fault or a recovery need
 //! not happen.
 //!
 //! For each [`Condition`] that must not last, the worlds in which it is met are split into strongly
-//! connected components. A fair run can stay in a component for ever if each fair step is taken
+//! connected components. A fair run can stay in a component forever if each fair step is taken
 //! inside it or is impossible somewhere inside it. A run may also stop, so a world without any step
 //! is such a component.
 
@@ -15,7 +15,7 @@ use crate::liveness::components::{Component, Components};
 use crate::liveness::graph::{Graph, OUT_OF_BOUNDS, OutEdge};
 use crate::model::processes::NOT_FAIR;
 
-/// A condition that must not last for ever in a fair run.
+/// A condition that must not last forever in a fair run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Condition {
     /// Bits of the marks of worlds. The condition is met if any of them is set.
@@ -49,7 +49,7 @@ impl Condition {
     }
 }
 
-/// Worlds in which a condition can last for ever.
+/// Worlds in which a condition can last forever.
 #[derive(Debug, Default)]
 pub(crate) struct Lasting {
     /// Bits of the worlds in which the condition lasts unless another fault occurs.
@@ -82,16 +82,16 @@ impl Lasting {
     }
 }
 
-/// Processes that wait for ever.
+/// Processes that wait forever.
 #[derive(Debug)]
 pub(crate) enum Unserved {
     /// No run from this world serves these processes.
     Doomed { processes: Vec<u32>, world: u32 },
-    /// This process may wait for ever on a cycle through these worlds, although it could be served.
+    /// This process may wait forever on a cycle through these worlds, although it could be served.
     Starving { process: u32, cycle: Vec<u32> },
 }
 
-/// Returns the processes that wait for ever, at the earliest world. Each process has a condition.
+/// Returns the processes that wait forever, at the earliest world. Each process has a condition.
 pub(crate) fn unserved(graph: &Graph, waits: &[Condition]) -> Option<Unserved> {
     let waits: Vec<Lasting> = waits.iter().map(|wait| lasting(graph, *wait)).collect();
     if let Some(world) = waits.iter().filter_map(|wait| wait.first_doomed).min() {
@@ -107,10 +107,10 @@ pub(crate) fn unserved(graph: &Graph, waits: &[Condition]) -> Option<Unserved> {
     Some(Unserved::Starving { process, cycle })
 }
 
-/// Returns the worlds in which a condition can last for ever.
+/// Returns the worlds in which a condition can last forever.
 ///
-/// A message dropped by a full link is only delayed by a declared bound, so no fair run drops for
-/// ever. A world that can be left only by dropping is not doomed.
+/// A message dropped by a full link is only delayed by a declared bound, so no fair run drops
+/// forever. A world that can be left only by dropping is not doomed.
 pub(crate) fn lasting(graph: &Graph, condition: Condition) -> Lasting {
     let mut lasting = Lasting::default();
     if graph.is_stopped() || always_ends(graph, condition) {
@@ -151,8 +151,9 @@ pub(crate) fn lasting(graph: &Graph, condition: Condition) -> Lasting {
     Lasting { cycle, ..lasting }
 }
 
-/// Returns true if every fair run obviously leaves the condition: there is no cycle, and no world
-/// in which nothing must happen. This is the common case, and cheaper than computing components.
+/// Returns true if every fair run obviously leaves the condition: there is no cycle, and every
+/// world has a step that must happen. This is the common case, and cheaper than computing
+/// components.
 fn always_ends(graph: &Graph, condition: Condition) -> bool {
     const NOT_MET: u32 = u32::MAX;
     let worlds = 0..graph.len() as u32;

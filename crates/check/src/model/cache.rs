@@ -66,7 +66,7 @@ pub(crate) struct ModelCache {
     items: Vec<Item>,
     /// First outcome of each cause.
     outcomes: Memo<OutcomeRow>,
-    /// Further outcomes.
+    /// Outcomes of causes with more than one outcome, linked by `next`.
     more_outcomes: Vec<OutcomeRow>,
     sent: Vec<SentMessage>,
     pushes: Memo<Change>,

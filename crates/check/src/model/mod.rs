@@ -72,7 +72,7 @@ pub(crate) struct Outcome {
 pub(crate) struct LocalFacts {
     pub(crate) fingerprint: u64,
     pub(crate) down: bool,
-    /// True if the process is up, but nothing that it does reaches another process any more.
+    /// True if the process is up, but none of its later effects reaches another process.
     pub(crate) mute: bool,
     /// True if the process is up and the check explores its crashes here.
     pub(crate) can_crash: bool,
@@ -113,7 +113,7 @@ impl From<UserState> for UserStatus {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct MonitorFacts {
     pub(crate) fingerprint: u64,
-    /// True if the run must not end, or continue for ever, in this state.
+    /// True if the run must neither end nor continue forever in this state.
     pub(crate) fails_at_end: bool,
     /// Value that the monitor measures.
     pub(crate) measure: u64,

@@ -6,6 +6,7 @@ use tenure_core::{
 };
 use tenure_trace::MuteState;
 
+use crate::config::CheckConfig;
 use crate::model::fingerprint::{Role, fingerprint};
 use crate::model::handler_run::HandlerRun;
 use crate::model::intern::{Interned, Interner};
@@ -13,7 +14,7 @@ use crate::model::monitors::{ErasedMonitor, OwnedObservation, StepObservation};
 use crate::model::{LocalFacts, Model, MonitorFacts, Outcome, UserStatus};
 use crate::reduce::shifts::Shifts;
 use crate::reduce::symmetry::{Renaming, Symmetry};
-use crate::users::crashes::{CrashFilter, Saving};
+use crate::users::crashes::Saving;
 use crate::users::stamping::Stamping;
 use crate::users::user::{Checkable, Service, User, Workload};
 use crate::world::action::{Cause, MAX_OUTCOMES};
@@ -23,36 +24,36 @@ use crate::world::network::{InFlightMessage, Network};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Fixed parameters of the processes of a search.
-pub(crate) struct ModelConfig<P: Protocol> {
-    pub(crate) size: u32,
-    pub(crate) config: P::Config,
-    pub(crate) workload: Workload,
-    pub(crate) crashes: CrashFilter,
-    /// Order of saving a state and releasing the effects of a step.
-    pub(crate) saving: Saving,
-    /// Least and greatest latency in units, if time is synchronous.
-    pub(crate) synchronous: Option<(u32, u32)>,
-    /// True if causality is tracked.
-    pub(crate) causality: bool,
-    /// True if application messages carry causality.
-    pub(crate) application_causality: bool,
-    /// Layer whose messages the monitors observe, if any.
-    pub(crate) observed_layer: Option<Layer>,
-    /// True if the monitors observe every message of that layer.
-    pub(crate) observes_all_messages: bool,
-    /// Ring topology, if the monitors observe only messages that leave the ring.
-    pub(crate) ring: Option<Topology>,
+/// Optional functions of a protocol that a check uses.
+pub(crate) struct ProtocolHooks<P: Protocol> {
+    /// Returns the term of a process.
+    pub(crate) term: Option<fn(&P) -> u64>,
+    pub(crate) shifts: Option<Shifts<P>>,
+    pub(crate) symmetry: Option<Symmetry<P>>,
     /// Clock carried by application messages, if they are stamped.
     pub(crate) stamping: Option<Stamping<P>>,
-    pub(crate) clock_readings: u32,
-    pub(crate) shifts: Option<Shifts<P>>,
-    pub(crate) term: Option<TermBound<P>>,
-    pub(crate) symmetry: Option<Symmetry<P>>,
 }
 
-/// Function that reads the term of a process, and the highest term to explore.
-pub(crate) type TermBound<P> = (fn(&P) -> u64, u64);
+impl<P: Protocol> Default for ProtocolHooks<P> {
+    fn default() -> Self {
+        ProtocolHooks { term: None, shifts: None, symmetry: None, stamping: None }
+    }
+}
+
+/// Content of the observations that the monitors of a check need.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct MonitorNeeds {
+    /// True if a monitor stores process names that do not follow from the processes' states.
+    pub(crate) names: bool,
+    /// True if causality is tracked.
+    pub(crate) causality: bool,
+    /// Layer whose messages the monitors observe, if any.
+    pub(crate) layer: Option<Layer>,
+    /// True if the monitors observe every message of that layer.
+    pub(crate) all_messages: bool,
+    /// Ring topology, if the monitors observe only messages that leave the ring.
+    pub(crate) ring: Option<Topology>,
+}
 
 /// Monitors of a search.
 pub(crate) type ErasedMonitors<P> =
@@ -60,7 +61,12 @@ pub(crate) type ErasedMonitors<P> =
 
 /// Interned states and messages of one protocol.
 pub(crate) struct Processes<P: Checkable> {
-    pub(crate) setting: ModelConfig<P>,
+    pub(crate) config: CheckConfig,
+    /// Configuration of the protocol.
+    pub(crate) protocol: P::Config,
+    pub(crate) hooks: ProtocolHooks<P>,
+    pub(crate) needs: MonitorNeeds,
+    pub(crate) workload: Workload,
     pub(crate) locals: Interner<LocalState<P>>,
     pub(crate) messages: Interner<P::Message>,
     pub(crate) observations: Interner<StepObservation<P::Command, P::Event>>,
@@ -71,22 +77,6 @@ pub(crate) struct Processes<P: Checkable> {
 }
 
 impl<P: Checkable> Processes<P> {
-    pub(crate) fn new(
-        setting: ModelConfig<P>,
-        monitors: ErasedMonitors<P>,
-        network: Arc<Network>,
-    ) -> Self {
-        Processes {
-            setting,
-            locals: Interner::new(),
-            messages: Interner::new(),
-            observations: Interner::new(),
-            monitors,
-            network,
-            has_terms: AtomicBool::new(false),
-        }
-    }
-
     /// Returns all outcomes of the first boot of a process.
     pub(crate) fn boots(&self, at: ProcessId) -> Vec<Outcome> {
         self.all_boot_runs(at).into_iter().map(|run| self.outcome(run)).collect()
@@ -103,13 +93,13 @@ impl<P: Checkable> Processes<P> {
             at,
             lifecycle: Lifecycle::Down(self.first_stable(at)),
             timers: Vec::new(),
-            user: P::Command::user(at, &self.setting.workload),
+            user: P::Command::user(at, &self.workload),
             past: self.no_past(),
             suspected: 0,
         };
         self.for_each_choice(|batch| {
-            let group = Group::new(at, self.setting.size);
-            let process = P::boot(group, &self.setting.config, None, &mut batch.effects());
+            let group = Group::new(at, self.config.size);
+            let process = P::boot(group, &self.protocol, None, &mut batch.effects());
             let mut local = blank.clone();
             local.lifecycle = Lifecycle::Up(process);
             self.apply_effects(local, Vec::new(), batch)
@@ -118,7 +108,7 @@ impl<P: Checkable> Processes<P> {
 
     /// Returns the local state of a process that is down from the start.
     pub(crate) fn down(&self, at: ProcessId) -> Interned {
-        let mut user = P::Command::user(at, &self.setting.workload);
+        let mut user = P::Command::user(at, &self.workload);
         user.on_crash();
         self.intern(LocalState {
             at,
@@ -132,13 +122,13 @@ impl<P: Checkable> Processes<P> {
 
     /// Returns the empty causal history.
     fn no_past(&self) -> Vec<u32> {
-        vec![0; if self.setting.causality { self.setting.size as usize } else { 0 }]
+        vec![0; if self.needs.causality { self.config.size as usize } else { 0 }]
     }
 
     fn first_stable(&self, at: ProcessId) -> P::Stable {
-        let mut batch = Batch::new(ChoiceEnumerator::new(self.setting.clock_readings));
-        let group = Group::new(at, self.setting.size);
-        P::boot(group, &self.setting.config, None, &mut batch.effects()).stable()
+        let mut batch = Batch::new(ChoiceEnumerator::new(self.config.model.clock_readings));
+        let group = Group::new(at, self.config.size);
+        P::boot(group, &self.protocol, None, &mut batch.effects()).stable()
     }
 
     /// Runs the handler of a cause, once for each combination of choices.
@@ -210,9 +200,9 @@ impl<P: Checkable> Processes<P> {
         let mut back = local.clone();
         back.user.on_recovery();
         self.for_each_choice(|batch| {
-            let group = Group::new(local.at, self.setting.size);
+            let group = Group::new(local.at, self.config.size);
             let process =
-                P::boot(group, &self.setting.config, Some(stable.clone()), &mut batch.effects());
+                P::boot(group, &self.protocol, Some(stable.clone()), &mut batch.effects());
             let mut back = back.clone();
             back.lifecycle = Lifecycle::Up(process);
             self.apply_effects(back, vec![OwnedObservation::Recovered], batch)
@@ -233,7 +223,7 @@ impl<P: Checkable> Processes<P> {
             }
         }
         if packet.message == 0 {
-            let stamped = (self.setting.stamping, local.lifecycle.process_mut());
+            let stamped = (self.hooks.stamping, local.lifecycle.process_mut());
             if let (Some(stamping), Some(process)) = stamped {
                 let known = self.network.past_of(packet.past);
                 let clock = known.last().expect("the clock is the last element");
@@ -279,7 +269,7 @@ impl<P: Checkable> Processes<P> {
                 let saves = since == MuteState::Saved || process.stable() != before.stable();
                 return Processes::mute_step(local, process, saves, seen.clone(), batch);
             }
-            local.lifecycle = match self.setting.saving {
+            local.lifecycle = match self.config.faults.saving {
                 Saving::AfterRelease if process.stable() != before.stable() => {
                     Lifecycle::SaveBehind { process, saved: before.stable() }
                 }
@@ -299,8 +289,8 @@ impl<P: Checkable> Processes<P> {
         batch: &mut Batch<P, ChoiceEnumerator>,
     ) -> HandlerRun<P> {
         if !saves {
-            // A step that saves nothing would release its effects at once, so it cannot belong to a
-            // mute process. The process crashes before it, and the input is lost.
+            // A step that saves nothing would release its effects immediately, so it cannot belong
+            // to a mute process. The process crashes before it, and the input is lost.
             local.lifecycle = Lifecycle::Mute { process, since: MuteState::Spent };
             local.timers.clear();
             local.user.on_crash();
@@ -318,7 +308,7 @@ impl<P: Checkable> Processes<P> {
         &self,
         mut handler: impl FnMut(&mut Batch<P, ChoiceEnumerator>) -> HandlerRun<P>,
     ) -> Vec<HandlerRun<P>> {
-        let mut batch = Batch::new(ChoiceEnumerator::new(self.setting.clock_readings));
+        let mut batch = Batch::new(ChoiceEnumerator::new(self.config.model.clock_readings));
         let mut runs = Vec::new();
         loop {
             batch.clear();
@@ -362,16 +352,16 @@ impl<P: Checkable> Processes<P> {
 
     /// Returns true if the monitors observe the sending of a message.
     fn is_observed(&self, from: ProcessId, to: ProcessId, message: &P::Message) -> bool {
-        let setting = &self.setting;
-        let strays = |ring: Topology| !ring.joins(setting.size, from, to);
-        let observed = || setting.observes_all_messages || setting.ring.is_some_and(strays);
-        setting.observed_layer == Some(message.label().layer) && to != from && observed()
+        let needs = &self.needs;
+        let strays = |ring: Topology| !ring.joins(self.config.size, from, to);
+        let observed = || needs.all_messages || needs.ring.is_some_and(strays);
+        needs.layer == Some(message.label().layer) && to != from && observed()
     }
 
     /// Converts a delay to whole units of synchronous time. In asynchronous time a timer may fire
     /// at any moment.
     fn units(&self, after: Delay) -> (u32, u32) {
-        if self.setting.synchronous.is_none() {
+        if self.config.model.latency.is_none() {
             return (0, 0);
         }
         let whole = |units: u64| u32::try_from(units).expect("delay is below 2^32 units");
@@ -383,7 +373,8 @@ impl<P: Checkable> Processes<P> {
     fn outcome(&self, run: HandlerRun<P>) -> Outcome {
         let from = run.local.at.0;
         let past = self.network.past(&run.local.past);
-        let (min_delay, max_delay) = self.setting.synchronous.unwrap_or((0, 0));
+        let latency = self.config.model.latency.as_ref();
+        let (min_delay, max_delay) = latency.map_or((0, 0), |it| (*it.start(), *it.end()));
         let packet = InFlightMessage { from, to: 0, message: 0, past, min_delay, max_delay };
         let mut packets: Vec<u32> = Vec::with_capacity(run.messages.len());
         if let Some(to) = run.application {
@@ -391,7 +382,7 @@ impl<P: Checkable> Processes<P> {
             packets.push(self.network.packet(InFlightMessage { to, past, ..packet }, 0));
         }
         for (to, message) in run.messages {
-            assert!(to.0 < self.setting.size, "{to} is not a member of the group");
+            assert!(to.0 < self.config.size, "{to} is not a member of the group");
             let message = self.message(message);
             let packet = InFlightMessage { to: to.0, message: message.id, ..packet };
             packets.push(self.network.packet(packet, message.fingerprint));
@@ -409,11 +400,10 @@ impl<P: Checkable> Processes<P> {
     /// sender and, if messages are stamped, its clock as the last element.
     fn application_past(&self, local: &LocalState<P>) -> u32 {
         let mut known = local.past.clone();
-        if !self.setting.application_causality {
+        if !self.config.model.application_causality {
             known.fill(0);
         }
-        if let (Some(stamping), Some(process)) = (self.setting.stamping, local.lifecycle.process())
-        {
+        if let (Some(stamping), Some(process)) = (self.hooks.stamping, local.lifecycle.process()) {
             let clock = u32::try_from((stamping.clock)(process));
             known.push(clock.expect("clock is below 2^32"));
         }
@@ -429,7 +419,7 @@ impl<P: Checkable> Processes<P> {
     }
 
     fn symmetry(&self) -> &Symmetry<P> {
-        self.setting.symmetry.as_ref().expect("only symmetric searches rename processes")
+        self.hooks.symmetry.as_ref().expect("only symmetric searches rename processes")
     }
 
     /// Returns the commands and timers that may occur at a process.
@@ -471,7 +461,7 @@ impl<P: Checkable> Model for Processes<P> {
         let process = local.lifecycle.process();
         let down = process.is_none();
         let mute = matches!(local.lifecycle, Lifecycle::Mute { .. });
-        let bound = self.setting.term.zip(process);
+        let bound = self.hooks.term.zip(self.config.bounds.term_max).zip(process);
         let term = bound.map_or(0, |((term, _), process)| term(process));
         let exceeds_term_bound = bound.is_some_and(|((_, max), _)| term > max);
         if term > 0 {
@@ -483,16 +473,13 @@ impl<P: Checkable> Model for Processes<P> {
             mute,
             can_crash: !down
                 && !mute
-                && self.setting.crashes.allows::<P::Command>(local.at, &local.user),
+                && self.config.faults.crash_filter.allows::<P::Command>(local.at, &local.user),
             user_status: if down || mute { UserStatus::Idle } else { local.user.state().into() },
             suspected: local.suspected,
             menu: self.menu(&local),
-            is_urgent: self.setting.synchronous.is_some()
+            is_urgent: self.config.model.latency.is_some()
                 && local.timers.iter().any(|armed| armed.max_delay == 0),
-            smallest: {
-                let config = &self.setting.config;
-                self.setting.shifts.and_then(|shifts| local.smallest(shifts, config))
-            },
+            smallest: self.hooks.shifts.and_then(|shifts| local.smallest(shifts, &self.protocol)),
             exceeds_term_bound,
         }
     }
@@ -514,21 +501,21 @@ impl<P: Checkable> Model for Processes<P> {
 
     fn shifted(&self, local: u32, by: u64) -> Interned {
         let mut local = LocalState::clone(&self.locals.get(local));
-        if let Some(shifts) = self.setting.shifts {
-            local.shift(shifts, &self.setting.config, by);
+        if let Some(shifts) = self.hooks.shifts {
+            local.shift(shifts, &self.protocol, by);
         }
         self.intern(local)
     }
 
     fn smallest_in_message(&self, message: u32) -> Option<u64> {
-        let shifts = self.setting.shifts?;
-        (shifts.smallest_in_message)(&self.setting.config, &self.messages.get(message))
+        let shifts = self.hooks.shifts?;
+        (shifts.smallest_in_message)(&self.protocol, &self.messages.get(message))
     }
 
     fn shifted_message(&self, message: u32, by: u64) -> Interned {
         let mut message = P::Message::clone(&self.messages.get(message));
-        if let Some(shifts) = self.setting.shifts {
-            (shifts.shift_message)(&self.setting.config, &mut message, by);
+        if let Some(shifts) = self.hooks.shifts {
+            (shifts.shift_message)(&self.protocol, &mut message, by);
         }
         self.message(message)
     }

@@ -6,7 +6,7 @@
 //! the user does not change), it commutes with every other step. The delivery alone is an ample
 //! set.
 //!
-//! No step is postponed for ever. If a cycle consists of such deliveries, every link is refilled
+//! No step is postponed forever. If a cycle consists of such deliveries, every link is refilled
 //! again and again, so every process receives messages. Each of them has nothing else to do, and
 //! nothing else to receive, before its next message. So no step is ignored.
 

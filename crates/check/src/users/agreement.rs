@@ -24,7 +24,7 @@ pub struct AgreementUser<U> {
     schedule: Option<Box<VecDeque<agreement::Command>>>,
 }
 
-/// Returns the parameters of a user. A process that is no initiator issues no commands.
+/// Returns the parameters of a user. A process issues no commands unless it is an initiator.
 fn seat(at: ProcessId, workload: &Workload) -> UserConfig {
     let times = match workload.entries(at) {
         _ if !workload.initiates(at) => 0,

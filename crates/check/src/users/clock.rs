@@ -25,8 +25,9 @@ impl Service for Command {
 
 impl User<Command> for ClockUser {
     fn enabled_commands(&self) -> Vec<EnabledCommand<Command>> {
-        let asks = self.left.has_next();
-        asks.then_some(EnabledCommand { command: Command::Synchronise, is_obligatory: false })
+        let has_command = self.left.has_next();
+        has_command
+            .then_some(EnabledCommand { command: Command::Synchronise, is_obligatory: false })
             .into_iter()
             .collect()
     }

@@ -1,4 +1,4 @@
-//! Which crashes a check explores.
+//! Options that restrict the crashes of a check.
 
 use tenure_core::ProcessId;
 
@@ -48,11 +48,11 @@ pub enum Saving {
 
 /// Crashes that a check explores. The default is all crashes.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct CrashFilter {
+pub struct CrashFilter {
     /// Processes that may crash; all if `None`.
-    pub(crate) at: Option<Vec<ProcessId>>,
+    pub at: Option<Vec<ProcessId>>,
     /// Phase of the user in which a process may crash; any if `None`.
-    pub(crate) during: Option<UserPhase>,
+    pub during: Option<UserPhase>,
 }
 
 impl CrashFilter {

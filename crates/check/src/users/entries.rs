@@ -3,7 +3,7 @@
 /// Number of times that the user of a process requests to enter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Entries {
-    /// At most this often.
+    /// At most this many entries.
     AtMost(u32),
     /// Without bound.
     Unbounded,

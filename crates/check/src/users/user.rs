@@ -35,33 +35,16 @@ impl<P: Recorded + Protocol<Command: Service<Event = <P as Protocol>::Event>>> C
 /// How often users issue commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workload {
-    entries: Vec<Entries>,
-    initiators: Vec<ProcessId>,
-    size: u32,
-    service: tenure_core::Service,
+    pub(crate) entries: Vec<Entries>,
+    pub(crate) initiators: Vec<ProcessId>,
+    pub(crate) size: u32,
+    pub(crate) service: tenure_core::Service,
     /// Commands of the users of an agreement service, in index of their own, if a schedule gives
     /// them.
-    schedule: Option<Vec<(ProcessId, agreement::Command)>>,
+    pub(crate) schedule: Option<Vec<(ProcessId, agreement::Command)>>,
 }
 
 impl Workload {
-    pub(crate) fn new(
-        size: u32,
-        entries: Vec<Entries>,
-        initiators: Vec<ProcessId>,
-        service: tenure_core::Service,
-    ) -> Self {
-        Workload { entries, initiators, size, service, schedule: None }
-    }
-
-    /// Returns the workload with the commands of a schedule.
-    pub(crate) fn with_schedule(
-        self,
-        schedule: Option<Vec<(ProcessId, agreement::Command)>>,
-    ) -> Self {
-        Workload { schedule, ..self }
-    }
-
     /// Returns the commands of the user of `at` in the schedule, in order, or `None` without a
     /// schedule.
     pub(crate) fn schedule(&self, at: ProcessId) -> Option<Vec<agreement::Command>> {
@@ -114,7 +97,7 @@ pub trait User<C: Service>: Clone + Debug + Eq + Hash + Send + Sync + 'static {
 /// A command that a user may issue now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnabledCommand<C> {
-    /// The command.
+    /// Command that the user may issue.
     pub command: C,
     /// True if the user must eventually issue the command (to exit, for instance). False if it may
     /// never do so (to request).

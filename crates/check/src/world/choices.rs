@@ -18,7 +18,7 @@ pub(crate) struct ChoiceEnumerator {
 struct ChoicePoint {
     value: u32,
     bound: u32,
-    /// True for a reading of the local clock.
+    /// True if the choice is a reading of the local clock.
     is_clock: bool,
 }
 

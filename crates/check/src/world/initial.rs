@@ -14,9 +14,9 @@ use crate::world::rules::Rules;
 pub(crate) fn initial_worlds<P: Checkable>(
     processes: &Processes<P>,
     rules: &Rules,
-    down: &[ProcessId],
 ) -> Vec<(Vec<u32>, u64)> {
-    let all_processes = (0..processes.setting.size).map(ProcessId);
+    let down = &processes.config.faults.down;
+    let all_processes = (0..processes.config.size).map(ProcessId);
     let boots: Vec<Vec<Outcome>> = all_processes
         .map(|at| {
             if down.contains(&at) {

@@ -35,9 +35,9 @@ pub(crate) enum Lifecycle<P: Protocol> {
         /// Kind of the steps taken since.
         since: MuteState,
     },
-    /// Up, with effects released that are not saved yet.
+    /// Up, with released effects of steps that are not saved yet.
     SaveBehind {
-        /// Its state.
+        /// State of the process.
         process: P,
         /// Its saved state.
         saved: P::Stable,

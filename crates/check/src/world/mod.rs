@@ -35,7 +35,7 @@ impl Layout {
         1 << process
     }
 
-    /// Returns the mark of a process that is not informed although another is.
+    /// Returns the mark of a process that has not been informed although another one has.
     pub(crate) fn uninformed_mark(self, process: usize) -> u32 {
         1 << if self.has_election { self.size + process } else { process }
     }
@@ -123,7 +123,7 @@ pub(crate) enum Fault {
 
 const BITS: u32 = 5;
 
-/// Greatest budget.
+/// Upper bound on each fault budget.
 pub(crate) const MAX_FAULTS: u32 = (1 << BITS) - 1;
 
 /// Number of occurrences of each fault, spent or allowed.

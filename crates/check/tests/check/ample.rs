@@ -117,7 +117,7 @@ fn reduction_keeps_judgements_for_four() {
     assert!(2 * tally.reduced < tally.plain, "{tally:?}");
 }
 
-/// A token circulates for ever. A process that wants to enter keeps it for one entry.
+/// A token circulates forever. A process that wants to enter keeps it for one entry.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct CirculatingToken {
     group: Group,

@@ -288,7 +288,7 @@ type Synchronising = Led<Berkeley, DetectorElection>;
 fn synchronising(size: u32, clock_readings: u32) -> Check<Synchronising> {
     let config = under_detector_election(berkeley::Config::default());
     let check = Check::with(size, config).detecting().initiators([]).entries(0);
-    check.clock_readings(clock_readings)
+    check.configure(|config| config.model.clock_readings = clock_readings)
 }
 
 /// The adjustments of a round sum to zero.
@@ -315,8 +315,8 @@ impl Monitor<clock::Command, clock::Event> for ZeroSum {
         if self.0 == 0 {
             return Ok(());
         }
-        let says = format!("adjustments differ from zero by {} ticks", self.0);
-        Err(Violation { at: ProcessId(0), message: says })
+        let description = format!("adjustments differ from zero by {} ticks", self.0);
+        Err(Violation { at: ProcessId(0), message: description })
     }
 }
 

@@ -28,8 +28,8 @@ fn bully(size: u32, switches: &[Switch]) -> ServiceCheck<Bully> {
 
 type Fault = fn(ServiceCheck<Bully>) -> ServiceCheck<Bully>;
 
-/// Returns the outcome of an election under each rule, and whether two processes lead at once.
-/// `ids` are the live processes.
+/// Returns the outcome of an election under each rule, and whether two processes lead at the same
+/// time. `ids` are the live processes.
 fn cells(ids: &[u32], fault: Fault) -> [(Outcome, bool); 3] {
     RULES.map(|switches| {
         let check = || fault(bully(ids.len() as u32, switches));
@@ -55,13 +55,13 @@ fn tolerates_reordering() {
     assert_eq!(cells(&THREE, |check| check), ALL_FINE);
 }
 
-/// With two processes: if a lower leader is accepted, the higher process follows it for ever.
-/// Otherwise it leads beside the higher for a while, until its announcement starts an election.
+/// With two processes: if a lower leader is accepted, the higher process follows it forever.
+/// Otherwise both lead for a while, until its announcement starts an election.
 #[test]
 fn lost_message_makes_lower_process_lead() {
     let expected = [(Fine, true), (Unsafe, false), (Fine, true)];
     assert_eq!(cells(&TWO, |check| check.losing(1)), expected);
-    // With three processes, a lower one leads for ever under both rules without terms.
+    // With three processes, a lower one leads forever under both rules without terms.
     let expected = [(Unsafe, true), (Unsafe, true), (Fine, false)];
     assert_eq!(cells(&THREE, |check| check.losing(1)), expected);
 }
@@ -84,8 +84,8 @@ fn tolerates_crash_at_any_moment() {
     assert_eq!(cells(&THREE, |check| check.crashing(1)), ALL_FINE);
 }
 
-/// The recovered process leads beside its successor. If a lower leader is accepted, this lasts.
-/// Without terms a re-elected leader causes no event, so the initiator is not informed.
+/// The recovered process and its successor lead at the same time. This lasts if a lower leader is
+/// accepted. Without terms a re-elected leader causes no event, so the initiator is not informed.
 #[test]
 fn restart_during_election_makes_two_leaders() {
     let expected = [(Stuck, true), (Unsafe, true), (Fine, true)];

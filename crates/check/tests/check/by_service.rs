@@ -21,5 +21,5 @@ where
     P: Member<All: Checkable>,
 {
     let card = P::card(&config, size);
-    Check::with(size, P::among_all(config)).named(card.name)
+    Check::with(size, P::among_all(config)).configure(|config| config.name = card.name)
 }

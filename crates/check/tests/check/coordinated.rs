@@ -23,7 +23,7 @@ fn times() -> EntryTimes {
     }
 }
 
-/// P1 may be partitioned from the others at any moment and for ever, and be suspected from then on.
+/// P1 may be partitioned from the others at any moment and forever, and be suspected from then on.
 fn partitioned(times: Option<EntryTimes>, entries: [u32; 3]) -> Report {
     let election = raft::Config {
         election: Delay::between_units(3, 4),

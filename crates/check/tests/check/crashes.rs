@@ -26,8 +26,8 @@ fn crashing_in<P: Mutex>(check: Check<P>, phase: UserPhase) -> Outcome {
     cell(check.crashing(1).crashing_while(phase))
 }
 
-/// Returns the outcomes for P3 while crashing_idle, a waiting process, a holder, and P1: the
-/// coordinator, the first holder of a token, or an ordinary process.
+/// Returns the outcomes of crashes of an idle P3, a waiting process, a process inside, and an idle
+/// P1. P1 is the coordinator, the first holder of a token, or an ordinary process.
 fn outcomes<P: Mutex>(of: impl Fn([u32; 3]) -> Check<P>) -> [Outcome; 4] {
     [
         crashing_idle(of([1, 1, 0]), 2),
@@ -104,13 +104,13 @@ fn crash_takes_one_of_two_places() {
         move |entries: [u32; 3]| with::<KMutex>(3, config.clone()).entries(entries).fifo()
     };
     assert_eq!(outcomes(places(1)), ALL_BLOCKED);
-    let goes_on = |check: ServiceCheck<KMutex>| {
+    let assert_continues = |check: ServiceCheck<KMutex>| {
         let check = check.crashing(1).always(MutualExclusion::at_most(2)).starvation_free();
         check.run().assert_holds();
     };
-    goes_on(places(2)([1, 1, 0]).crashing_at([ProcessId(2)]));
+    assert_continues(places(2)([1, 1, 0]).crashing_at([ProcessId(2)]));
     for phase in [UserPhase::Waiting, UserPhase::Inside] {
-        goes_on(places(2)([1, 1, 1]).crashing_while(phase));
+        assert_continues(places(2)([1, 1, 1]).crashing_while(phase));
     }
 }
 
@@ -138,7 +138,7 @@ fn crash_filters_restrict_process_and_phase() {
 
 #[test]
 fn rejects_crash_of_unknown_process() {
-    let stranger = of::<Central>(2).crashing(1).crashing_at([ProcessId(2)]);
-    let refused = stranger.try_run().expect_err("unknown process");
+    let unknown_process = of::<Central>(2).crashing(1).crashing_at([ProcessId(2)]);
+    let refused = unknown_process.try_run().expect_err("unknown process");
     assert_eq!(refused, CheckError::UnknownProcess { process: ProcessId(2), size: 2 });
 }

@@ -116,6 +116,11 @@ fn heartbeats(size: u32, timeout: u32) -> Check<Heartbeat> {
     Check::with(size, config(timeout)).synchronous(LATENCY)
 }
 
+fn with_four_readings() -> Check<Heartbeat> {
+    let check = heartbeats(2, SUFFICIENT_TIMEOUT).crashing(1);
+    check.configure(|config| config.model.clock_readings = 4)
+}
+
 /// ◇P of Chandra and Toueg with bounds that hold from the start.
 #[test]
 fn sufficient_timeout_makes_detector_perfect() {
@@ -124,7 +129,7 @@ fn sufficient_timeout_makes_detector_perfect() {
     }
     accurate(heartbeats(2, SUFFICIENT_TIMEOUT).crashing(1), 2).assert_holds();
     // Any reading of its own clock only delays a suspicion.
-    accurate(heartbeats(2, SUFFICIENT_TIMEOUT).crashing(1).clock_readings(4), 2).assert_holds();
+    accurate(with_four_readings(), 2).assert_holds();
 }
 
 /// Negative control for the sufficient timeout.
@@ -137,7 +142,7 @@ fn short_timeout_suspects_live_process() {
 /// Synchronous time does not help a process whose own clock shows a pause at each check.
 #[test]
 fn constantly_paused_process_suspects_none() {
-    let report = complete(heartbeats(2, SUFFICIENT_TIMEOUT).crashing(1).clock_readings(4), 2);
+    let report = complete(with_four_readings(), 2);
     assert_eq!(violated(&report, "completeness", 2), ViolationKind::End);
 }
 
@@ -271,7 +276,7 @@ where
     P: Checkable<Command = Command, Event = Event>,
 {
     let check = check.synchronous(LATENCY).crashing(2).crashing_at([ProcessId(1)]).recovering(1);
-    complete(check.detecting_restarts(), 2)
+    complete(check.configure(|config| config.model.detects_restarts = true), 2)
 }
 
 fn echo_config() -> detected::Config<Config, ()> {

@@ -20,8 +20,9 @@ use tenure_core::{
 /// Limit on states of the last column: endless circulation makes the channel's numbers grow.
 const MAX_STATES: u64 = 100_000;
 
-/// Lines of the file: two processes that enter twice or both start; three that enter once or all
-/// start; and over the channel, two that enter once, or of which one starts.
+/// Scopes of the file, one line each. Two processes: both enter twice, or both start an election.
+/// Three processes: all enter once, or all start. Two processes over the reliable channel: both
+/// enter once, or one starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scope {
     Two,
@@ -158,7 +159,7 @@ impl Visitor for Case {
             // More than one initiator makes millions of states: `docs/raft-log.md`.
             check = check.initiators([ProcessId(2)]);
         }
-        let mut check = check.serving(card.service).progress();
+        let mut check = check.configure(|config| config.service = card.service).progress();
         for property in card.promises {
             let Some(monitor) = AgreementMonitor::of(card.service, property, self.size(), &[])
             else {

@@ -117,7 +117,8 @@ fn duplicates_break_coordinator_without_request_numbers() {
     assert_eq!(cell(coordinator(&[0, 1, 1, 1])), Unsafe);
 }
 
-/// Column of Ricart–Agrawala with a bare counter, which differs for duplicates only.
+/// Fault matrix of Ricart–Agrawala with a bare counter. It differs from the default in the row of
+/// duplicates only.
 #[test]
 fn bare_counter_matches_fault_matrix() {
     let variants = Variants::none().with(ricart_agrawala::Switch::BareCounter);
@@ -247,7 +248,7 @@ fn reliable_channel_hides_loss_and_duplication() {
 }
 
 /// Links lose, duplicate and reorder. With room for one message, they lose further messages. (A
-/// token would circulate for ever under growing channel numbers.)
+/// token would circulate forever under growing channel numbers.)
 #[test]
 fn reliable_channel_fixes_order_loss_and_duplication_rows() {
     fn over<P: Mutex>(inner: P::Config) -> [Outcome; 2]

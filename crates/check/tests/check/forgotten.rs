@@ -18,7 +18,8 @@ fn report(switches: &[Switch]) -> Report {
     let config = Config { variants, ..Config::plain(2, TICKS_PER_UNIT) };
     let action = |text: &str| text.parse::<Action>().expect("an action");
     let check = Check::<RaftLog>::with(2, config).entries([1, 0]).crashing(1).recovering(1);
-    check.in_flight(1).term_max(1).after(BEFORE.split("; ").map(action)).progress().run()
+    let check = check.configure(|it| it.model.prefix = BEFORE.split("; ").map(action).collect());
+    check.in_flight(1).term_max(1).progress().run()
 }
 
 #[test]

@@ -47,9 +47,11 @@ fn lease_ends_crashed_holder_across_leader_changes() {
 #[test]
 fn steps_before_the_search_precede_time() {
     let before = "enter p2; deliver p2→p1; deliver p1→p2; deliver p2→p1; deliver p1→p2; crash p2";
-    let before = || before.split("; ").map(|action| action.parse().expect("an action"));
-    let check =
-        |switches: &[Switch]| two(switches).crashing(1).after(before()).starvation_free().run();
+    let action = |action: &str| action.parse().expect("an action");
+    let check = |switches: &[Switch]| {
+        let check = two(switches).crashing(1).starvation_free();
+        check.configure(|it| it.model.prefix = before.split("; ").map(action).collect()).run()
+    };
     check(&[]).assert_holds();
     let full = check(&[Switch::TtlJumpsBack]);
     assert_eq!(full.of("starvation-freedom"), Judgement::Violated, "{full}");

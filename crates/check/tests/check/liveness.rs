@@ -90,7 +90,7 @@ fn unfair_coordinator_starves_process() {
     ]);
     let report = check
         .fifo()
-        .accepting_endless_requests()
+        .configure(|config| config.bounds.accepts_unbounded_entries = true)
         .always(MutualExclusion::new())
         .starvation_free()
         .run();
@@ -110,7 +110,8 @@ fn starvation_does_not_violate_deadlock_freedom() {
         Entries::Unbounded,
         Entries::AtMost(1),
     ]);
-    let report = check.fifo().accepting_endless_requests().deadlock_free().starvation_free().run();
+    let check = check.fifo().configure(|config| config.bounds.accepts_unbounded_entries = true);
+    let report = check.deadlock_free().starvation_free().run();
     assert_eq!(report.of("deadlock-freedom"), Judgement::Holds, "{report}");
     assert_eq!(report.of("starvation-freedom"), Judgement::Violated, "{report}");
     assert!(report.to_string().contains("weak fairness"), "{report}");

@@ -82,15 +82,15 @@ impl Monitor<Command, Event> for NoEntry {
         seen: Observation<'_, Command, Event>,
     ) -> Result<(), Violation> {
         if let Observation::Event(Event::Entered { .. }) = seen {
-            let says = format!("{at} entered");
-            return Err(Violation { at, message: says });
+            let description = format!("{at} entered");
+            return Err(Violation { at, message: description });
         }
         Ok(())
     }
 
     fn at_end(&self) -> Result<(), Violation> {
-        let says = "the run ended".to_owned();
-        Err(Violation { at: ProcessId(0), message: says })
+        let description = "the run ended".to_owned();
+        Err(Violation { at: ProcessId(0), message: description })
     }
 }
 

@@ -11,7 +11,7 @@ use crate::by_service::with;
 use crate::textbook::{Mistake, Textbook};
 
 fn wrong() -> Check<Textbook> {
-    let check = Check::<Textbook>::with(2, Mistake::NoTieBreakReply).named("textbook").fifo();
+    let check = Check::<Textbook>::with(2, Mistake::NoTieBreakReply).fifo();
     check.always(MutualExclusion::new()).starvation_free()
 }
 
@@ -134,8 +134,8 @@ fn trace_records_lost_message_as_drop() {
     let report = Check::<Textbook>::of(2).entries([1, 0]).losing(1).starvation_free().run();
     let found = report.counterexample("starvation-freedom").expect("a request is lost");
     let kinds: Vec<&str> = found.trace.records.iter().map(|record| record.kind.name()).collect();
-    let told = ["boot", "state", "boot", "state", "command", "send", "state", "drop", "end"];
-    assert_eq!(kinds, told);
+    let context = ["boot", "state", "boot", "state", "command", "send", "state", "drop", "end"];
+    assert_eq!(kinds, context);
     let dropped = found.trace.records.iter().find_map(|record| match &record.kind {
         Kind::Drop(message_record) => Some(message_record.number),
         _ => None,

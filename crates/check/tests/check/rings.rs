@@ -179,7 +179,7 @@ fn hirschberg_sinclair_tolerates_duplication_with_reordering() {
     assert_eq!(states, [1_009, 12_846, 3_601]);
 }
 
-/// The ring is broken, and a process waits for ever.
+/// The ring is broken, and a process waits forever.
 #[test]
 fn crash_breaks_the_ring() {
     fn breaks<P: Election>(check: Check<P>) {

@@ -89,7 +89,8 @@ impl Monitor<Command, Event> for MaxSkipped {
 
 fn counting(saving: Saving, max: u64) -> Report {
     let check = Check::<FiringCounter>::with(1, ()).initiators([]).crashing(1).recovering(1);
-    check.saving(saving).always(MaxSkipped { max, last: 0 }).run()
+    let check = check.configure(|config| config.faults.saving = saving);
+    check.always(MaxSkipped { max, last: 0 }).run()
 }
 
 /// A crash suppresses the effects of one saved step, or of several that share a save.
@@ -113,7 +114,8 @@ fn three() -> raft::Config {
 
 fn raft(saving: Saving, in_flight: usize) -> Report {
     let check = with::<Raft>(3, three()).term_max(1).in_flight(in_flight).initiators([]);
-    let check = check.crashing(1).recovering(1).saving(saving);
+    let check = check.crashing(1).recovering(1);
+    let check = check.configure(|config| config.faults.saving = saving);
     check.always(OneLeader::new(Scope::PerTerm)).run()
 }
 

@@ -10,7 +10,7 @@ pub(crate) fn with_properties<P: Mutex>(check: Check<P>) -> Report {
     check.always(MutualExclusion::new()).always(Fencing::new()).starvation_free().run()
 }
 
-/// Asserts that all of these hold and returns the number of states.
+/// Asserts safety, liveness and growing fences, and returns the number of states.
 pub(crate) fn survives<P: Mutex>(check: Check<P>) -> u64 {
     let report = with_properties(check);
     report.assert_holds();
@@ -33,8 +33,8 @@ impl Monitor<Command, Event> for DifferentFences {
     ) -> Result<(), Violation> {
         let Observation::Event(Event::Entered { fence }) = seen else { return Ok(()) };
         if self.0.contains(fence) {
-            let says = format!("{at} entered with the fence {fence} of another entry");
-            return Err(Violation { at, message: says });
+            let description = format!("{at} entered with the fence {fence} of another entry");
+            return Err(Violation { at, message: description });
         }
         self.0.push(*fence);
         self.0.sort_unstable();

@@ -84,12 +84,12 @@ fn suzuki_kasami_breaks_request_order_of_three() {
 /// An application reveals a request to another process.
 #[test]
 fn application_message_reveals_request_order_violation_of_trees() {
-    let told = |report| violated(&report, "order", 4);
+    let context = |report| violated(&report, "order", 4);
     let naimi = naimi_trehel(3).application_messages(1).always(Order::new()).run();
-    assert_eq!(told(naimi), ViolationKind::Step);
+    assert_eq!(context(naimi), ViolationKind::Step);
     for check in [star(3), path(3)] {
         let report = check.application_messages(1).always(Order::new()).run();
-        assert_eq!(told(report), ViolationKind::Step);
+        assert_eq!(context(report), ViolationKind::Step);
     }
 }
 

@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use tenure_algorithms::mutex::{Lamport, RicartAgrawala};
-use tenure_check::{Check, CheckError, Entries, Judgement, Limit, Report};
+use tenure_check::{Check, CheckError, Checkable, Entries, Judgement, Limit, Progress, Report};
 use tenure_core::monitors::{Fencing, MutualExclusion, Order};
-use tenure_core::{Algorithm, Order as Channel, ProcessId};
+use tenure_core::{Algorithm, Card, Order as Channel, ProcessId};
 
 use crate::by_service::of;
 use crate::textbook::{Mistake, Textbook};
@@ -53,7 +54,8 @@ fn exact_mode_matches_fingerprints() {
             let check = Check::<Textbook>::with(3, mistake).losing(1).duplicating(1);
             check.entries([1, 1, 0]).always(MutualExclusion::new()).starvation_free()
         };
-        let (hashed, exact) = (check().run(), check().exact().run());
+        let exact = check().configure(|config| config.search.exact = true);
+        let (hashed, exact) = (check().run(), exact.run());
         assert!(hashed.missed > 0.0 && exact.missed == 0.0);
         assert_eq!(deterministic_content(&hashed), deterministic_content(&exact), "{mistake:?}");
     }
@@ -110,11 +112,12 @@ fn limit_makes_judgement_incomplete() {
     let states = check().max_states(1_000).run();
     assert_eq!(states.judgement(), Judgement::Incomplete);
     assert_eq!(states.limit, Some(Limit::States));
-    let memory = check().max_memory(1 << 16).run();
+    let memory = check().configure(|it| it.search.limits.bytes = Some(1 << 16)).run();
     assert_eq!((memory.judgement(), memory.limit), (Judgement::Incomplete, Some(Limit::Memory)));
-    let time = check().max_time(std::time::Duration::ZERO).run();
+    let time = check().configure(|it| it.search.limits.time = Some(Duration::ZERO)).run();
     assert_eq!((time.judgement(), time.limit), (Judgement::Incomplete, Some(Limit::Time)));
-    let stopped = check().stop_when(Arc::new(AtomicBool::new(true))).run();
+    let raised = Arc::new(AtomicBool::new(true));
+    let stopped = check().configure(|it| it.search.stop_flag = Some(raised)).run();
     assert_eq!((stopped.judgement(), stopped.limit), (Judgement::Incomplete, Some(Limit::Stopped)));
 }
 
@@ -126,8 +129,11 @@ fn stopped_search_skips_liveness_analysis() {
     let check =
         Check::<Textbook>::of(3).entries(2).always(MutualExclusion::new()).starvation_free();
     let raise = raised.clone();
-    let late = check.max_states(1_000).stop_when(raised).on_progress(move |progress| {
-        raise.fetch_or(progress.states >= 1_000, Ordering::Relaxed);
+    let late = check.max_states(1_000).configure(|config| {
+        config.search.stop_flag = Some(raised);
+        config.search.on_progress = Some(Arc::new(move |progress: &Progress| {
+            raise.fetch_or(progress.states >= 1_000, Ordering::Relaxed);
+        }));
     });
     let report = late.run();
     assert_eq!((report.judgement(), report.limit), (Judgement::Incomplete, Some(Limit::Stopped)));
@@ -144,11 +150,14 @@ fn violation_found_before_limit_is_reported() {
 
 #[test]
 fn rejects_check_beyond_card() {
+    fn assuming<P: Checkable>(check: Check<P>, card: &Card) -> Check<P> {
+        check.configure(|config| config.model.assumed_card = Some(card.clone()))
+    }
     let card = Lamport::card(&Default::default(), 2);
     let check = || of::<Lamport>(2).always(MutualExclusion::new());
-    assert_eq!(check().fifo().assuming(&card).run().judgement(), Judgement::Holds);
+    assert_eq!(assuming(check().fifo(), &card).run().judgement(), Judgement::Holds);
     assert_eq!(check().run().judgement(), Judgement::Violated, "no card was assumed");
-    for (beyond, says) in [
+    for (beyond, description) in [
         (check(), "lamport: the channels reorder, and its card says: needs channels in order"),
         (check().fifo().losing(1), "messages are lost, and its card says"),
         (check().fifo().crashing(1), "a process crashes, and its card says"),
@@ -161,12 +170,13 @@ fn rejects_check_beyond_card() {
             "a process is down from the start, and its card says",
         ),
     ] {
-        let refused =
-            beyond.assuming(&card).try_run().expect_err("the check exceeds the card").to_string();
-        assert!(refused.contains(says), "{refused}");
+        let refused = assuming(beyond, &card).try_run();
+        let refused = refused.expect_err("the check exceeds the card").to_string();
+        assert!(refused.contains(description), "{refused}");
     }
     let card = RicartAgrawala::card(&Default::default(), 2);
-    assert!(of::<RicartAgrawala>(2).duplicating(1).assuming(&card).try_run().is_ok());
+    let duplicating = of::<RicartAgrawala>(2).duplicating(1);
+    assert!(assuming(duplicating, &card).try_run().is_ok());
 }
 
 #[test]
@@ -179,6 +189,8 @@ fn rejects_invalid_checks_with_message() {
     assert_eq!(entries.to_string(), "invalid number of entries 2: expected one per process, of 3");
     let down = refused(Check::of(2).down([ProcessId(2)]));
     assert_eq!(down.to_string(), "unknown process P3: the group has 2 processes");
+    let faults = refused(Check::of(2).losing(32));
+    assert!(faults.to_string().ends_with("messages 32: expected at most 31"), "{faults}");
     let endless = refused(Check::of(2).entries(Entries::Unbounded));
     assert!(endless.to_string().contains("shifting of timestamps"));
     let back = Check::of(2).entries(Entries::Unbounded).rebasing().crashing(1).recovering(1);

@@ -206,8 +206,8 @@ mod tests {
     #[test]
     fn repeats_invalid_answers_and_defaults_to_yes() {
         let mut lines = "perhaps\n\nNO\n".as_bytes();
-        let mut asked = || prompt(&mut lines, "?", yes_or_no).expect("an answer");
-        assert_eq!([asked(), asked(), asked()], [Answer::Yes, Answer::No, Answer::Yes]);
+        let mut answer = || prompt(&mut lines, "?", yes_or_no).expect("an answer");
+        assert_eq!([answer(), answer(), answer()], [Answer::Yes, Answer::No, Answer::Yes]);
         assert!(prompt(&mut "zero".as_bytes(), "?", parse_nodes).is_err());
     }
 }

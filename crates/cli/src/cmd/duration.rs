@@ -10,12 +10,7 @@ const MAX_SECONDS: f64 = 86_400.0;
 
 /// Parses a duration.
 pub(crate) fn parse(text: &str) -> Result<Duration, String> {
-    let invalid = || {
-        format!(
-            "invalid duration '{text}': expected a number and a unit, such as 500us, 250ms, 10s, \
-             1m or 1h"
-        )
-    };
+    let invalid = || "expected a number and a unit, such as 500us, 250ms, 10s, 1m or 1h".to_owned();
     let digits = text.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(invalid)?;
     let (number, unit) = text.split_at(digits);
     let plain = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit() || c == '.');
@@ -23,7 +18,7 @@ pub(crate) fn parse(text: &str) -> Result<Duration, String> {
     let (_, seconds) = UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(invalid)?;
     let seconds = number * seconds;
     if seconds > MAX_SECONDS {
-        return Err(format!("invalid duration '{text}': expected at most 24h"));
+        return Err("expected at most 24h".to_owned());
     }
     Ok(Duration::from_secs_f64(seconds))
 }

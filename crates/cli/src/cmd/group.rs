@@ -142,8 +142,8 @@ impl GroupOptions {
     /// Rejects a timeout that the algorithm does not have.
     pub(crate) fn check_timeouts(&self, card: &Card) -> Result<(), Failure> {
         let known = || card.timeouts.iter().map(|timeout| timeout.name);
-        let strange = self.timeout.iter().find(|asked| known().all(|name| name != asked.name));
-        let Some(TimeoutOption { name, .. }) = strange else { return Ok(()) };
+        let unknown = self.timeout.iter().find(|option| known().all(|name| name != option.name));
+        let Some(TimeoutOption { name, .. }) = unknown else { return Ok(()) };
         let known = known().collect::<Vec<_>>().join(", ");
         let expected = if known.is_empty() { "none, it has no timeouts" } else { &known };
         Err(Failure::usage(format!(
@@ -272,8 +272,9 @@ impl GroupOptions {
         ];
         for (option, processes) in named {
             if let Some(unknown) = processes.iter().find(|process| process.0 >= size) {
-                let says = format!("{option} names {unknown}, but the group is P1 to P{size}");
-                return Err(Failure::usage(says));
+                let description =
+                    format!("{option} names {unknown}, but the group is P1 to P{size}");
+                return Err(Failure::usage(description));
             }
         }
         match &self.entries {
@@ -300,7 +301,7 @@ impl FromStr for TimeoutOption {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let invalid = || format!("invalid timeout '{text}': expected NAME=5 or NAME=10..20");
+        let invalid = || "expected NAME=5 or NAME=10..20".to_owned();
         let (name, span) = text.split_once('=').ok_or_else(invalid)?;
         let delay = match span.parse().map_err(|_| invalid())? {
             Distribution::Constant(ticks) => Delay::ticks(ticks),

@@ -230,7 +230,7 @@ fn parse_error(error: &clap::Error) -> String {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             "run `tenure simulate --help` in a terminal for the options".to_owned()
         }
-        _ => usage_error::respond(error).err().map_or(String::new(), |failure| failure.to_string()),
+        _ => usage_error::one_line(error),
     }
 }
 

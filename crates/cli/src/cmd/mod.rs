@@ -98,24 +98,6 @@ fn first_names(names: &[&str]) -> String {
     }
 }
 
-/// Returns the error message for a command line that lacks a subcommand after `words`.
-fn missing_subcommand(words: impl Iterator<Item = String>) -> String {
-    let mut command = Command::command();
-    let mut typed = program::name().to_owned();
-    for word in words {
-        let Some(found) = command.find_subcommand(&word).cloned() else { break };
-        typed = format!("{typed} {word}");
-        command = found;
-    }
-    let shown = command.get_subcommands().filter(|it| !it.is_hide_set());
-    let names: Vec<&str> = shown.map(clap::Command::get_name).collect();
-    let names = first_names(&names);
-    if command.get_name() == "tenure" {
-        return format!("missing command: expected {names}; try `tenure run`");
-    }
-    format!("missing subcommand for `{typed}`: expected {names}")
-}
-
 impl Subcommands {
     fn run(self) -> Result<Status, Failure> {
         match self {
@@ -146,18 +128,5 @@ mod tests {
     #[test]
     fn clap_definition_is_valid() {
         Command::command().debug_assert();
-    }
-
-    #[test]
-    fn names_the_missing_subcommand() {
-        let words = |line: &'static str| line.split(' ').map(str::to_owned);
-        let message = missing_subcommand(words("trace"));
-        assert!(
-            message.starts_with(
-                "missing subcommand for `tenure trace`: expected verify, show, diagram"
-            ),
-            "{message}"
-        );
-        assert!(missing_subcommand(words("")).contains("run, check, simulate"));
     }
 }

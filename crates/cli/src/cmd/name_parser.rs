@@ -5,7 +5,9 @@ use std::ffi::OsStr;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command, Error};
 use tenure_algorithms::catalogue::{CatalogueError, Parameters};
-use tenure_lessons::{Question, Scenario, nearest};
+
+use crate::lessons::{Question, Scenario};
+use crate::nearest::nearest;
 
 /// Parser of one of several names. Shells complete the names; the help does not list them.
 #[derive(Clone)]
@@ -74,7 +76,7 @@ fn parse_algorithm(text: &str) -> Result<String, String> {
         let composed = tenure_instances::names().map(|name| format!("{prefix}:{name}"));
         let known: Vec<String> = plain.chain(composed.filter(|name| is_known(name))).collect();
         let nearest = nearest(&text, known.iter().map(String::as_str)).join(", ");
-        format!("unknown algorithm '{text}': nearest are {nearest}; `tenure list` shows all")
+        format!("nearest are {nearest}; `{} list` shows all", super::program::name())
     })
 }
 
@@ -111,7 +113,7 @@ pub(crate) fn describe_unknown_names(
     let unknown = [mutex, election].into_iter().find_map(|name| match parse_algorithm(name) {
         Ok(spelling) if spelling == name => None,
         Ok(spelling) => Some(format!("unknown algorithm '{name}': did you mean {spelling}?")),
-        Err(message) => Some(message),
+        Err(message) => Some(format!("unknown algorithm '{name}': {message}")),
     });
     unknown.unwrap_or_else(|| describe_mismatch(mutex, election, write))
 }

@@ -44,6 +44,9 @@ pub(crate) struct Options {
     /// Also report every critical-section entry of its workload, with its fencing token
     #[arg(long, conflicts_with = "example")]
     grants: bool,
+    /// Allow variants that are deliberate mistakes, for demonstrations
+    #[arg(long, conflicts_with = "example")]
+    allow_mistakes: bool,
     /// Format of the log on standard error
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t, conflicts_with = "example")]
     log_format: LogFormat,
@@ -60,7 +63,8 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     if let Some(parent) = options.parent {
         end_with_parent(parent)?;
     }
-    let config = Config::read(&path).map_err(Failure::usage)?;
+    let mut config = Config::read(&path).map_err(Failure::usage)?;
+    config.service.allow_mistakes |= options.allow_mistakes;
     init_logging(LevelFilter::INFO, options.log_format);
     let runtime = super::machine::current_thread_runtime()?;
     let (manager, telling) =
@@ -172,8 +176,8 @@ pub(super) fn end_with_parent(parent: i32) -> Result<(), Failure> {
     check_parent(parent)
 }
 
-/// Only the end of standard input ends the node on this system. A suspended node notices it when it
-/// is resumed.
+/// Checks that the parent still runs. On this system the node ends later only at the end of its
+/// standard input, which a suspended node notices when it is resumed.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn end_with_parent(parent: i32) -> Result<(), Failure> {
     check_parent(parent)

@@ -5,7 +5,8 @@ use std::ffi::OsStr;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command, Error};
 use tenure_core::{Card, Property, Service};
-use tenure_lessons::nearest;
+
+use crate::nearest::nearest;
 
 /// Returns a parser of one of these names.
 pub(crate) fn parser(
@@ -55,14 +56,14 @@ impl TypedValueParser for PropertyParser {
 fn read(properties: &[Property], text: &str) -> Result<Property, String> {
     let names = || properties.iter().map(|property| property.name());
     // Textbooks also call the order of requests first in, first out.
-    let asked = if text == "fifo" { Property::Order.name() } else { text };
-    let found = names().find(|name| *name == asked).and_then(Property::from_name);
+    let name = if text == "fifo" { Property::Order.name() } else { text };
+    let found = names().find(|known| *known == name).and_then(Property::from_name);
     found.ok_or_else(|| {
         if let Some(instead) = renamed(text) {
-            return format!("unknown property '{text}': {instead}");
+            return instead.to_owned();
         }
         let nearest = nearest(text, names()).join(", ");
-        format!("unknown property '{text}': nearest are {nearest}; --help lists all")
+        format!("nearest are {nearest}; --help lists all")
     })
 }
 
@@ -80,9 +81,9 @@ fn renamed(text: &str) -> Option<&'static str> {
 
 /// Returns an error that asks for another property than progress, which for locks mixes two
 /// properties of the textbooks.
-pub(crate) fn progress_of_lock(asked: Property, card: &Card) -> Option<String> {
+pub(crate) fn progress_of_lock(property: Property, card: &Card) -> Option<String> {
     let name = &card.name;
-    (asked == Property::Progress && card.service == Service::Mutex).then(|| {
+    (property == Property::Progress && card.service == Service::Mutex).then(|| {
         format!(
             "--property progress does not apply to the lock {name}: use starvation-freedom (every \
              waiting process enters) or deadlock-freedom (some process enters)"

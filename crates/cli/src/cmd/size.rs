@@ -2,8 +2,7 @@
 
 /// Parses `500M`, `2G` or a number of bytes.
 pub(super) fn size(text: &str) -> Result<u64, String> {
-    let invalid =
-        || format!("invalid size '{text}': expected a number of bytes, such as 500M or 2G");
+    let invalid = || "expected a number of bytes, such as 500M or 2G".to_owned();
     let (number, unit) = match text.find(|c: char| !c.is_ascii_digit()) {
         Some(place) => text.split_at(place),
         None => (text, ""),

@@ -46,7 +46,7 @@ pub struct MemberStatus {
 pub struct Query {
     /// First key of the range.
     pub key: Vec<u8>,
-    /// Key behind the last one; empty for one key, `\0` for all from the first one on.
+    /// Exclusive end of the range. Empty for a single key; `\0` for all keys from the first one on.
     pub range_end: Vec<u8>,
     /// Upper bound on the number of keys; 0 for none.
     pub limit: i64,

@@ -43,11 +43,11 @@ type FinishedCall = (usize, Arc<Connection>, Result<Bytes, Status>);
 /// Policy for a call that received no response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Repeat {
-    /// It is sent once.
+    /// The call is sent once.
     Never,
-    /// It is sent to another member after a failure.
+    /// The call is sent to another member after a failure.
     AfterFailure,
-    /// It is sent to another member also while the first one does not respond.
+    /// The call is also sent to another member while the first one does not respond.
     Read,
 }
 
@@ -180,12 +180,12 @@ impl Admin {
         let (mut untried, mut failures) = (self.order(), Failures::default());
         while let Some((place, connection)) = self.connect(&mut untried, &mut failures).await? {
             let request = frames::encode(&SnapshotRequest {});
-            let begun = timeout(SNAPSHOT_TIMEOUT, async {
+            let start = timeout(SNAPSHOT_TIMEOUT, async {
                 let path = "/etcdserverpb.Maintenance/Snapshot";
                 let mut pieces = connection.download::<SnapshotResponse>(path, request).await?;
                 Ok((pieces.next().await?, pieces))
             });
-            let status = match begun.await.unwrap_or_else(|_| Err(no_response())) {
+            let status = match start.await.unwrap_or_else(|_| Err(no_response())) {
                 Ok((first, pieces)) => {
                     let endpoint = self.endpoints[place].origin().to_string();
                     return Ok(Snapshot { endpoint, first, pieces, _connection: connection });
@@ -217,8 +217,8 @@ impl Admin {
                 started.push(place);
                 let (endpoint, options) = (self.endpoints[place].clone(), self.options.clone());
                 connecting.spawn(async move {
-                    let begun = connect(&endpoint, &options).await;
-                    match begun {
+                    let start = connect(&endpoint, &options).await;
+                    match start {
                         Ok(connection) => (place, connection.authenticated(&options).await),
                         Err(status) => (place, Err(status)),
                     }
@@ -305,7 +305,7 @@ async fn connect_during_calls(
 struct Failures(Vec<(usize, String)>);
 
 impl Failures {
-    /// Adds a reason; the last one of an endpoint counts.
+    /// Adds the reason of a failure. A later reason of the same endpoint replaces it.
     fn with(mut self, place: usize, status: &Status) -> Failures {
         self.0.retain(|(known, _)| *known != place);
         self.0.push((place, status.message().to_owned()));

@@ -1,4 +1,4 @@
-//! A leadership.
+//! A held leadership: its fencing token, its deadline and its end.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! Elections.
+//! Elections: candidates, leaderships and observers.
 
 use crate::election::leadership::Leadership;
 use crate::error::ClientError;

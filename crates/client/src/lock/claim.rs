@@ -85,7 +85,7 @@ impl Claim {
         }
     }
 
-    /// Waits until the key is deleted or may not be read any more.
+    /// Waits until the key is deleted, or the user loses the right to read it.
     async fn key_lost(&self) -> LossReason {
         let channel = self.session.channel();
         let mut backoff = Backoff::default();

@@ -49,8 +49,8 @@ impl Guard {
 
     /// Waits until the lock is lost and returns the reason.
     ///
-    /// Besides the end of the session, another client may have deleted the key, or the user may not
-    /// read it any more. Only this method detects these two.
+    /// Besides the end of the session, another client may have deleted the key, or the user may
+    /// have lost the right to read it. Only this method detects these two.
     pub async fn lost(&self) -> LossReason {
         self.claim.lost().await
     }

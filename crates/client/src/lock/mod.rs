@@ -1,4 +1,4 @@
-//! Locks.
+//! Locks: waiting in the queue of a name, and held locks.
 
 use std::time::Duration;
 

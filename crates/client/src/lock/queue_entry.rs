@@ -206,8 +206,9 @@ impl Drop for QueueEntry {
     }
 }
 
-/// Finds the newest key of a queue, created in the revision `max_revision` or before (0: any), and
-/// reads the caller's own key. If `since` is not 0, a state of that revision or later suffices.
+/// Finds the newest key of a queue, created in revision `max_revision` or earlier (0 for any), and
+/// reads the caller's own key. If `since` is not 0, any member that has reached this revision can
+/// serve the read.
 ///
 /// The range of a name may contain keys of other locks, so several reads may be needed. They need
 /// not be of one revision: keys ahead of a given one only disappear. A range without a key of this
@@ -276,7 +277,8 @@ impl ReadLimit {
         true
     }
 
-    /// Raises the limit after a read that did not suffice. It made no progress if `is_stuck`.
+    /// Raises the limit after an insufficient read. `is_stuck` is true if that read made no
+    /// progress.
     ///
     /// # Errors
     ///

@@ -167,7 +167,7 @@ impl Session {
     /// # Errors
     ///
     /// [`ClientError::Unavailable`] if no member confirms it, and [`ClientError::Rejected`] if the
-    /// user may not write a key of the session any more. The lease then expires.
+    /// user has lost the right to write a key of the session. The lease then expires.
     pub async fn close(&self) -> Result<(), ClientError> {
         let _ = self.shared.close.try_send(());
         let mut states = self.shared.state.clone();

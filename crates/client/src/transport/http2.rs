@@ -38,8 +38,8 @@ pub(crate) enum Expected {
 }
 
 impl Expected {
-    /// Number of checks without received bytes after which a ping is sent, and how many more an
-    /// expected ping response may take.
+    /// Returns the number of checks without received bytes after which a ping is sent. The response
+    /// to the ping may take as many checks again.
     ///
     /// It is lower for members of `tenure serve`. While etcd sends nothing itself, it closes a
     /// connection that sends several pings less than 5 s apart.

@@ -74,7 +74,8 @@ async fn move_to_leader(channel: Arc<Channel>) {
     }
 }
 
-/// Connects to an endpoint. Returns `None` if it is not this leader, or is not aware of it.
+/// Connects to an endpoint if its member is `leader` and reports that it leads. Returns `None`
+/// otherwise.
 async fn connect_to_leader(
     channel: &Channel,
     index: usize,

@@ -51,8 +51,8 @@ impl Watcher {
         Self::of_range(channel, (key.to_vec(), Vec::new()), from)
     }
 
-    /// Also reports that the holder of the watched key releases the lock, as long as the waiter's
-    /// own key exists. Only `tenure serve` supports this.
+    /// Also reports a release by the holder of the watched key, as long as the waiter's own key
+    /// exists. Only `tenure serve` supports this.
     pub(crate) fn on_behalf_of(mut self, own_key: &[u8], create_revision: u64) -> Self {
         let create_revision = i64::try_from(create_revision).unwrap_or(i64::MAX);
         self.request.waiting = Some(rpc::Waiting { key: own_key.to_vec(), create_revision });

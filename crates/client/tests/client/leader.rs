@@ -21,7 +21,8 @@ struct Cluster {
 impl Cluster {
     async fn start() -> Cluster {
         let names = ["a", "b", "c"];
-        let peers = names.map(|name| format!("{name}=http://{}", tenure_ports::reserved()));
+        let peers =
+            names.map(|name| format!("{name}=http://{}", tenure_runtime::ports::reserved()));
         let mut cluster =
             Cluster { members: Vec::new(), relays: Vec::new(), endpoints: Vec::new() };
         for name in names {

@@ -55,8 +55,8 @@ async fn watch_ends_after_acquisition() {
         let next = timeout(STEP_TIMEOUT, waits).await.expect("in time").expect("no panic");
         held = next.expect("the lock");
     }
-    let nobody = async { while service.watchers().await > 0 {} };
-    timeout(STEP_TIMEOUT, nobody).await.expect("a holder has no watch");
+    let no_watchers = async { while service.watchers().await > 0 {} };
+    timeout(STEP_TIMEOUT, no_watchers).await.expect("a holder has no watch");
 }
 
 /// The predecessor is a key that was written by hand. A transaction that does not delete it reports

@@ -122,13 +122,13 @@ async fn watch_continues_behind_compacted_history() {
         .await
         .expect("there are no watches");
     let _told = tokio::spawn(async move { guard.lost().await });
-    let goes_on = timeout(STEP_TIMEOUT, async {
+    let next_event = timeout(STEP_TIMEOUT, async {
         let mut in_a_row = 0;
         while in_a_row < 50 {
             in_a_row = if service.watchers().await == 1 { in_a_row + 1 } else { 0 };
         }
     });
-    goes_on.await.expect("the watch continues");
+    next_event.await.expect("the watch continues");
 }
 
 #[tokio::test]

@@ -69,7 +69,7 @@ impl Relay {
         &self,
         mut from: impl AsyncReadExt + Unpin,
         to: impl AsyncWriteExt + Unpin,
-        asks: Option<usize>,
+        request_number: Option<usize>,
     ) {
         let (sender, pieces) = mpsc::unbounded_channel();
         let reading = async move {
@@ -84,7 +84,7 @@ impl Relay {
         };
         tokio::select! {
             () = reading => {}
-            () = self.write(pieces, to, asks) => {}
+            () = self.write(pieces, to, request_number) => {}
         }
     }
 
@@ -92,9 +92,10 @@ impl Relay {
         &self,
         mut pieces: mpsc::UnboundedReceiver<Vec<u8>>,
         mut to: impl AsyncWriteExt + Unpin,
-        asks: Option<usize>,
+        request_number: Option<usize>,
     ) {
-        let is_held = || asks.is_some_and(|number| number < self.held.load(Ordering::Relaxed));
+        let is_held =
+            || request_number.is_some_and(|number| number < self.held.load(Ordering::Relaxed));
         let mut was_held = false;
         while let Some(piece) = pieces.recv().await {
             while self.is_cut.load(Ordering::Relaxed) || is_held() {
@@ -104,13 +105,13 @@ impl Relay {
             if self.is_down.load(Ordering::Relaxed) {
                 return;
             }
-            if asks.is_none() {
+            if request_number.is_none() {
                 if self.drops_next_response.swap(false, Ordering::Relaxed) {
                     return;
                 }
                 sleep(Duration::from_millis(self.delay.load(Ordering::Relaxed))).await;
             }
-            if asks.is_some() {
+            if request_number.is_some() {
                 self.forwarded.fetch_add(1, Ordering::Relaxed);
             }
             if to.write_all(&piece).await.is_err() {

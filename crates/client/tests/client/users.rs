@@ -65,9 +65,9 @@ async fn missing_rights_are_rejected_with_status_code() {
     let wrong =
         session(&service, User::new("bob", "two")).await.map(drop).expect_err("a wrong password");
     assert_eq!(code(wrong), Code::InvalidArgument);
-    let nobody = service.client().await.session(Duration::from_secs(2)).await;
+    let anonymous = service.client().await.session(Duration::from_secs(2)).await;
     assert_eq!(
-        code(nobody.map(drop).expect_err("authentication is required")),
+        code(anonymous.map(drop).expect_err("authentication is required")),
         Code::InvalidArgument
     );
 }

@@ -130,8 +130,8 @@ mod tests {
         for service in Service::AGREEMENTS {
             for property in Property::ALL {
                 let judged = AgreementMonitor::of(*service, property, 3, &[]).is_some();
-                let said = property.applies_to(*service) && property != Property::Progress;
-                assert_eq!(judged, said, "{property} of {}", service.name());
+                let applies = property.applies_to(*service) && property != Property::Progress;
+                assert_eq!(judged, applies, "{property} of {}", service.name());
             }
         }
     }

@@ -7,8 +7,8 @@ use crate::process_set::ProcessSet;
 use crate::property::Property;
 use crate::service::{election, mutex};
 
-/// Entries, or elections, take no more messages than allowed. If a card states the exact number per
-/// entry, they take no fewer at the end.
+/// Entries, or elections, take no more messages than the card allows. If the card states an exact
+/// number per entry, the total at the end must not be lower either.
 ///
 /// Each request adds its allowance to a credit, and every message takes one from it. Of elections
 /// only the first is judged. The next one may begin while messages of the first are in flight, and

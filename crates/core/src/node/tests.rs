@@ -130,9 +130,9 @@ impl Protocol for PromiseCounter {
         self.0
     }
 
-    fn on_command(&mut self, said: TestMessage, fx: &mut impl Effects<Self>) {
+    fn on_command(&mut self, message: TestMessage, fx: &mut impl Effects<Self>) {
         self.0 += 1;
-        fx.send(ProcessId(1), said);
+        fx.send(ProcessId(1), message);
     }
 
     fn on_message(&mut self, _: ProcessId, _: TestMessage, _: &mut impl Effects<Self>) {}
@@ -146,9 +146,9 @@ impl Protocol for PromiseCounter {
 fn independent_messages_leave_before_save() {
     let mut node: Node<PromiseCounter> =
         Node::boot(Group::new(ProcessId(0), 2), &(), Some(0), ConstantEnvironment);
-    for said in [TestMessage::Promise(1), TestMessage::Question(2), TestMessage::Promise(3)] {
-        let is_question = said == TestMessage::Question(2);
-        let mut step = node.step(Input::Command(said));
+    for message in [TestMessage::Promise(1), TestMessage::Question(2), TestMessage::Promise(3)] {
+        let is_question = message == TestMessage::Question(2);
+        let mut step = node.step(Input::Command(message));
         let early: Vec<_> = step.take_early_messages().map(|(_, message)| message).collect();
         assert_eq!(early, [TestMessage::Question(2)][usize::from(!is_question)..]);
         step.queue_effects();

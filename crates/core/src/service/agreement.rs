@@ -50,7 +50,7 @@ pub trait ServiceUser: Clone + fmt::Debug + Eq + Hash + Send + Sync + 'static {
     /// Events that the user receives.
     type Event;
 
-    /// True if all users together request one result, such as a decision, and not one item each.
+    /// True if all users request one common result, such as a decision, instead of one item each.
     const IS_COLLECTIVE: bool = false;
 
     /// Creates the user before its first command.
@@ -311,8 +311,8 @@ pub struct Users {
 }
 
 impl Users {
-    /// Creates the users of a service in a group of `size`, of which each issues `times` commands.
-    /// Returns `None` if it is no agreement service.
+    /// Creates the users of a service in a group of `size`. Each of them issues `times` commands.
+    /// Returns `None` if it is not an agreement service.
     pub fn new(service: Service, size: u32, times: impl Fn(ProcessId) -> u32) -> Option<Self> {
         if !service.is_agreement() {
             return None;

@@ -91,7 +91,7 @@ impl ServiceUser for User {
         self.is_waiting &= *item != Item { from: self.at, number: self.sent };
     }
 
-    /// After recovery the process would send the same numbers again.
+    /// Stops this user, because after recovery its process would send the same numbers again.
     fn on_crash(&mut self) {
         self.is_waiting = false;
         self.limit = self.sent;

@@ -38,7 +38,7 @@ pub struct Fence(
 );
 
 impl Fence {
-    /// Fence of an algorithm without fences (several processes may be inside at once).
+    /// Fence of an algorithm without fences (several processes may be inside at the same time).
     pub const NONE: Fence = Fence(0, 0);
 
     /// Returns the fence as one number in the same order, with the first half above the second.

@@ -174,7 +174,7 @@ pub enum Event {
         /// Index of the last entry applied here.
         index: u64,
     },
-    /// The log of this process may begin later now.
+    /// The log of this process was compacted, so it may begin at a later index.
     Compacted {
         /// Ticket of the command.
         ticket: u64,

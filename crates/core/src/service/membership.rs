@@ -89,8 +89,8 @@ impl ServiceUser for User {
 
     fn next_command(&self) -> Option<Command> {
         // A process that was removed by mistake is readmitted without a command.
-        let asks = !self.is_waiting && self.remaining > 0 && self.belongs != self.has_left;
-        asks.then_some(if self.has_left { Command::Join } else { Command::Leave })
+        let has_command = !self.is_waiting && self.remaining > 0 && self.belongs != self.has_left;
+        has_command.then_some(if self.has_left { Command::Join } else { Command::Leave })
     }
 
     fn on_command(&mut self, command: &Command) {

@@ -32,7 +32,7 @@ pub use fence::Fence;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Term {
-    /// Number of elections, as far as the leader knew.
+    /// Number of elections that the leader knew of, including this one.
     #[cfg_attr(feature = "serde", serde(serialize_with = "crate::mark::term_number"))]
     pub number: u64,
     /// Winner of the election.

@@ -42,7 +42,7 @@ pub enum Command {
         /// Content of the answer.
         reply: log::Payload,
     },
-    /// Notify processes without an answer. The message may be lost.
+    /// Notify other processes. They send no answer, and the message may be lost.
     Notify {
         /// Processes that receive it.
         to: ProcessSet,

@@ -50,7 +50,7 @@ pub enum KeyFileError {
     Invalid {
         /// Path of the file.
         path: PathBuf,
-        /// Reason.
+        /// Reason why the keys of the file are invalid.
         source: KeysError,
     },
     /// The file cannot be created.

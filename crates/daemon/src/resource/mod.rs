@@ -5,8 +5,8 @@
 //! outdated fencing token.
 //!
 //! Both [`get`](Client::get) and [`put`](Client::put) raise the highest token seen, and reject
-//! lower ones. A check in `put` alone would lose updates: an old holder could write between the read
-//! and the write of a new one.
+//! lower ones. A check in `put` alone would lose updates: an old holder could write between the
+//! read and the write of a new one.
 //!
 //! ```
 //! use tenure_core::{Fence, ProcessId};

@@ -235,7 +235,7 @@ async fn serve(mut stream: TcpStream, address: SocketAddr, state: Arc<ServerStat
             stream.write_all(&response.encode()).await?;
         }
     };
-    // A node closes its connection when it stops or is killed, which is no error.
+    // A node closes its connection when it stops or is killed, which is not an error.
     let _ = served.await;
 }
 

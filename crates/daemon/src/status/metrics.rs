@@ -1,68 +1,23 @@
 //! Metrics of a node in the text format of Prometheus, version 0.0.4.
 
-use std::fmt::{Display, Write};
-
+use tenure_runtime::Exposition;
 use tenure_runtime::transport::Refusal;
 
 use super::{LinkStatus, NodeStatus};
 
-/// Text of the metrics so far.
-struct Exposition(String);
-
-/// Metric to which values are added.
-struct Family<'a> {
-    name: &'a str,
-    out: &'a mut String,
-}
-
-impl Exposition {
-    /// Begins a metric. The kind is `counter` or `gauge`.
-    fn family<'a>(&'a mut self, kind: &str, name: &'a str, help: &str) -> Family<'a> {
-        put(&mut self.0, format_args!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
-        Family { name, out: &mut self.0 }
-    }
-
-    fn counter(&mut self, name: &str, help: &str, value: impl Display) {
-        self.family("counter", name, help).set(value);
-    }
-
-    fn gauge(&mut self, name: &str, help: &str, value: impl Display) {
-        self.family("gauge", name, help).set(value);
-    }
-}
-
-impl Family<'_> {
-    fn set(&mut self, value: impl Display) {
-        put(self.out, format_args!("{} {value}\n", self.name));
-    }
-
-    fn set_labelled(&mut self, labels: &[(&str, &str)], value: impl Display) {
-        let escape =
-            |text: &str| text.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n");
-        let labels = labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escape(value)));
-        let labels = labels.collect::<Vec<_>>().join(",");
-        put(self.out, format_args!("{}{{{labels}}} {value}\n", self.name));
-    }
-}
-
-fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
-    out.write_fmt(text).expect("writing to a string succeeds");
-}
-
 /// Returns all metrics of a node.
 pub(crate) fn metrics(status: &NodeStatus) -> String {
-    let mut all = Exposition(String::new());
-    all.family("gauge", "tenure_info", "Algorithms and version of the node; always 1.")
-        .set_labelled(
-            &[
-                ("process", &status.process.to_string()),
-                ("cluster", &status.cluster),
-                ("mutex", &status.mutex),
-                ("election", &status.election),
-                ("release", &status.release),
-            ],
-            1,
-        );
+    let mut all = Exposition::default();
+    all.family("gauge", "tenure_info", "Algorithms and version of the node; always 1.").set(
+        &[
+            ("process", &status.process.to_string()),
+            ("cluster", &status.cluster),
+            ("mutex", &status.mutex),
+            ("election", &status.election),
+            ("release", &status.release),
+        ],
+        1,
+    );
     all.gauge("tenure_group_size", "Number of nodes of the cluster.", status.size);
     all.gauge("tenure_session", "Session of this start.", status.session);
     all.gauge("tenure_up_seconds", "Time since the start in seconds.", seconds(status.up_ms));
@@ -76,7 +31,7 @@ pub(crate) fn metrics(status: &NodeStatus) -> String {
     all.counter("tenure_save_seconds_total", "Total duration of saves in seconds.", saves.seconds);
     let slowest = saves.longest_seconds;
     all.gauge("tenure_save_longest_seconds", "Longest duration of a save in seconds.", slowest);
-    all.0
+    all.into_text()
 }
 
 fn write_leader(all: &mut Exposition, status: &NodeStatus) {
@@ -103,7 +58,7 @@ fn write_lock(all: &mut Exposition, status: &NodeStatus) {
         is("inside"),
     );
     all.gauge("tenure_waiting", "Whether this node waits to enter: 1 or 0.", is("waiting"));
-    all.counter("tenure_asked_total", "Number of requests to enter.", lock.asked);
+    all.counter("tenure_asked_total", "Number of requests to enter.", lock.requests);
     all.counter("tenure_entries_total", "Number of entries.", lock.entries);
     let waited = lock.waited_seconds;
     all.counter(
@@ -120,15 +75,15 @@ fn write_lock(all: &mut Exposition, status: &NodeStatus) {
     let (high, low) = lock.fence.unwrap_or_default();
     let mut fence =
         all.family("gauge", "tenure_fence", "Fencing token of the last entry, in two parts.");
-    fence.set_labelled(&[("part", "high")], high);
-    fence.set_labelled(&[("part", "low")], low);
+    fence.set(&[("part", "high")], high);
+    fence.set(&[("part", "low")], low);
 }
 
 fn write_links(all: &mut Exposition, links: &[LinkStatus]) {
     let mut each = |name, help, read: fn(&LinkStatus) -> u64| {
         let mut family = all.family("gauge", name, help);
         for link in links {
-            family.set_labelled(&[("peer", &link.process.to_string())], read(link));
+            family.set(&[("peer", &link.process.to_string())], read(link));
         }
     };
     each("tenure_link_up", "Whether a connection to the peer carries messages: 1 or 0.", |link| {
@@ -150,7 +105,7 @@ fn write_rejections(all: &mut Exposition, status: &NodeStatus) {
     let mut family = all.family("counter", "tenure_refused_total", help);
     for reason in Refusal::ALL.map(Refusal::name) {
         let times = status.refused.get(reason).copied().unwrap_or_default();
-        family.set_labelled(&[("reason", reason)], times);
+        family.set(&[("reason", reason)], times);
     }
 }
 

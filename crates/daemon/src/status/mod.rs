@@ -73,7 +73,8 @@ pub struct LockUsage {
     /// Fencing token of the last entry: term and count.
     pub fence: Option<(u64, u64)>,
     /// Number of requests to enter.
-    pub asked: u64,
+    #[serde(rename = "asked")]
+    pub requests: u64,
     /// Number of entries.
     pub entries: u64,
     /// Total time of waiting for entries, in seconds.

@@ -47,7 +47,7 @@ struct RecordStats {
     /// Known leader, and since when.
     leader: Option<(Term, u64)>,
     elections: u64,
-    asked: u64,
+    requests: u64,
     entries: u64,
     waited: Duration,
     longest_wait: Duration,
@@ -148,7 +148,7 @@ impl RecordStats {
                     self.elections += 1;
                 }
                 StateChange::LeaderChanges(None) => self.leader = None,
-                StateChange::Begins(Condition::Waiting) => self.asked += 1,
+                StateChange::Begins(Condition::Waiting) => self.requests += 1,
                 StateChange::Begins(Condition::Inside) => self.entries += 1,
                 StateChange::Ends(Condition::Waiting, from) => {
                     let waited = Duration::from_nanos(record.time.saturating_sub(from));
@@ -171,7 +171,7 @@ impl RecordStats {
             state: state.to_owned(),
             for_ms: since.map(|since| millis(now, since)),
             fence: (self.entries > 0).then_some((high, low)),
-            asked: self.asked,
+            requests: self.requests,
             entries: self.entries,
             waited_seconds: self.waited.as_secs_f64(),
             longest_wait_seconds: self.longest_wait.as_secs_f64(),

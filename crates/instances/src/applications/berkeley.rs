@@ -28,7 +28,8 @@ pub struct ClockScenario {
 }
 
 impl ClockScenario {
-    /// Clocks without drift or tolerance; each message takes one unit.
+    /// Creates clocks that show these times, without drift and tolerance. Each message takes one
+    /// unit.
     pub fn starting_at(starts: impl Into<Vec<i64>>) -> Self {
         ClockScenario {
             starts: starts.into(),

@@ -21,8 +21,8 @@ pub struct CommitScenario {
     pub size: u32,
     /// Processes that vote no.
     pub no_votes: Vec<ProcessId>,
-    /// Time from the start of the transaction to a crash of the coordinator, in ticks. `None`: no
-    /// crash. A message takes one unit, so all votes arrive after two units.
+    /// Time from the start of the transaction to a crash of the coordinator, in ticks. `None` for
+    /// no crash. A message takes one unit, so all votes arrive after two units.
     pub crash: Option<u64>,
     /// Time until the coordinator recovers with its log, in ticks. `None`: never.
     pub recovery: Option<u64>,
@@ -44,7 +44,7 @@ pub enum Phases {
 }
 
 impl CommitScenario {
-    /// A transaction without faults in which all processes vote yes.
+    /// Creates a scenario without faults in which all processes vote yes.
     pub fn among(size: u32) -> Self {
         CommitScenario {
             size,

@@ -113,16 +113,16 @@ where
     let mut seen = Vec::new();
     for record in reader {
         let record = record.expect("a record that was just written is valid");
-        let (Subject::Process(process), Kind::Event(told)) = (record.process, record.kind) else {
+        let (Subject::Process(process), Kind::Event(data)) = (record.process, record.kind) else {
             continue;
         };
-        seen.push(UserEvent { at: record.time, process, event: decode_event(told) });
+        seen.push(UserEvent { at: record.time, process, event: decode_event(data) });
     }
     Ok(Run { processes, seen, report })
 }
 
-fn decode_event<E: DeserializeOwned>(told: EventData) -> service::Event<E> {
-    let event = serde_json::to_value(told).and_then(serde_json::from_value);
+fn decode_event<E: DeserializeOwned>(data: EventData) -> service::Event<E> {
+    let event = serde_json::to_value(data).and_then(serde_json::from_value);
     event.expect("an event survives the round trip through JSON")
 }
 

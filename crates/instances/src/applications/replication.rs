@@ -35,8 +35,8 @@ pub struct ReplicationScenario {
 }
 
 impl ReplicationScenario {
-    /// A run without faults: each user writes 10 times, every 5 units, with latencies of 1 to 3
-    /// units.
+    /// Creates a scenario without faults: each user writes 10 times, every 5 units, with latencies
+    /// of 1 to 3 units.
     pub fn among(size: u32) -> Self {
         ReplicationScenario {
             size,

@@ -25,13 +25,13 @@ pub struct TreeScenario {
 }
 
 impl TreeScenario {
-    /// A graph with these edges, echoes, and latencies of 1 to 3 units.
+    /// Creates a scenario with these edges, echoes, and latencies of 1 to 3 units.
     pub fn of(size: u32, edges: impl Into<Vec<(ProcessId, ProcessId)>>) -> Self {
         let latency = Distribution::between_units(1, 3);
         TreeScenario { size, edges: edges.into(), has_echoes: true, latency, seed: 1 }
     }
 
-    /// The complete graph.
+    /// Creates a scenario on the complete graph.
     pub fn complete(size: u32) -> Self {
         let edges = (0..size).flat_map(|one| (0..one).map(move |other| (one, other)));
         let edges: Vec<_> = edges.map(|(one, other)| (ProcessId(one), ProcessId(other))).collect();

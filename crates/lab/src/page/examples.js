@@ -21,7 +21,7 @@ const EXAMPLES = [
     name: "Bully: crash the leader",
     words: "bully -n 4",
     hint: "Run to the end: P4 leads. Click on it and crash it, then step: the others suspect it, "
-      + "and P3 becomes leader, since no higher process responds. Recover P4, which then leads again.",
+      + "and P3 becomes leader, since no higher process responds. Recover P4: it leads again.",
   },
   {
     name: "A ring of eight",

@@ -110,8 +110,8 @@ async fn handler_panic_ends_only_its_branch() {
     let server = Server::bind([127, 0, 0, 1].into(), 0).await.unwrap();
     let at = server.address();
     tokio::spawn(Lab::new(FragileSource).serve(server, std::future::pending()));
-    let (status, begun) = post(at, "", &json!({ "words": "glass" }));
-    assert_eq!((status, &begun["moment"]), (200, &json!(0)));
+    let (status, started) = post(at, "", &json!({ "words": "glass" }));
+    assert_eq!((status, &started["moment"]), (200, &json!(0)));
     let inside = |view: &Value| {
         let processes = view["processes"].as_array().unwrap();
         processes.iter().any(|process| process["hold"] == "inside")
@@ -122,12 +122,12 @@ async fn handler_panic_ends_only_its_branch() {
     assert_eq!(asked["ended"], Value::Null, "{asked}");
     let (status, broken) = post(at, "/1/step", &json!({ "until": "end" }));
     assert_eq!(status, 200, "{broken}");
-    let says = broken["ended"].as_str().expect("it has ended");
-    assert!(says.starts_with("the algorithm panicked: P"), "{says}");
-    assert!(says.ends_with("disturbs the critical section"), "{says}");
+    let description = broken["ended"].as_str().expect("it has ended");
+    assert!(description.starts_with("the algorithm panicked: P"), "{description}");
+    assert!(description.ends_with("disturbs the critical section"), "{description}");
     assert_eq!(broken["next"], Value::Null);
     let moments = broken["tree"].as_array().unwrap();
-    assert_eq!(moments.last().unwrap()["says"], says);
+    assert_eq!(moments.last().unwrap()["says"], description);
     assert_eq!(broken["moment"], moments.len() - 1);
     assert!(moments.len() > 2, "the steps before it are there: {moments:?}");
     assert!(inside(&broken), "what there was before is shown");

@@ -20,13 +20,13 @@ use tenure_web::Server;
 
 /// Source of a run with endless steps that records their cancellation.
 struct EndlessSource {
-    begun: Arc<AtomicBool>,
+    started: Arc<AtomicBool>,
     is_cancelled: Arc<AtomicBool>,
 }
 
 struct EndlessEngine {
     run: Run<RicartAgrawala>,
-    begun: Arc<AtomicBool>,
+    started: Arc<AtomicBool>,
     is_cancelled: Arc<AtomicBool>,
 }
 
@@ -41,12 +41,12 @@ impl Engine for EndlessEngine {
         if matches!(advance, Advance::Steps(0)) {
             return self.run.go(path, advance, reached, deadline);
         }
-        self.begun.store(true, Ordering::Release);
+        self.started.store(true, Ordering::Release);
         loop {
-            if let Err(says) = deadline.check() {
+            if let Err(description) = deadline.check() {
                 // Ignores the time limit.
-                self.is_cancelled.store(says.contains("disconnected"), Ordering::Release);
-                return Err(says);
+                self.is_cancelled.store(description.contains("disconnected"), Ordering::Release);
+                return Err(description);
             }
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -62,7 +62,7 @@ impl RunSource for EndlessSource {
         let config = ricart_agrawala::Config::default();
         let card = RicartAgrawala::card(&config, 2);
         let run = Run::new(Simulation::new(config, Settings::new(2)));
-        let (begun, is_cancelled) = (self.begun.clone(), self.is_cancelled.clone());
+        let (started, is_cancelled) = (self.started.clone(), self.is_cancelled.clone());
         Ok(LabRun {
             words: words.join(" "),
             card,
@@ -71,7 +71,7 @@ impl RunSource for EndlessSource {
             replay: None,
             interventions: Vec::new(),
             steps: 0,
-            engine: Box::new(EndlessEngine { run, begun, is_cancelled }),
+            engine: Box::new(EndlessEngine { run, started, is_cancelled }),
         })
     }
 
@@ -88,9 +88,10 @@ async fn eventually(flag: &AtomicBool) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn cancels_steps_when_client_disconnects() {
-    let (begun, is_cancelled) =
+    let (started, is_cancelled) =
         (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
-    let lab = Lab::new(EndlessSource { begun: begun.clone(), is_cancelled: is_cancelled.clone() });
+    let lab =
+        Lab::new(EndlessSource { started: started.clone(), is_cancelled: is_cancelled.clone() });
     let server = Server::bind([127, 0, 0, 1].into(), 0).await.unwrap();
     let at: SocketAddr = server.address();
     tokio::spawn(lab.serve(server, std::future::pending()));
@@ -104,7 +105,7 @@ async fn cancels_steps_when_client_disconnects() {
         "POST /api/sessions/1/step HTTP/1.1\r\nHost: {at}\r\nContent-Length: {length}\r\n\r\n{body}"
     )
     .unwrap();
-    eventually(&begun).await;
+    eventually(&started).await;
     drop(connection);
     eventually(&is_cancelled).await;
 }

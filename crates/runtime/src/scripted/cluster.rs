@@ -265,13 +265,13 @@ impl<P: Recorded> Cluster<P> {
     }
 
     async fn start(&mut self, at: ProcessId) -> Result<(), ClusterError> {
-        let begun = Instant::now();
+        let started = Instant::now();
         loop {
             match self.try_start(at) {
                 // The port of a killed node becomes free a moment later.
                 Err(ClusterError::Start(StartError::Transport(MeshError::AddressTaken {
                     ..
-                }))) if begun.elapsed() < ARRIVAL_TIMEOUT => {
+                }))) if started.elapsed() < ARRIVAL_TIMEOUT => {
                     sleep(Duration::from_millis(20)).await;
                 }
                 outcome => return outcome,
@@ -287,7 +287,7 @@ impl<P: Recorded> Cluster<P> {
         let writer = Writer::append(self.trace_path(at), &self.header)?;
         let session = store.session();
         let (local, _) = Passthrough::<P>::new();
-        let (_, asks) = mpsc::unbounded_channel();
+        let (_, requests) = mpsc::unbounded_channel();
         let member = ScriptedNode::start(Parts {
             config: self.configs[at.index()].clone(),
             transport: Settings {
@@ -301,7 +301,7 @@ impl<P: Recorded> Cluster<P> {
             },
             store,
             application: local,
-            requests: asks,
+            requests,
             recorder: Recorder::writing_to(writer, true),
             injection: Injection::none(),
             suspected: None,

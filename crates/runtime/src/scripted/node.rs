@@ -12,8 +12,8 @@ use crate::executor::SentMessage;
 use crate::failure::{Failure, StartError};
 use crate::transport::{Inbox, Incoming};
 
-/// Identity of a message: sender, session and number. Positions in a queue are no identity, because
-/// a message to a crashed process may or may not arrive after its recovery.
+/// Identity of a message: sender, session and number. A position in a queue does not identify a
+/// message, because a message to a crashed process may or may not arrive after its recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MessageId {
     pub(super) from: ProcessId,

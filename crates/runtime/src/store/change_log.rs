@@ -251,7 +251,7 @@ fn create_zeroed(path: &Path, header: &[u8], length: u64) -> io::Result<File> {
 }
 
 impl SaveError {
-    /// Creates the error for a file that is not in its final position yet.
+    /// Creates the error for a file that has not been renamed to its final name yet.
     pub(super) fn from_io(path: PathBuf, source: io::Error) -> Self {
         match source.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => SaveError::DiskFull { path },

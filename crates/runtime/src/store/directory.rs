@@ -468,7 +468,7 @@ fn replace_state_file(directory: &Path, state_file: &StateFile) -> Result<(), Sa
 }
 
 /// Lock of a directory, released explicitly: a child process that is being started holds a copy of
-/// the descriptor, so closing ours would not release the lock at once.
+/// the descriptor, so closing ours would not release the lock immediately.
 #[derive(Debug)]
 struct DirectoryLock(File);
 

@@ -97,8 +97,8 @@ impl Registry {
         Ok(Registry(Arc::new(Inner { directory, saved, writing: Mutex::new(()) })))
     }
 
-    /// Returns true once this process has been a member. A process that replaces another one is not
-    /// a member until the log says so.
+    /// Returns true once this process has been a member. A process that replaces another one
+    /// becomes a member by an entry of the log.
     pub fn has_joined(&self) -> bool {
         self.saved().has_joined
     }

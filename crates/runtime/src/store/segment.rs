@@ -174,9 +174,9 @@ fn next(file: &[u8], at: usize, last: usize, number: u64) -> NextRecord<'_> {
         decode_header(rest).filter(|(found, _)| *found == number).map(|(_, length)| length)
     else {
         // A header that was cut off, or a sector of it that was never written.
-        let begun = last < HEADER_BYTES;
+        let started = last < HEADER_BYTES;
         let unwritten = has_zero_sector(file, at, (at + HEADER_BYTES).min(file.len()));
-        let torn = begun || unwritten && !has_record_after(rest, number);
+        let torn = started || unwritten && !has_record_after(rest, number);
         return if torn { NextRecord::Torn } else { NextRecord::Damaged };
     };
     let end = HEADER_BYTES + length + TRAILER_BYTES;

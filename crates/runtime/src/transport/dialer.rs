@@ -102,7 +102,7 @@ async fn connect_any_address(context: &Context, peer: &Peer) -> io::Result<TcpSt
             }
             Ok(Err(error)) => failed = error,
             Err(_) => {
-                let message = format!("no answer within {} ms", connect_timeout.as_millis());
+                let message = format!("no response within {} ms", connect_timeout.as_millis());
                 failed = io::Error::new(io::ErrorKind::TimedOut, message);
             }
         }

@@ -48,8 +48,8 @@ impl Eviction {
         }
     }
 
-    /// Records that a peer belongs to another group. One of the two is misconfigured. It is this
-    /// node once the remaining peers and this node are no majority.
+    /// Records that a peer belongs to another group, so one of both nodes is misconfigured. If at
+    /// least half of the group disagrees with this node, this node is evicted.
     pub(crate) fn on_group_mismatch(&self, by: ProcessId, refusal: Refusal) {
         if refusal.severity() != Severity::NeedsMajority {
             return;

@@ -64,7 +64,8 @@ pub enum Frame<'a> {
     },
 }
 
-/// Serializes bytes at once. The default for slices serializes them one by one, with equal output.
+/// Serializes bytes as one block. The default for slices serializes them one by one, with equal
+/// output.
 fn as_bytes<S: Serializer>(bytes: &&[u8], to: S) -> Result<S::Ok, S::Error> {
     to.serialize_bytes(bytes)
 }
@@ -72,18 +73,18 @@ fn as_bytes<S: Serializer>(bytes: &&[u8], to: S) -> Result<S::Ok, S::Error> {
 /// First message of a dialer. The tag, `magic` and `version` never change between versions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello<'a> {
-    /// Always [`MAGIC`].
+    /// Fixed bytes by which other protocols are recognized: always [`MAGIC`].
     pub magic: [u8; 4],
     /// Version of the dialer.
     pub version: u16,
     /// Purpose of the message.
     #[serde(borrow)]
-    pub opening: Opening<'a>,
+    pub opening: HelloContent<'a>,
 }
 
 /// Content of a [`Hello`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Opening<'a> {
+pub enum HelloContent<'a> {
     /// Identity of the dialer, on an encrypted connection or without keys.
     #[serde(borrow)]
     Introduction(Introduction<'a>),
@@ -179,7 +180,7 @@ pub enum FrameError {
 
 impl<'a> Hello<'a> {
     /// Creates a message with the magic number and the version of this build.
-    pub fn with(opening: Opening<'a>) -> Self {
+    pub fn with(opening: HelloContent<'a>) -> Self {
         Hello { magic: MAGIC, version: VERSION, opening }
     }
 }
@@ -245,7 +246,7 @@ impl Decoder {
         Decoder { buffer: Vec::new(), consumed: 0, limit }
     }
 
-    /// Appends input.
+    /// Appends received bytes.
     pub fn feed(&mut self, bytes: &[u8]) {
         self.forget_consumed();
         self.buffer.extend_from_slice(bytes);

@@ -10,7 +10,8 @@ use super::frame::{Frame, FrameError, LENGTH_BYTES, Refused, VERSION, body_lengt
 use super::refusal::Refusal;
 use super::seal::{RECORD_LENGTH_BYTES, Seal, SealError};
 
-/// Maximum body size during a handshake, in bytes. It bounds the memory that a stranger can use.
+/// Maximum body size during a handshake, in bytes. It bounds the memory that an unauthenticated
+/// client can use.
 const MAX_HANDSHAKE_BODY_BYTES: usize = 1024;
 
 /// A stream with its encryption, if keys were exchanged.

@@ -12,7 +12,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::context::Context;
 use super::frame::{
-    Boot, Frame, FrameError, Hello, Introduction, Opening, Refused, VERSION, Welcome,
+    Boot, Frame, FrameError, Hello, HelloContent, Introduction, Refused, VERSION, Welcome,
     offered_version,
 };
 use super::framed_stream::{FramedStream, StreamError};
@@ -88,7 +88,7 @@ impl Identity {
 }
 
 /// Returns true if `from` dials `to`. The higher process dials, so that a recovering process with
-/// the highest rank reaches all others at once.
+/// the highest rank reaches all others immediately.
 pub(crate) fn is_dialer(from: ProcessId, to: ProcessId) -> bool {
     from > to
 }
@@ -107,7 +107,7 @@ pub(crate) async fn dial<S: AsyncRead + AsyncWrite + Unpin>(
             .await
             .inspect_err(|_| peer.count_failed_exchange())?;
     }
-    let introduction = Opening::Introduction(Introduction {
+    let introduction = HelloContent::Introduction(Introduction {
         cluster: &identity.cluster,
         group_size: identity.group_size,
         sender: identity.me.0,
@@ -140,7 +140,7 @@ async fn exchange_keys<S: AsyncRead + AsyncWrite + Unpin>(
     theirs: super::keys::PublicKey,
 ) -> Result<(), HandshakeError> {
     let (exchange, message) = KeyExchange::dial(keys.private(), theirs);
-    stream.send(&Frame::Hello(Hello::with(Opening::Exchange(&message)))).await?;
+    stream.send(&Frame::Hello(Hello::with(HelloContent::Exchange(&message)))).await?;
     let body = stream.receive().await?;
     match Frame::decode(&body)? {
         Frame::Exchange(message) => stream.seal = Some(exchange.finish(message).map_err(unproven)?),
@@ -176,7 +176,7 @@ async fn accept_introduction<S: AsyncRead + AsyncWrite + Unpin>(
     let mut body = stream.receive().await?;
     let keys = identity.keys();
     let mut proven = None;
-    if let (Some(keys), Opening::Exchange(message)) = (&keys, decode_opening(&body)?) {
+    if let (Some(keys), HelloContent::Exchange(message)) = (&keys, decode_opening(&body)?) {
         let (exchange, key) = KeyExchange::accept(keys.private(), message).map_err(unproven)?;
         let owner = keys.group().owner(&key);
         proven = Some(owner.ok_or(HandshakeError::Refused(Refusal::Unproven))?);
@@ -185,7 +185,7 @@ async fn accept_introduction<S: AsyncRead + AsyncWrite + Unpin>(
         stream.seal = Some(seal);
         body = stream.receive().await?;
     }
-    let Opening::Introduction(introduction) = decode_opening(&body)? else {
+    let HelloContent::Introduction(introduction) = decode_opening(&body)? else {
         return Err(HandshakeError::Refused(Refusal::Unproven));
     };
     if keys.is_some() && proven.is_none() {
@@ -204,7 +204,7 @@ async fn accept_introduction<S: AsyncRead + AsyncWrite + Unpin>(
 }
 
 /// Decodes the first message of a dialer with a supported version.
-fn decode_opening(body: &[u8]) -> Result<Opening<'_>, HandshakeError> {
+fn decode_opening(body: &[u8]) -> Result<HelloContent<'_>, HandshakeError> {
     // The version comes first, because it determines the format of the rest.
     let refusal = match offered_version(body) {
         None => Refusal::Malformed,

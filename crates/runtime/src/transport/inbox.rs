@@ -28,7 +28,8 @@ pub enum Incoming {
         /// Session of the peer.
         session: u64,
     },
-    /// The connection to the peer is lost. This is no suspicion, since it may return at once.
+    /// The connection to the peer is lost. This is not a suspicion, since it may return
+    /// immediately.
     PeerDown {
         /// Disconnected peer.
         peer: ProcessId,

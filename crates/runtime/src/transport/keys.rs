@@ -105,14 +105,14 @@ impl PrivateKey {
     pub fn parse(text: &str) -> Result<Self, KeysError> {
         let mut lines = content_lines(text);
         match (lines.next(), lines.next()) {
-            (Some((_, key)), None) => parse_hexadecimal(key).map(PrivateKey),
+            (Some((_, key)), None) => parse_key(key).map(PrivateKey),
             _ => Err(KeysError::NotAKey),
         }
     }
 
     /// Returns the text of the key, for a file that only its owner can read.
     pub fn text(&self) -> String {
-        hexadecimal(&self.0)
+        hex::encode(self.0)
     }
 
     /// Computes the public key.
@@ -145,7 +145,7 @@ impl PublicKey {
 
 impl fmt::Display for PublicKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&hexadecimal(&self.0))
+        f.write_str(&hex::encode(self.0))
     }
 }
 
@@ -153,7 +153,7 @@ impl FromStr for PublicKey {
     type Err = KeysError;
 
     fn from_str(text: &str) -> Result<Self, KeysError> {
-        parse_hexadecimal(text).map(PublicKey)
+        parse_key(text).map(PublicKey)
     }
 }
 
@@ -277,18 +277,9 @@ fn content_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
 }
 
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn parse_hexadecimal(text: &str) -> Result<[u8; KEY_BYTES], KeysError> {
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    let digits: Option<Vec<u8>> = text.bytes().map(digit).collect();
-    let digits = digits.filter(|digits| digits.len() == 2 * KEY_BYTES).ok_or(KeysError::NotAKey)?;
+fn parse_key(text: &str) -> Result<[u8; KEY_BYTES], KeysError> {
     let mut bytes = [0; KEY_BYTES];
-    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-        *byte = pair[0] << 4 | pair[1];
-    }
+    hex::decode_to_slice(text, &mut bytes).map_err(|_| KeysError::NotAKey)?;
     Ok(bytes)
 }
 

@@ -152,7 +152,7 @@ impl Link {
                 ConnectionEnd::Lost(error) => self.record_loss(&error),
             }
             self.on_disconnected().await;
-            // A connection that fails at once must not cause a busy loop of dials.
+            // A connection that fails immediately must not cause a busy loop of dials.
             if started.elapsed() >= self.context.limits.redial_max {
                 backoff.reset();
             }

@@ -50,7 +50,7 @@ pub(crate) fn bind(listen: Listen, trust: &Trust) -> Result<TcpListener, MeshErr
 }
 
 /// Binds a socket. The standard library sets `SO_REUSEADDR` on Unix, so a restarted node can use
-/// its port at once.
+/// its port immediately.
 fn listen_at(address: SocketAddr) -> io::Result<std::net::TcpListener> {
     let listener = std::net::TcpListener::bind(address)?;
     listener.set_nonblocking(true)?;

@@ -29,7 +29,7 @@ const MAX_ACCEPTED_CONNECTIONS: usize = 4;
 
 /// Sending half of the connections with all peers, and owner of their tasks.
 ///
-/// Dropping it closes all connections at once. [`Mesh::close`] delivers sent messages first.
+/// Dropping it closes all connections immediately. [`Mesh::close`] delivers sent messages first.
 #[derive(Debug)]
 pub struct Mesh {
     context: Arc<Context>,
@@ -243,7 +243,7 @@ impl Mesh {
         MeshView(self.context.clone())
     }
 
-    /// Says goodbye and closes all connections, after connected peers have acknowledged all
+    /// Sends a goodbye and closes all connections, after connected peers have acknowledged all
     /// messages or after `grace`. Messages to disconnected peers are dropped.
     pub async fn close(mut self, grace: Duration) {
         // The links finish when their channels from the listener are closed.

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 
 use super::frame::Frame;
 
-/// Number of received messages after which an acknowledgement is sent at once.
+/// Number of received messages after which an acknowledgement is sent immediately.
 const MAX_UNACKNOWLEDGED_FRAMES: usize = 64;
 
-/// Number of received bytes after which an acknowledgement is sent at once.
+/// Number of received bytes after which an acknowledgement is sent immediately.
 const MAX_UNACKNOWLEDGED_BYTES: usize = 256 << 10;
 
 /// State between one session of this process and one session of a peer. It outlives connections and

@@ -51,7 +51,7 @@ enum Count {
     Terms,
     /// Other 64-bit numbers, such as clocks, requests and entries.
     Long,
-    /// 32-bit numbers.
+    /// Numbers of 32 bits.
     Short,
 }
 
@@ -164,11 +164,11 @@ mod tests {
 
     #[test]
     fn rejects_processes_outside_of_group() {
-        let stranger = Err(ValidationError::UnknownProcess { process: P4, group_size: 3 });
-        assert_eq!(check_message(&P4), stranger);
-        assert_eq!(check_message(&Term { number: 1, leader: P4 }), stranger);
-        assert_eq!(check_message(&vec![P2, P4]), stranger);
-        assert_eq!(check_message(&Timestamp { clock: 1, process: P4 }), stranger);
+        let unknown = Err(ValidationError::UnknownProcess { process: P4, group_size: 3 });
+        assert_eq!(check_message(&P4), unknown);
+        assert_eq!(check_message(&Term { number: 1, leader: P4 }), unknown);
+        assert_eq!(check_message(&vec![P2, P4]), unknown);
+        assert_eq!(check_message(&Timestamp { clock: 1, process: P4 }), unknown);
     }
 
     #[test]

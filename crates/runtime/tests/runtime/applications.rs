@@ -269,10 +269,10 @@ async fn three_nodes_agree_on_commit_and_abort() {
 fn outcomes(records: &[Record], size: u32) -> Vec<Vec<&'static str>> {
     let mut outcomes = vec![Vec::new(); size as usize];
     for record in records {
-        let (Subject::Process(at), Kind::Event(told)) = (record.process, &record.kind) else {
+        let (Subject::Process(at), Kind::Event(context)) = (record.process, &record.kind) else {
             continue;
         };
-        let Some(ApplicationEvent::Commit(event)) = told.application() else { continue };
+        let Some(ApplicationEvent::Commit(event)) = context.application() else { continue };
         outcomes[at.index()].push(match event {
             commit::Event::Prepared { .. } => "prepared",
             commit::Event::Committed { .. } => "committed",

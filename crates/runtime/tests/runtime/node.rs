@@ -276,7 +276,7 @@ async fn cancelled_waiter_delays_no_other_user() {
     waiting.abort();
     assert!(waiting.await.unwrap_err().is_cancelled());
     drop(guard);
-    // The cancelled request may still be granted, and is then released at once.
+    // The cancelled request may still be granted, and is then released immediately.
     for node in [&nodes[0], &nodes[1], &nodes[0]] {
         drop(node.lock.enter().await.unwrap());
     }
@@ -425,7 +425,10 @@ async fn undecodable_messages_have_no_effect() {
 
 /// Sends valid encodings with impossible numbers in the name of P2. Then all nodes restart, P2 as a
 /// correct process.
-async fn impossible_numbers_harm_nobody<E: Election>(config: E::Config, impossible: &[E::Message]) {
+async fn assert_impossible_numbers_are_rejected<E: Election>(
+    config: E::Config,
+    impossible: &[E::Message],
+) {
     let directory = TempDir::new().unwrap();
     let (sockets, addresses) = listeners(3);
     let again = || addresses.iter().map(|address| TcpListener::bind(address).unwrap());
@@ -476,7 +479,7 @@ async fn bully_survives_impossible_numbers_and_restart() {
         [Coordinator { number }, Answer { number }, Election { number }]
     });
     let config = bully::Config::plain(3, 30 * TICKS_PER_UNIT);
-    impossible_numbers_harm_nobody::<Bully>(config, &impossible.collect::<Vec<_>>()).await;
+    assert_impossible_numbers_are_rejected::<Bully>(config, &impossible.collect::<Vec<_>>()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -486,7 +489,7 @@ async fn raft_survives_impossible_numbers_and_restart() {
         [RequestVote { term }, Heartbeat { term, round: 0 }, Overtaken { term }]
     });
     let config = raft::Config::plain(3, 30 * TICKS_PER_UNIT);
-    impossible_numbers_harm_nobody::<Raft>(config, &impossible.collect::<Vec<_>>()).await;
+    assert_impossible_numbers_are_rejected::<Raft>(config, &impossible.collect::<Vec<_>>()).await;
 }
 
 /// A state as a build without validation could have saved it.

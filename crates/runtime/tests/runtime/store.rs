@@ -127,9 +127,9 @@ fn rejects_state_of_another_owner_without_changes() {
     ] {
         let error = Store::open(directory.path(), &other, "token 1").expect_err("another owner");
         assert!(matches!(error, OpenError::WrongOwner { .. }), "{error}");
-        let says = error.to_string();
-        assert!(says.contains("P2 of 3 in the cluster \"test\""), "{says}");
-        assert!(says.contains(&other.to_string()), "{says}");
+        let description = error.to_string();
+        assert!(description.contains("P2 of 3 in the cluster \"test\""), "{description}");
+        assert!(description.contains(&other.to_string()), "{description}");
         assert_eq!(fs::read(state_of(directory.path())).expect("a state"), before);
     }
     Store::open(directory.path(), &owner(), "token 1").expect("the owner");

@@ -66,13 +66,13 @@ mod tests {
     #[tokio::test]
     async fn work_continues_after_its_caller_stops_waiting() {
         let password_hasher = PasswordHasher::default();
-        let ((resume, paused), (begins, begun)) = (mpsc::channel::<()>(), oneshot::channel());
+        let ((resume, paused), (begins, started)) = (mpsc::channel::<()>(), oneshot::channel());
         let mut first = Box::pin(password_hasher.run(move |_| {
             begins.send(()).expect("the test waits");
             paused.recv()
         }));
         assert!((&mut first).now_or_never().is_none());
-        begun.await.expect("the work begins");
+        started.await.expect("the work begins");
         drop(first);
         assert!(password_hasher.memory.try_lock().is_err());
         resume.send(()).expect("the work continues");

@@ -5,12 +5,13 @@
 //! so that each accepts tokens of the others. It is invalid once the password changes. Use extends
 //! its validity: see `token_uses`.
 
-use std::fmt::{self, Write};
+use std::fmt;
 use std::time::{Duration, SystemTime};
 
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 use blake2::Blake2sMac256;
 use blake2::digest::{FixedOutput, KeyInit, Update};
+use subtle::ConstantTimeEq;
 use tenure_store::{AccessControl, Bytes};
 
 use crate::rpc::error::RpcError;
@@ -61,7 +62,7 @@ pub(crate) fn hash_password(password: &str, memory: &mut HashMemory) -> Bytes {
 /// True if the password matches its stored form. Takes as long if there is no stored password.
 pub(crate) fn verify_password(stored: &[u8], password: &str, memory: &mut HashMemory) -> bool {
     match stored.split_first_chunk::<SALT_BYTES>() {
-        Some((salt, expected)) => constant_time_eq(&hash(password, salt, memory), expected),
+        Some((salt, expected)) => hash(password, salt, memory)[..].ct_eq(expected).into(),
         None => {
             hash(password, &[0; SALT_BYTES], memory);
             false
@@ -84,12 +85,6 @@ fn hash(
     hash
 }
 
-/// Compares in constant time, so that the duration does not reveal the first difference.
-fn constant_time_eq(one: &[u8], other: &[u8]) -> bool {
-    let differ = one.iter().zip(other).fold(0, |differ, (one, other)| differ | (one ^ other));
-    one.len() == other.len() && differ == 0
-}
-
 /// Issues a token for a user whose password matched `proven_hash`. Fails if the password has
 /// changed since.
 pub(crate) fn issue_token(
@@ -102,7 +97,7 @@ pub(crate) fn issue_token(
     is_current.then_some(()).ok_or(RpcError::AUTH_FAILED)?;
     let expires = unix_time().saturating_add(ttl.as_secs());
     let signature = sign(access, name, expires).ok_or(RpcError::AUTH_FAILED)?;
-    Ok(format!("{}.{expires}.{}", encode_hex(name.as_bytes()), encode_hex(&signature)))
+    Ok(format!("{}.{expires}.{}", hex::encode(name), hex::encode(signature)))
 }
 
 /// Signature of a token, unique to it.
@@ -122,12 +117,12 @@ pub(crate) struct Token {
 pub(crate) fn verify_token(access: &AccessControl, token: &str) -> Result<Token, RpcError> {
     let verified = || {
         let mut parts = token.splitn(3, '.');
-        let name = String::from_utf8(decode_hex(parts.next()?)?).ok()?;
+        let name = String::from_utf8(hex::decode(parts.next()?).ok()?).ok()?;
         let expires: u64 = parts.next()?.parse().ok()?;
-        let given = decode_hex(parts.next()?)?;
+        let given = hex::decode(parts.next()?).ok()?;
         let signature = sign(access, &name, expires)?;
         let is_expired = unix_time() >= expires;
-        constant_time_eq(&given, &signature).then_some(Token { name, signature, is_expired })
+        bool::from(given.ct_eq(&signature)).then_some(Token { name, signature, is_expired })
     };
     verified().ok_or(RpcError::INVALID_TOKEN)
 }
@@ -144,19 +139,6 @@ fn sign(access: &AccessControl, name: &str, expires: u64) -> Option<Signature> {
 
 fn unix_time() -> u64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs()
-}
-
-fn encode_hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
-fn decode_hex(hex: &str) -> Option<Vec<u8>> {
-    let is_hex = hex.len().is_multiple_of(2) && hex.bytes().all(|it| it.is_ascii_hexdigit());
-    let pairs = (0..hex.len()).step_by(2);
-    is_hex.then(|| pairs.map(|at| u8::from_str_radix(&hex[at..at + 2], 16).ok()).collect())?
 }
 
 #[cfg(test)]

@@ -70,7 +70,9 @@ fn file_keys_are_option_names() {
 fn files_have_no_hidden_options() {
     let unknown = toml::from_str::<Config>("names = \"a\"").unwrap_err().to_string();
     assert!(unknown.contains("`data-dir`") && !unknown.contains("dial"), "{unknown}");
-    assert!(toml::from_str::<Config>("dial-peers = \"b=127.0.0.1:9\"").is_err());
+    for hidden in ["dial-peers = \"b=127.0.0.1:9\"", "variants = [\"forgotten-vote\"]"] {
+        assert!(toml::from_str::<Config>(hidden).is_err(), "{hidden}");
+    }
 }
 
 #[test]

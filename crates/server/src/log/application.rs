@@ -44,7 +44,7 @@ pub(crate) enum MemberRequest {
     },
     /// Send a request to the leader.
     AskLeader {
-        /// Request.
+        /// Request that the leader serves.
         request: LeaderRequest,
         /// Receives the response of the leader.
         reply: oneshot::Sender<LeaderResponse>,
@@ -400,8 +400,8 @@ impl Application<RelayedLog> for LogApplication {
         }
     }
 
-    /// Handles releases, which do not depend on what this member has yet to save. The same events
-    /// follow once more in the same order, and later ones behind them.
+    /// Handles releases before this member has saved the step, because they do not depend on its
+    /// state. Afterwards all events of the step are delivered again, in the same order.
     fn on_event_early(&mut self, events: &[Event]) {
         for event in events {
             if let Event::Notified { payload } = event {

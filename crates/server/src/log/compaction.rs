@@ -17,7 +17,7 @@ impl CompactionPolicy {
     }
 
     /// Counts an entry of this many bytes. Returns true if the entries have reached the upper
-    /// bound, so that a snapshot is due however few they are.
+    /// bound, so that a snapshot is due regardless of their number.
     pub(crate) fn add_entry(&mut self, bytes: usize) -> bool {
         self.entries += bytes;
         self.entries >= MAX_LOG_BYTES && self.reset()

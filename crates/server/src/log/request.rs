@@ -1,4 +1,4 @@
-//! Messages between members beside the log, and the contents of log entries.
+//! Messages between members that are not part of the log, and the contents of log entries.
 //!
 //! A request to the leader takes the same form whether the leader is another member or this one.
 

@@ -232,7 +232,7 @@ impl State {
         }
     }
 
-    /// Returns a receiver for the outcome of a claim, which is sent at once if it is known.
+    /// Returns a receiver for the outcome of a claim, which is sent immediately if it is known.
     pub(crate) fn wait_for_claim(&mut self, claim: &Claim) -> oneshot::Receiver<ClaimOutcome> {
         let (sender, receiver) = oneshot::channel();
         let kv = self.store.get(&claim.key);

@@ -1,9 +1,9 @@
 //! Eviction: how a member learns that it must not participate any more, and how it stops.
 //!
-//! A removed member would serve outdated data for ever, and its clients would wait there. So it
+//! A removed member would serve outdated data forever, and its clients would wait there. So it
 //! stops, whether another member or the log reports the removal. A member that lost acknowledged
 //! entries stops as well. The data directory records both cases, so that the member does not start
-//! again with it: votes may be lost besides entries.
+//! again with it: votes may be lost in addition to entries.
 
 use std::sync::Weak;
 use std::time::Duration;

@@ -22,7 +22,7 @@ pub(super) fn log_config(
     members: Members,
 ) -> relayed_log::Config {
     let Config { heartbeat_interval, election_timeout, snapshot_count, .. } = *config;
-    // A single member elects itself at once.
+    // A single member elects itself immediately.
     let election = match size {
         1 => Delay::between_units(1, 2),
         // The better of two concurrent candidates wins, so a narrow range is enough.
@@ -46,4 +46,49 @@ pub(super) fn log_config(
             .with(Switch::Heartbeats),
         ..raft_log::Config::plain(size, 1)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use tenure_algorithms::Switch as _;
+    use tenure_core::ProcessSet;
+    use toml::Value;
+
+    use super::*;
+
+    /// Returns the default configuration, and configurations with another value in one field.
+    fn configurations() -> Vec<Config> {
+        let default = toml::Table::try_from(Config::default()).expect("a configuration has a text");
+        let mut all = vec![Config::default()];
+        for (field, value) in &default {
+            let others = match value {
+                Value::Integer(_) => [1, 7, 1_000_000].map(Value::Integer).to_vec(),
+                Value::Boolean(value) => vec![Value::Boolean(!value)],
+                _ => vec![Value::String("forgotten-vote".into())],
+            };
+            all.extend(others.into_iter().filter_map(|other| {
+                let mut changed = default.clone();
+                changed.insert(field.clone(), other);
+                changed.try_into::<Config>().ok()
+            }));
+        }
+        all
+    }
+
+    #[test]
+    fn no_configuration_enables_a_mistake() {
+        let configurations = configurations();
+        assert!(configurations.len() > 20, "{}", configurations.len());
+        for config in &configurations {
+            for size in 1..=5 {
+                let members = Members::of((0..size).map(ProcessId).collect::<ProcessSet>());
+                let relayed = log_config(config, ProcessId(0), size, members);
+                assert_eq!(relayed.variants, Variants::none(), "all of them are mistakes");
+                let enabled = Switch::ALL.iter().filter(|it| relayed.log.variants.has(**it));
+                for variant in enabled.map(|it| it.declaration()) {
+                    assert!(variant.sound, "{} by {config:?}", variant.name);
+                }
+            }
+        }
+    }
 }

@@ -1,9 +1,10 @@
 //! Metrics and version of a member.
 
-use std::fmt::Write;
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
+
+use tenure_runtime::Exposition;
 
 use crate::member::Member;
 use crate::rpc::maintenance::VERSION;
@@ -18,50 +19,34 @@ pub(crate) fn version() -> String {
 /// Returns the body of `/metrics`. Names are those of etcd where it has the same metric.
 pub(crate) fn metrics(member: &Member) -> String {
     let leader_status = member.leader_status();
-    let mut text = String::new();
-    let mut write = |name: &str, kind: &str, help: &str, value: u64| {
-        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}");
-    };
-    let (has_leader, is_leader) =
-        (u64::from(leader_status.leader.is_some()), u64::from(member.is_leader()));
-    write("etcd_server_has_leader", "gauge", "Whether a leader is known: 1 or 0.", has_leader);
-    write("etcd_server_is_leader", "gauge", "Whether this member leads: 1 or 0.", is_leader);
-    write("tenure_term", "gauge", "Latest term that this member knows.", leader_status.term);
+    let mut all = Exposition::default();
+    let has_leader = u8::from(leader_status.leader.is_some());
+    all.gauge("etcd_server_has_leader", "Whether a leader is known: 1 or 0.", has_leader);
+    let is_leader = u8::from(member.is_leader());
+    all.gauge("etcd_server_is_leader", "Whether this member leads: 1 or 0.", is_leader);
+    all.gauge("tenure_term", "Latest term that this member knows.", leader_status.term);
     let gauges = store_gauges(member);
     let quota = member.plan.bounds.quota.unwrap_or_default();
-    write("etcd_server_quota_backend_bytes", "gauge", "Quota of the store; 0 for none.", quota);
+    all.gauge("etcd_server_quota_backend_bytes", "Quota of the store; 0 for none.", quota);
     let directory = bytes_in(&member.plan.directory);
-    write("tenure_directory_bytes", "gauge", "Size of the data directory in bytes.", directory);
+    all.gauge("tenure_directory_bytes", "Size of the data directory in bytes.", directory);
     for (name, help, value) in gauges {
-        write(name, "gauge", help, value);
+        all.gauge(name, help, value);
     }
     let help = "Bytes of incomplete requests.";
-    write("tenure_requests_begun_bytes", "gauge", help, member.request_budget.bytes() as u64);
-    write_links(member, &mut text);
-    write_connections(member, &mut text);
+    all.gauge("tenure_requests_begun_bytes", help, member.request_budget.bytes());
+    write_links(member, &mut all);
+    write_connections(member, &mut all);
     let saves = member.saves();
-    for (name, kind, help, value) in [
-        ("saves_total", "counter", "Number of saves to the disk.", saves.count as f64),
-        (
-            "save_seconds_total",
-            "counter",
-            "Total duration of saves in seconds.",
-            saves.total.as_secs_f64(),
-        ),
-        (
-            "save_longest_seconds",
-            "gauge",
-            "Longest duration of a save in seconds.",
-            saves.longest.as_secs_f64(),
-        ),
-    ] {
-        let name = format!("tenure_{name}");
-        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}");
-    }
+    all.counter("tenure_saves_total", "Number of saves to the disk.", saves.count);
+    let total = saves.total.as_secs_f64();
+    all.counter("tenure_save_seconds_total", "Total duration of saves in seconds.", total);
+    let longest = saves.longest.as_secs_f64();
+    all.gauge("tenure_save_longest_seconds", "Longest duration of a save in seconds.", longest);
     for (name, kind, help, value) in process::metrics() {
-        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}");
+        all.metric(kind, name, help, value);
     }
-    text
+    all.into_text()
 }
 
 /// Names, descriptions and values of the gauges of the store.
@@ -121,49 +106,39 @@ fn bytes_in(directory: &Path) -> u64 {
 }
 
 /// Writes the state of the connections to other members.
-fn write_links(member: &Member, text: &mut String) {
-    let name = "tenure_link_up";
+fn write_links(member: &Member, all: &mut Exposition) {
     let help = "Whether a connection with the member carries messages: 1 or 0.";
-    let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} gauge");
+    let mut links = all.family("gauge", "tenure_link_up", help);
     for link in member.peers.peers() {
         let peer = &member.plan.members[link.peer.index()].name;
-        let _ = writeln!(text, "{name}{{peer={peer:?}}} {}", u64::from(link.is_connected));
+        links.set(&[("peer", peer)], u8::from(link.is_connected));
     }
 }
 
 /// Writes counters of responses, connections and rejected requests.
-fn write_connections(member: &Member, text: &mut String) {
+fn write_connections(member: &Member, all: &mut Exposition) {
     let response_budget = &member.response_budget;
-    let (bytes, dropped) = (response_budget.bytes() as u64, response_budget.dropped());
     let help = "Bytes of large responses that are not sent yet.";
-    let _ = writeln!(
-        text,
-        "# HELP tenure_answer_bytes {help}\n# TYPE tenure_answer_bytes gauge\n\
-         tenure_answer_bytes {bytes}\n\
-         # HELP tenure_answers_dropped_total Large responses dropped unread by the client.\n\
-         # TYPE tenure_answers_dropped_total counter\ntenure_answers_dropped_total {dropped}"
-    );
-    let mut write = |name: &str, kind: &str, help: &str, value: u64| {
-        let name = format!("tenure_connections{name}");
-        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}");
-    };
-    let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
+    all.gauge("tenure_answer_bytes", help, response_budget.bytes());
+    let help = "Large responses dropped unread by the client.";
+    all.counter("tenure_answers_dropped_total", help, response_budget.dropped());
     let connections = &member.connections;
-    write("", "gauge", "Number of open client connections.", connections.count() as u64);
+    let help = "Number of open client connections.";
+    all.gauge("tenure_connections", help, connections.count());
     let help = "Connections that failed the TLS handshake.";
-    write("_refused_total", "counter", help, count(&connections.rejected));
+    let rejected = connections.rejected.load(Ordering::Relaxed);
+    all.counter("tenure_connections_refused_total", help, rejected);
     let help = "Connections closed because of malformed input.";
-    write("_broken_total", "counter", help, count(&connections.broken));
-    let name = "tenure_refused_total";
-    let _ = writeln!(text, "# HELP {name} Connections rejected at the peer port.");
-    let _ = writeln!(text, "# TYPE {name} counter");
+    let broken = connections.broken.load(Ordering::Relaxed);
+    all.counter("tenure_connections_broken_total", help, broken);
+    let help = "Connections rejected at the peer port.";
+    let mut refused = all.family("counter", "tenure_refused_total", help);
     for (reason, count) in member.peers.counts().refused {
-        let _ = writeln!(text, "{name}{{reason=\"{}\"}} {count}", reason.name());
+        refused.set(&[("reason", reason.name())], count);
     }
-    let name = "tenure_requests_refused_total";
-    let _ = writeln!(text, "# HELP {name} Rejected requests, by gRPC code.");
-    let _ = writeln!(text, "# TYPE {name} counter");
+    let help = "Rejected requests, by gRPC code.";
+    let mut refused = all.family("counter", "tenure_requests_refused_total", help);
     for (code, count) in member.rejections.counts() {
-        let _ = writeln!(text, "{name}{{code=\"{code}\"}} {count}");
+        refused.set(&[("code", &code.to_string())], count);
     }
 }

@@ -117,7 +117,7 @@ where
 /// Serves the requests of a connection until it closes, and returns the error that closed it.
 ///
 /// Closes a connection without a complete request after `idle_timeout`, so that silent clients do
-/// not hold slots for ever. Also closes it when `closing` resolves.
+/// not hold slots forever. Also closes it when `closing` resolves.
 async fn drive_connection<S, F>(
     stream: S,
     handler: impl Fn(Request<Incoming>) -> F,

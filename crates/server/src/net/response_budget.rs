@@ -89,8 +89,8 @@ impl ResponseBudget {
         Ok(self.with_share(made, units))
     }
 
-    /// Makes a response of unknown length once the budget has room for [`MAX_RESERVED_BYTES`], and
-    /// returns the part that it does not need. `make` returns the length with the response.
+    /// Makes a response of unknown length once the budget has room for [`MAX_RESERVED_BYTES`], then
+    /// releases the unused part. `make` returns the response and its length.
     pub(crate) async fn respond_measured<T>(
         &self,
         make: impl AsyncFnOnce() -> Result<(usize, T), RpcError>,

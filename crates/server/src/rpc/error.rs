@@ -122,8 +122,11 @@ impl RpcError {
         new(Code::Unknown, "\"leader\" field must be provided");
 
     /// Returns the error for a feature that this server does not have.
-    pub(crate) fn unimplemented(what: &str) -> RpcError {
-        RpcError { code: Code::Unimplemented, message: format!("{what} is not supported").into() }
+    pub(crate) fn unimplemented(feature: &str) -> RpcError {
+        RpcError {
+            code: Code::Unimplemented,
+            message: format!("{feature} is not supported").into(),
+        }
     }
 
     /// Returns the error for an unknown service or method.

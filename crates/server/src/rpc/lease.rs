@@ -42,7 +42,7 @@ pub(crate) async fn revoke(
 }
 
 /// Responds to each renewal. The time to live is 0 if the lease is gone. As at etcd, the stream
-/// ends at the first renewal that the caller may not make.
+/// ends at the first renewal that the caller has no right to make.
 pub(crate) fn keep_alive(
     caller: Caller,
     requests: MessageStream<rpc::LeaseKeepAliveRequest>,

@@ -100,8 +100,8 @@ impl Observer {
         })
     }
 
-    /// Returns the leaders of some events from a revision on, and the revision to continue from;
-    /// none if there are no more events.
+    /// Returns the leaders of a batch of events from a revision on, and the revision at which the
+    /// next batch starts. Returns no leaders if there are no more events.
     fn next_leaders(&mut self, from: u64) -> (Vec<Arc<KeyValue>>, Option<u64>) {
         let caller = self.caller.clone();
         let state = caller.shared.lock();

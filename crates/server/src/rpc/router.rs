@@ -311,7 +311,7 @@ impl Stream for ResponseStream {
         match self.messages.as_mut().poll_next(context) {
             Poll::Pending => {
                 let why: Status = ready!(self.ended.as_mut().poll(context)).into();
-                // Stops the service at once, and not when the client has read the status.
+                // Stops the service immediately, and not when the client has read the status.
                 self.messages = Box::pin(stream::empty());
                 self.caller.rejections.count(why.code());
                 Poll::Ready(Some(Err(why)))

@@ -148,8 +148,8 @@ fn client_of_removed_member_acquires_lock_elsewhere() {
     assert_eq!(removed.wait_exit(), EVICTED);
     members[0].ask("/v3/lock/unlock", &json!({ "key": held["key"] }));
     let output = client.wait_with_output().expect("etcdctl");
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success() && said.contains("got"), "{output:?}");
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && stdout.contains("got"), "{output:?}");
 }
 
 /// Returns the files of three members with a long election timeout and without compaction.

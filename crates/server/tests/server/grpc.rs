@@ -55,7 +55,7 @@ impl Connection {
     }
 }
 
-/// gRPC call.
+/// gRPC call in progress, with its request and response streams.
 pub(crate) struct Call {
     sends: SendStream<Bytes>,
     response: Option<ResponseFuture>,

@@ -147,7 +147,7 @@ fn single_member_lists_no_peer_url() {
 #[test]
 fn metrics_port_serves_metrics_and_health_only() {
     let files = Files::single();
-    let place = tenure_ports::reserved();
+    let place = tenure_runtime::ports::reserved();
     configure(&files.files[0], &format!("listen-metrics-urls = \"http://{place}\""));
     let member = Member::start(&files.files[0]);
     member.put("a", "1");

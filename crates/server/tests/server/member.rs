@@ -214,7 +214,7 @@ impl Files {
     pub(crate) fn of(size: usize) -> Files {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let names = ["a", "b", "c", "d", "e"];
-        let peers: Vec<SocketAddr> = (0..size).map(|_| tenure_ports::reserved()).collect();
+        let peers: Vec<SocketAddr> = (0..size).map(|_| tenure_runtime::ports::reserved()).collect();
         let members = names.iter().zip(&peers).map(|(name, peer)| format!("{name}=http://{peer}"));
         let members: Vec<String> = members.collect();
         let write = |name: &&str| {

@@ -147,21 +147,21 @@ fn etcdctl_lists_and_disarms_alarm() {
     let files = Files::single();
     configure(&files.files[0], "quota-backend-bytes = 50000");
     let member = Member::start(&files.files[0]);
-    let said = |words: &[&str]| {
+    let etcdctl_output = |words: &[&str]| {
         let output = etcdctl(&member)?.args(words).output().expect("etcdctl");
         let (out, err) = (output.stdout, output.stderr);
         Some(String::from_utf8_lossy(&[out, err].concat()).into_owned())
     };
-    let Some(listed) = said(&["alarm", "list"]) else { return };
+    let Some(listed) = etcdctl_output(&["alarm", "list"]) else { return };
     assert_eq!(listed, "");
     fill(&member);
-    let alarm = said(&["alarm", "list"]).expect("etcdctl");
+    let alarm = etcdctl_output(&["alarm", "list"]).expect("etcdctl");
     assert!(alarm.starts_with("memberID:") && alarm.ends_with(" alarm:NOSPACE \n"), "{alarm}");
-    let put = said(&["put", "a", "1"]).expect("etcdctl");
+    let put = etcdctl_output(&["put", "a", "1"]).expect("etcdctl");
     assert!(put.contains(NO_SPACE), "{put}");
-    said(&["del", "k/", "--prefix"]);
-    assert_eq!(said(&["alarm", "disarm"]), Some(alarm));
-    assert_eq!(said(&["put", "a", "1"]).as_deref(), Some("OK\n"));
+    etcdctl_output(&["del", "k/", "--prefix"]);
+    assert_eq!(etcdctl_output(&["alarm", "disarm"]), Some(alarm));
+    assert_eq!(etcdctl_output(&["put", "a", "1"]).as_deref(), Some("OK\n"));
 }
 
 #[test]

@@ -287,17 +287,17 @@ fn abandoned_claim_leaves_the_queue_after_its_commit() {
     let until = Instant::now() + Duration::from_secs(40);
     loop {
         assert!(Instant::now() < until, "the claim was never queued");
-        let (term, begun) = (first.term(), revision());
+        let (term, started) = (first.term(), revision());
         try_once();
         let is_queued = (0..20).any(|_| {
             std::thread::sleep(Duration::from_millis(20));
-            revision() != begun
+            revision() != started
         });
         // A deposed leader cannot know the outcome, and does not withdraw the claim.
         if is_queued && first.term() == term {
             return eventually("the claim was withdrawn", || {
                 let (now, count) = revision();
-                now >= begun.0 + 2 && count == begun.1
+                now >= started.0 + 2 && count == started.1
             });
         }
     }

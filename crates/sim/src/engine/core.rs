@@ -69,7 +69,7 @@ pub(crate) struct LastProgress {
     pub(crate) events: u64,
 }
 
-/// Services of the protocol, as far as workloads and monitors need them.
+/// Services of the protocol that workloads and monitors use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Services {
     pub(crate) mutex: bool,

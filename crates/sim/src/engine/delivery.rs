@@ -1,4 +1,4 @@
-//! Sending, loss and reception of messages, as far as traces and metrics need them.
+//! Records of sent, lost and received messages for traces and metrics.
 
 use tenure_core::{Labelled, Layer, MutexObservation, ProcessId};
 use tenure_trace::Kind;
@@ -6,7 +6,7 @@ use tenure_trace::Kind;
 use crate::engine::core::Core;
 use crate::engine::queue::Queue;
 use crate::engine::router::Route;
-use crate::judging::causality::Through;
+use crate::judging::causality::MessageScope;
 
 /// A message in flight.
 #[derive(Debug)]
@@ -96,7 +96,7 @@ pub(crate) fn receive<M: Labelled + serde::Serialize>(
     message: &M,
 ) {
     let ticket = core.tracer.recorder.as_ref().map(|recorder| recorder.get(tag));
-    core.tracer.take_tag(tag, Some(to), Through::of(message.label().layer));
+    core.tracer.take_tag(tag, Some(to), MessageScope::of(message.label().layer));
     if let Some(ticket) = ticket {
         core.trace(to, Kind::Receive(ticket.message_record(message, from)));
     }
@@ -111,7 +111,7 @@ pub(crate) fn lose<M: Labelled + serde::Serialize>(
     message: &M,
 ) {
     let ticket = core.tracer.recorder.as_ref().map(|recorder| recorder.get(tag));
-    core.tracer.take_tag(tag, None, Through::Protocol);
+    core.tracer.take_tag(tag, None, MessageScope::Protocol);
     if let Some(ticket) = ticket {
         core.trace(from, Kind::Drop(ticket.message_record(message, to)));
     }

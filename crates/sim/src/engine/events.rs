@@ -1,4 +1,4 @@
-//! Events of processes and users, as far as they do not depend on the protocol.
+//! Protocol-independent part of the events of processes and users.
 
 use tenure_core::service::{agreement, election, mutex, office};
 use tenure_core::{EventViews, Observation, ProcessId, Verdict};
@@ -8,7 +8,7 @@ use crate::engine::core::Core;
 use crate::engine::lock_users::Phase;
 use crate::engine::schedule::{ScheduledEvent, verdict};
 use crate::engine::user_messages::UserMessage;
-use crate::judging::causality::Through;
+use crate::judging::causality::MessageScope;
 use crate::settings::Detector;
 use crate::settings::fault::{CrashTrigger, Fault, Memory};
 
@@ -37,7 +37,7 @@ pub(crate) enum ProcessAction {
 }
 
 impl Core {
-    /// Handles the part of an event that concerns no protocol, and returns the remaining action.
+    /// Performs the protocol-independent part of an event, and returns the remaining action.
     pub(crate) fn handle(&mut self, event: ScheduledEvent) -> ProcessAction {
         match event {
             ScheduledEvent::Timer { .. } | ScheduledEvent::UserCommand { .. } => {
@@ -113,11 +113,11 @@ impl Core {
     pub(crate) fn receive_user_message(&mut self, message: u32) -> ProcessAction {
         let UserMessage { from, to, tag, clock } = self.traffic.receive(message);
         if !self.liveness.is_up(to) {
-            self.tracer.take_tag(tag, None, Through::All);
+            self.tracer.take_tag(tag, None, MessageScope::All);
             return ProcessAction::Nothing;
         }
         let ticket = self.tracer.recorder.as_ref().map(|recorder| recorder.get(tag));
-        self.tracer.take_tag(tag, Some(to), Through::All);
+        self.tracer.take_tag(tag, Some(to), MessageScope::All);
         if let Some(ticket) = ticket {
             let message_record =
                 MessageRecord::of(&UserMessageContent, from, ticket.session, ticket.number);
@@ -176,8 +176,8 @@ impl Core {
         is_in_phase.then_some(process)
     }
 
-    /// Crashes a process, as far as that does not depend on the protocol. `fault` is the configured
-    /// fault, or `None` for an intervention.
+    /// Performs the protocol-independent part of a crash. `fault` is the configured fault, or
+    /// `None` for an intervention.
     pub(crate) fn crash(&mut self, process: ProcessId, fault: Option<u32>) -> ProcessAction {
         if !self.liveness.is_up(process) {
             return ProcessAction::Nothing;
@@ -301,7 +301,7 @@ impl Core {
             office::Command::Mutex(mutex::Command::Enter) => {
                 self.metrics.waiting.change(self.now, true);
                 if let Some(users) = &mut self.lock_users {
-                    users.asked_to_enter(at, self.now);
+                    users.record_enter_request(at, self.now);
                     if self.has_faults {
                         self.schedule_phase_crashes(at, false);
                     }
@@ -309,7 +309,7 @@ impl Core {
             }
             office::Command::Mutex(mutex::Command::Exit) => {
                 if let Some(users) = &mut self.lock_users {
-                    users.asked_to_exit(at, self.now);
+                    users.record_exit_request(at, self.now);
                 }
             }
             office::Command::Election(election::Command::Elect) => {

@@ -14,7 +14,7 @@ pub(crate) struct FaultInjector {
     pub(crate) crashes: u64,
     pub(crate) recoveries: u64,
     /// Number of messages lost because their receiver was down or crashed.
-    pub(crate) dead_letters: u64,
+    pub(crate) undeliverable: u64,
 }
 
 /// Crashes a process when its n-th message arrives.

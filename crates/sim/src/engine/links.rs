@@ -5,7 +5,7 @@ use crate::engine::random::mix;
 /// A number for each used link: dense for small groups, sparse for large ones.
 #[derive(Debug)]
 pub(crate) enum Links {
-    /// By sender and receiver.
+    /// One value per pair of sender and receiver.
     Dense { size: usize, values: Vec<u64> },
     /// Open addressing by sender and receiver: (link + 1, value), 0 for an empty slot.
     Sparse { places: Vec<(u64, u64)>, used: usize },

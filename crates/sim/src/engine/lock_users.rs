@@ -131,14 +131,14 @@ impl Users {
         user.up && phase && user.due == now
     }
 
-    /// Returns true if a user that receives a message can issue a request at once.
+    /// Returns true if a user that receives a message can issue a request immediately.
     pub(crate) fn can_react(&self, process: ProcessId) -> bool {
         let user = &self.users[process.index()];
         let closed = matches!(self.locking.pattern, Pattern::Closed { .. });
         closed && user.up && user.phase == Phase::Outside && user.left > 0
     }
 
-    /// Records the arrival of a request from outside. Returns true if it is issued at once.
+    /// Records the arrival of a request from outside. Returns true if it is issued immediately.
     pub(crate) fn arrival(
         &mut self,
         process: ProcessId,
@@ -158,7 +158,7 @@ impl Users {
         self.take_backlog(process)
     }
 
-    pub(crate) fn asked_to_enter(&mut self, process: ProcessId, now: u64) {
+    pub(crate) fn record_enter_request(&mut self, process: ProcessId, now: u64) {
         self.change(process, |user| {
             user.phase = Phase::Waiting;
             user.since = now;
@@ -166,7 +166,7 @@ impl Users {
         });
     }
 
-    pub(crate) fn asked_to_exit(&mut self, process: ProcessId, now: u64) {
+    pub(crate) fn record_exit_request(&mut self, process: ProcessId, now: u64) {
         self.change(process, |user| {
             user.phase = Phase::Leaving;
             user.since = now;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 ///
 /// It is a radix heap: bucket *i* holds the items whose time first differs from `base` in bit *i*,
 /// so the lowest bucket holds the earliest items. When its turn comes, a bucket is spread over the
-/// buckets below it, or sorted at once if it is small. Every item moves towards the front a few
+/// buckets below it, or sorted immediately if it is small. Every item moves towards the front a few
 /// times, always between contiguous pieces of memory. A binary heap of a million messages misses
 /// the cache at nearly every level. Equal times always share a bucket and keep their order, so no
 /// sequence numbers are needed. Nothing is tuned to the distribution of delays.

@@ -9,13 +9,13 @@ impl<P: Protocol> World<'_, P>
 where
     P: Recorded,
 {
-    /// From now on, the steps of a process are saved and have no other effect.
+    /// Makes a process mute: its later steps are saved and have no other effect.
     pub(crate) fn mute(&mut self, at: ProcessId) {
         self.core.trace_event(at, Kind::Mute);
         self.save_faults.insert(at, SaveFault::Mute(MuteState::Nothing));
     }
 
-    /// From now on, the steps of a process are lost when it crashes.
+    /// Stops saving a process: its later steps are lost when it crashes.
     pub(crate) fn lose_steps(&mut self, at: ProcessId) {
         self.save_faults.insert(at, SaveFault::Unsaved(self.processes[at.index()].clone()));
     }

@@ -1,7 +1,7 @@
 use tenure_core::ProcessId;
 use tenure_trace::{Kind, Subject};
 
-use crate::judging::causality::{Causality, Through};
+use crate::judging::causality::{Causality, MessageScope};
 use crate::steer::recorder::Recorder;
 
 /// The vector clocks and the trace of a run, which share the tags of messages.
@@ -56,7 +56,7 @@ impl Tracer {
 
     /// Records that a copy of a message is gone: received by `at`, whose clock learns its content,
     /// or lost.
-    pub(crate) fn take_tag(&mut self, tag: u32, at: Option<ProcessId>, through: Through) {
+    pub(crate) fn take_tag(&mut self, tag: u32, at: Option<ProcessId>, through: MessageScope) {
         let is_recording = self.is_recording();
         let clock = match &mut self.recorder {
             Some(recorder) => recorder.release(tag).clock,
@@ -76,7 +76,7 @@ impl Tracer {
 
     /// Writes a trace record about a process, with its vector clock if clocks are kept.
     pub(crate) fn record(&mut self, now: u64, process: ProcessId, session: u64, kind: Kind) {
-        let clock = self.causality.as_ref().map(|known| known.clock(process, Through::All));
+        let clock = self.causality.as_ref().map(|known| known.clock(process, MessageScope::All));
         if let Some(recorder) = &mut self.recorder {
             recorder.record(now, process, session, kind, clock);
         }
@@ -108,7 +108,7 @@ impl Tracer {
             if !is_recording {
                 causality.tick(at);
             }
-            [Through::Protocol, Through::All].map(|through| causality.clock(at, through))
+            [MessageScope::Protocol, MessageScope::All].map(|through| causality.clock(at, through))
         })
     }
 }

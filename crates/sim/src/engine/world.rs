@@ -207,7 +207,8 @@ where
         None
     }
 
-    /// No message is in flight: the run may be complete, or the next request is due.
+    /// Handles the moment at which no message is in flight: ends a complete run, or issues the next
+    /// request.
     fn on_idle_network(&mut self) -> Option<EndReason> {
         if self.core.is_complete() {
             return Some(EndReason::Served);
@@ -294,7 +295,7 @@ where
             }
         });
         if let Some(Input::Message { message, .. }) = unprocessed {
-            self.core.faults.dead_letters += 1;
+            self.core.faults.undeliverable += 1;
             self.lose(&Envelope { from, to, tag, message });
         }
     }
@@ -329,13 +330,13 @@ where
         let (from, to) = (envelope.from, envelope.to);
         let core = &mut self.core;
         let mut admitted = core.liveness.is_up(to);
-        core.faults.dead_letters += u64::from(!admitted);
+        core.faults.undeliverable += u64::from(!admitted);
         if admitted && core.router.has_partitions() && core.router.blocks(from, to) {
             admitted = false;
         }
         if admitted && let Some(fault) = core.faults.on_message(to) {
             admitted = false;
-            core.faults.dead_letters += 1;
+            core.faults.undeliverable += 1;
             if core.crash(to, Some(fault)) == ProcessAction::Crash(to) {
                 self.timers.clear(to);
                 self.show_monitors(|monitor, time| monitor.observe(time, to, Observation::Crashed));
@@ -362,7 +363,7 @@ where
     fn handle(&mut self, event: Option<(u64, ScheduledEvent)>) {
         let Some((time, event)) = event else { return };
         if let ScheduledEvent::Timer { slot, generation } = event {
-            // A disarmed timer is no event: time does not advance for it.
+            // A disarmed timer is not an event, so time does not advance for it.
             let Some((at, timer)) = self.timers.take(slot, generation) else { return };
             self.core.now = time;
             return self.fire(at, timer);

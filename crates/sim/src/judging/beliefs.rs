@@ -18,12 +18,12 @@ pub(crate) struct Beliefs {
     unanswered: BTreeSet<u32>,
 }
 
-const NOBODY: u32 = u32::MAX;
+const NO_LEADER: u32 = u32::MAX;
 
 impl Beliefs {
     pub(crate) fn new(size: u32) -> Self {
         let size = size as usize;
-        let (leader, followers) = (vec![NOBODY; size], vec![0; size]);
+        let (leader, followers) = (vec![NO_LEADER; size], vec![0; size]);
         Beliefs { leader, settled: 0, followers, followed: 0, unanswered: BTreeSet::new() }
     }
 
@@ -35,7 +35,7 @@ impl Beliefs {
     /// Returns the leader that a process believes in.
     pub(crate) fn of(&self, process: ProcessId) -> Option<ProcessId> {
         let leader = self.leader.get(process.index()).copied()?;
-        (leader != NOBODY).then_some(ProcessId(leader))
+        (leader != NO_LEADER).then_some(ProcessId(leader))
     }
 
     /// Records a request for an election. A process without a leader waits for its end anyway.
@@ -52,7 +52,7 @@ impl Beliefs {
 
     pub(crate) fn forget(&mut self, at: ProcessId, up: &[bool]) {
         self.unanswered.remove(&at.0);
-        self.set(at, NOBODY, up);
+        self.set(at, NO_LEADER, up);
     }
 
     /// Recounts after a crash or recovery.
@@ -113,6 +113,6 @@ impl Beliefs {
 
     fn is_settled(&self, place: usize, up: &[bool]) -> bool {
         let leader = self.leader[place];
-        up[place] && leader != NOBODY && up[leader as usize]
+        up[place] && leader != NO_LEADER && up[leader as usize]
     }
 }

@@ -2,19 +2,19 @@ use tenure_core::{Layer, ProcessId, VectorClock};
 
 /// Messages through which one event can happen before another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Through {
+pub(crate) enum MessageScope {
     /// The service's own messages: requests, replies, tokens, elections.
     Protocol,
     /// Also those of channels, detectors and the application.
     All,
 }
 
-impl Through {
+impl MessageScope {
     /// Returns the narrowest scope that includes messages of this layer.
     pub(crate) const fn of(layer: Layer) -> Self {
         match layer {
-            Layer::Mutex | Layer::Election | Layer::Agreement => Through::Protocol,
-            Layer::Detector | Layer::Channel | Layer::Application => Through::All,
+            Layer::Mutex | Layer::Election | Layer::Agreement => MessageScope::Protocol,
+            Layer::Detector | Layer::Channel | Layer::Application => MessageScope::All,
         }
     }
 }
@@ -22,8 +22,9 @@ impl Through {
 /// The vector clocks of the harness: one for each process, and one on every message in flight.
 ///
 /// Unchanged clocks are shared, so a broadcast carries one clock instead of n. Cells are reused, so
-/// a long run does not allocate. Each cell holds one clock, or two after the first message outside
-/// the service: one by the service's messages, and one by all.
+/// a long run does not allocate. Each cell holds one clock. From the first message outside the
+/// service on it holds two: one that counts messages of the service only, and one that counts all
+/// messages.
 #[derive(Debug)]
 pub(crate) struct Causality {
     size: usize,
@@ -43,7 +44,7 @@ impl Causality {
         Causality { size, width: size, cells, holders, free: Vec::new(), current }
     }
 
-    /// Separates the two scopes from now on; they were equal so far.
+    /// Starts to keep a second clock per cell. Until now both scopes had equal clocks.
     #[cold]
     fn split(&mut self) {
         let halves = self.cells.chunks(self.size).flat_map(|cell| [cell, cell]);
@@ -82,15 +83,15 @@ impl Causality {
     }
 
     /// Merges the clock of a received message into that of `process`, and releases its cell.
-    pub(crate) fn learn(&mut self, process: ProcessId, cell: u32, through: Through) {
-        if through == Through::All && self.width == self.size {
+    pub(crate) fn learn(&mut self, process: ProcessId, cell: u32, through: MessageScope) {
+        if through == MessageScope::All && self.width == self.size {
             self.split();
         }
         let known = self.current[process.index()];
         if known != cell {
             let (first, last) = match through {
-                Through::Protocol => (0, self.width),
-                Through::All => (self.width - self.size, self.width),
+                MessageScope::Protocol => (0, self.width),
+                MessageScope::All => (self.width - self.size, self.width),
             };
             let (theirs, mine) = (cell as usize * self.width, known as usize * self.width);
             let news = (first..last).any(|i| self.cells[theirs + i] > self.cells[mine + i]);
@@ -107,11 +108,11 @@ impl Causality {
     }
 
     /// Returns the clock of `process`.
-    pub(crate) fn clock(&self, process: ProcessId, through: Through) -> VectorClock {
+    pub(crate) fn clock(&self, process: ProcessId, through: MessageScope) -> VectorClock {
         let cell = self.current[process.index()] as usize * self.width;
         let first = match through {
-            Through::Protocol => cell,
-            Through::All => cell + self.width - self.size,
+            MessageScope::Protocol => cell,
+            MessageScope::All => cell + self.width - self.size,
         };
         VectorClock::from(self.cells[first..first + self.size].to_vec())
     }
@@ -149,14 +150,14 @@ mod tests {
     fn receiver_follows_sender_and_others_are_concurrent() {
         let mut causality = Causality::new(3);
         causality.tick(ONE);
-        let before = causality.clock(ONE, Through::Protocol);
+        let before = causality.clock(ONE, MessageScope::Protocol);
         let carried = causality.share(ONE);
         causality.tick(TWO);
-        let apart = causality.clock(TWO, Through::Protocol);
+        let apart = causality.clock(TWO, MessageScope::Protocol);
         assert_eq!(before.causality(&apart), Relation::Concurrent);
-        causality.learn(TWO, carried, Through::Protocol);
+        causality.learn(TWO, carried, MessageScope::Protocol);
         causality.tick(TWO);
-        let after = causality.clock(TWO, Through::Protocol);
+        let after = causality.clock(TWO, MessageScope::Protocol);
         assert_eq!(before.causality(&after), Relation::Before);
     }
 
@@ -165,9 +166,9 @@ mod tests {
         let mut causality = Causality::new(2);
         causality.tick(ONE);
         let carried = causality.share(ONE);
-        causality.learn(TWO, carried, Through::All);
-        assert_eq!(causality.clock(TWO, Through::All).of(ONE), 1);
-        assert_eq!(causality.clock(TWO, Through::Protocol).of(ONE), 0);
+        causality.learn(TWO, carried, MessageScope::All);
+        assert_eq!(causality.clock(TWO, MessageScope::All).of(ONE), 1);
+        assert_eq!(causality.clock(TWO, MessageScope::Protocol).of(ONE), 0);
     }
 
     #[test]
@@ -175,8 +176,8 @@ mod tests {
         let mut causality = Causality::new(2);
         let carried = causality.share(ONE);
         causality.tick(ONE);
-        causality.learn(TWO, carried, Through::Protocol);
-        assert_eq!(causality.clock(TWO, Through::Protocol).of(ONE), 0);
+        causality.learn(TWO, carried, MessageScope::Protocol);
+        assert_eq!(causality.clock(TWO, MessageScope::Protocol).of(ONE), 0);
     }
 
     #[test]
@@ -185,7 +186,7 @@ mod tests {
         for _ in 0..1000 {
             causality.tick(ONE);
             let carried = causality.share(ONE);
-            causality.learn(TWO, carried, Through::Protocol);
+            causality.learn(TWO, carried, MessageScope::Protocol);
         }
         assert!(causality.holders.len() <= 4, "{} cells", causality.holders.len());
     }

@@ -18,7 +18,7 @@ pub(crate) struct Monitors {
 }
 
 impl Monitors {
-    /// Creates the monitors of the protocol's services, as far as the settings enable them.
+    /// Creates those monitors of the protocol's services that the settings enable.
     pub(crate) fn new(settings: &Settings, services: Services, has_clocks: bool) -> Self {
         let ring = settings.instrumentation.ring;
         let neighbours = ring.map(|ring| MonitorRun::new(NeighboursOnly::of(ring, settings.size)));

@@ -28,7 +28,7 @@ pub(crate) fn count_faults(core: &Core) -> Vec<FaultCount> {
     let metrics = &core.metrics;
     let cut: u64 = counts.cut.iter().sum();
     let missing = missing(metrics, core.in_flight);
-    let lost = missing.saturating_sub(cut + core.faults.dead_letters);
+    let lost = missing.saturating_sub(cut + core.faults.undeliverable);
     let twice = (metrics.received + core.in_flight + missing).saturating_sub(metrics.sent);
     let (crash_requested, crashed) = occurred(|fault| matches!(fault, Fault::Crash { .. }));
     let (recover_requested, recovered) = occurred(|fault| matches!(fault, Fault::Recover { .. }));

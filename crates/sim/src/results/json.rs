@@ -38,7 +38,7 @@ impl Serialize for Report {
             run.serialize_field("agreement_time", &time)?;
         }
         if !self.agreement_events.is_empty() {
-            run.serialize_field("told", &Heard(&self.agreement_events))?;
+            run.serialize_field("told", &EventsByProcess(&self.agreement_events))?;
         }
         if self.faults.iter().any(|count| count.requested || count.injected > 0) {
             run.serialize_field("faults", &Faults(self))?;
@@ -126,12 +126,12 @@ impl Serialize for Elected<'_> {
 }
 
 /// Events by process, in order.
-struct Heard<'a>(&'a [Vec<String>]);
+struct EventsByProcess<'a>(&'a [Vec<String>]);
 
-impl Serialize for Heard<'_> {
+impl Serialize for EventsByProcess<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let by_process = self.0.iter().enumerate();
-        to.collect_map(by_process.map(|(place, told)| (ProcessId::at(place).number(), told)))
+        to.collect_map(by_process.map(|(place, events)| (ProcessId::at(place).number(), events)))
     }
 }
 
@@ -215,8 +215,8 @@ pub(crate) fn figures(report: &Report) -> impl Serialize + '_ {
 
 /// Returns the time from the first request to the last result, if any agreement was requested.
 fn agreement_time(report: &Report) -> Option<f64> {
-    let asked = report.metrics.agreements > 0;
-    asked.then(|| in_units(report.metrics.agreement_time as f64))
+    let has_agreements = report.metrics.agreements > 0;
+    has_agreements.then(|| in_units(report.metrics.agreement_time as f64))
 }
 
 #[derive(Serialize)]
@@ -237,7 +237,7 @@ struct Figures<'a> {
     bytes: u64,
 }
 
-/// Delays for which there are measurements.
+/// Delays that were measured.
 #[derive(Serialize)]
 struct Measured<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -258,7 +258,7 @@ impl<'a> Measured<'a> {
     }
 }
 
-/// Returns the tally unless it is empty, because no measurement is not 0.
+/// Returns the tally, or `None` if it is empty: a missing measurement must not be shown as 0.
 fn measured(tally: &Tally) -> Option<&Tally> {
     (tally.count > 0).then_some(tally)
 }

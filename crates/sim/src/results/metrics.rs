@@ -40,7 +40,7 @@ pub struct Metrics {
     pub kinds: Vec<KindCount>,
     /// Size of all sent messages between real nodes, in bytes; 0 if it was not measured.
     pub bytes: u64,
-    /// Maximum number of messages in flight at once.
+    /// Maximum number of messages in flight at the same time.
     pub max_in_flight: u64,
     /// Messages between users, outside the algorithm.
     pub user_messages: u64,
@@ -96,7 +96,8 @@ impl Metrics {
         }
     }
 
-    /// Equal texts may have different addresses.
+    /// Finds a kind by its text if its address is unknown: equal texts may have different
+    /// addresses.
     #[cold]
     fn slow_kind(&mut self, label: Label) -> usize {
         if let Some(place) = self.kinds.iter().position(|kind| kind.label == label) {

@@ -36,7 +36,7 @@ impl EndReason {
     }
 }
 
-/// Way in which live processes wait for ever.
+/// Way in which live processes wait forever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockKind {
     /// No request is served any more.
@@ -73,9 +73,9 @@ pub struct Report {
     pub leaders: Vec<ProcessId>,
     /// Events of an agreement service in words, by process; empty for other services.
     pub agreement_events: Vec<Vec<String>>,
-    /// Live processes that wait for ever.
+    /// Live processes that wait forever.
     pub blocked: Vec<ProcessId>,
-    /// Way in which they wait.
+    /// Kind of blocking.
     pub stuck: Option<BlockKind>,
     /// Maximum number of entries of one process during one wait of another.
     pub bypass_max: u32,
@@ -93,7 +93,7 @@ pub struct Report {
 impl Report {
     pub(crate) fn of(algorithm: String, mut core: Core, ended: EndReason) -> Self {
         let decided = match ended {
-            EndReason::Until => core.is_served() || !asks(&core.settings),
+            EndReason::Until => core.is_served() || !has_requests(&core.settings),
             _ => ended.is_end(),
         };
         let blocked = if decided { blocked(&core) } else { Vec::new() };
@@ -187,9 +187,9 @@ impl Report {
             per => {
                 let entered = self.metrics.entered;
                 // A waiting process has issued at most one request since its last entry.
-                let begun = if served { entered } else { entered + u64::from(self.size) };
+                let started = if served { entered } else { entered + u64::from(self.size) };
                 let sent = per.layer().map_or(0, |layer| self.metrics.sent_in(layer));
-                price.objection(sent, entered, begun)
+                price.objection(sent, entered, started)
             }
         };
         match objection {
@@ -216,7 +216,7 @@ pub(crate) fn in_units(ticks: f64) -> f64 {
 }
 
 /// Returns true if the workload issues any request.
-fn asks(settings: &Settings) -> bool {
+fn has_requests(settings: &Settings) -> bool {
     settings.workload.locking.is_some() || settings.workload.initiators.is_some()
 }
 
@@ -290,8 +290,8 @@ fn starvation_freedom(core: &Core, decided: bool, waiting: &[ProcessId]) -> Find
     Finding { property, ..progress(core, decided, waiting) }
 }
 
-/// Judges deadlock freedom: some process enters while others wait. In a decided run, either all are
-/// served or none is any more.
+/// Judges deadlock freedom: while processes wait, some process enters. If the run is conclusive,
+/// either all are served or no process is served any more.
 fn deadlock_freedom(starvation: &Finding, waiting: &[ProcessId]) -> Finding {
     let property = Property::DeadlockFreedom;
     let who = match waiting {

@@ -173,7 +173,7 @@ fn drift(millionths: u32) -> String {
 pub struct RecoveryOption {
     /// Process that recovers.
     pub process: ProcessId,
-    /// True if the time counts from each of its crashes.
+    /// True if the time is counted from each crash of the process.
     pub from_crash: bool,
     /// Time in ticks.
     pub ticks: u64,
@@ -434,7 +434,7 @@ pub fn inexpressible(settings: &Settings) -> Vec<&'static str> {
             "a limited number of messages between users",
         ),
     ];
-    left_out.into_iter().filter(|(left_out, _)| *left_out).map(|(_, what)| what).collect()
+    left_out.into_iter().filter(|(left_out, _)| *left_out).map(|(_, setting)| setting).collect()
 }
 
 #[cfg(test)]

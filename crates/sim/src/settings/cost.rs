@@ -53,7 +53,7 @@ impl Settings {
 
     /// Returns the reason why the card's cost does not apply to these settings, if there is one.
     pub fn cost_exemption(&self, card: &Card) -> Option<&'static str> {
-        let weak = card.unmet_assumptions(&self.surroundings(card)).next().is_some();
+        let weak = card.unmet_assumptions(&self.system_model(card)).next().is_some();
         let elects = card.messages.per == Per::Election;
         let no_initiator = self.workload.initiators.is_none();
         let reasons = [

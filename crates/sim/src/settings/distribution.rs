@@ -100,13 +100,13 @@ impl Distribution {
         }
     }
 
-    pub(crate) fn check(&self, what: &'static str) -> Result<(), SettingsError> {
+    pub(crate) fn check(&self, setting: &'static str) -> Result<(), SettingsError> {
         match *self {
             Distribution::Uniform { min, max } if min > max => {
-                Err(SettingsError::BackwardRange { what, min, max })
+                Err(SettingsError::BackwardRange { setting, min, max })
             }
             Distribution::LogNormal { sigma, .. } if !(sigma.is_finite() && sigma >= 0.0) => {
-                Err(SettingsError::Deviation { what, sigma })
+                Err(SettingsError::Deviation { setting, sigma })
             }
             _ => Ok(()),
         }

@@ -20,30 +20,26 @@ pub enum SettingsError {
         size: u32,
     },
     /// An invalid duration.
-    #[error(
-        "invalid duration '{text}': expected units such as 1.5, 1..3, exp:2 or lognormal:1,0.5"
-    )]
+    #[error("expected units such as 1.5, 1..3, exp:2 or lognormal:1,0.5")]
     InvalidDuration {
         /// Text of the invalid value.
         text: String,
     },
     /// An invalid time of a crash.
-    #[error(
-        "invalid crash time '{text}': expected 10, message:4, waiting, inside:2 or inside:2+0.5"
-    )]
+    #[error("expected 10, message:4, waiting, inside:2 or inside:2+0.5")]
     InvalidCrashTrigger {
         /// Text of the invalid value.
         text: String,
     },
     /// An invalid value of the command line.
-    #[error("invalid value '{text}': {message}")]
+    #[error("{message}")]
     InvalidText {
         /// Text of the invalid value.
         text: String,
         /// Problem and expected form.
         message: &'static str,
     },
-    /// A recovery after crashes of a process that has none.
+    /// A recovery after crashes for a process that never crashes.
     #[error(
         "--recover {0}@+… follows a crash, but no --crash names {process}; add one or give a \
          time, such as {0}@50", process.number()
@@ -61,36 +57,36 @@ pub enum SettingsError {
         most: u32,
     },
     /// A range whose end precedes its start.
-    #[error("the {what} {}..{} ends before it begins; swap the two", units(*min), units(*max))]
+    #[error("the {setting} {}..{} ends before it begins; swap the two", units(*min), units(*max))]
     BackwardRange {
         /// Subject of the range.
-        what: &'static str,
+        setting: &'static str,
         /// Lower end, in ticks.
         min: u64,
         /// Upper end, in ticks.
         max: u64,
     },
     /// A deviation that is negative or not a number.
-    #[error("invalid deviation {sigma} for the {what}: expected 0 or more")]
+    #[error("invalid deviation {sigma} for the {setting}: expected 0 or more")]
     Deviation {
         /// Subject of the deviation.
-        what: &'static str,
+        setting: &'static str,
         /// Value that was given.
         sigma: f64,
     },
     /// A probability outside 0 to 1.
-    #[error("invalid probability {probability} for {what}: expected 0 to 1")]
+    #[error("invalid probability {probability} for {setting}: expected 0 to 1")]
     Probability {
         /// Subject of the probability.
-        what: &'static str,
+        setting: &'static str,
         /// Value that was given.
         probability: f64,
     },
     /// A process outside the group.
-    #[error("{what} names {process}, but the group is P1 to P{size}")]
+    #[error("{setting} names {process}, but the group is P1 to P{size}")]
     Unknown {
         /// Setting that names it.
-        what: &'static str,
+        setting: &'static str,
         /// Process that is meant.
         process: ProcessId,
         /// Size of the group.
@@ -118,7 +114,7 @@ pub enum SettingsError {
         /// Number of configurations.
         listed: usize,
     },
-    /// More numbers of entries than processes.
+    /// The list of entries is longer than the group.
     #[error("{listed} numbers of entries for {size} processes; give at most one for each")]
     Entries {
         /// Number of processes.
@@ -141,10 +137,10 @@ pub enum SettingsError {
         partitions: usize,
     },
     /// An unbounded duration under a timing model with bounds.
-    #[error("{what} without bound is not synchronous; give a bound or another timing")]
+    #[error("{setting} without bound is not synchronous; give a bound or another timing")]
     Unbounded {
         /// Subject of the duration.
-        what: &'static str,
+        setting: &'static str,
     },
     /// Drift that lets a clock stop or run backwards.
     #[error("a drift of {drift_ppm} parts in a million could stop a clock; give below 1000000")]
@@ -164,21 +160,21 @@ pub enum SettingsError {
 
 impl SettingsError {
     pub(crate) fn known(
-        what: &'static str,
+        setting: &'static str,
         process: ProcessId,
         size: u32,
     ) -> Result<(), SettingsError> {
         if process.0 < size {
             return Ok(());
         }
-        Err(SettingsError::Unknown { what, process, size })
+        Err(SettingsError::Unknown { setting, process, size })
     }
 
-    pub(crate) fn probability(what: &'static str, chance: Chance) -> Result<(), SettingsError> {
+    pub(crate) fn probability(setting: &'static str, chance: Chance) -> Result<(), SettingsError> {
         if (0.0..=1.0).contains(&chance.probability) {
             return Ok(());
         }
-        Err(SettingsError::Probability { what, probability: chance.probability })
+        Err(SettingsError::Probability { setting, probability: chance.probability })
     }
 }
 
@@ -251,8 +247,8 @@ impl Settings {
                     if let Some(until) = *until
                         && until < *from
                     {
-                        let (what, min, max) = ("partition", *from, until);
-                        return Err(SettingsError::BackwardRange { what, min, max });
+                        let (setting, min, max) = ("partition", *from, until);
+                        return Err(SettingsError::BackwardRange { setting, min, max });
                     }
                 }
             }
@@ -268,10 +264,10 @@ impl Settings {
             return Ok(());
         }
         if self.network.latency.most().is_none() {
-            return Err(SettingsError::Unbounded { what: "a latency" });
+            return Err(SettingsError::Unbounded { setting: "a latency" });
         }
         if self.time.step.most().is_none() {
-            return Err(SettingsError::Unbounded { what: "a step" });
+            return Err(SettingsError::Unbounded { setting: "a step" });
         }
         Ok(())
     }
@@ -306,7 +302,7 @@ impl Settings {
         if self.beyond_assumptions {
             return Ok(());
         }
-        match card.unmet_assumptions(&self.surroundings(card)).next() {
+        match card.unmet_assumptions(&self.system_model(card)).next() {
             Some(weakness) => {
                 Err(SettingsError::UnmetAssumption { algorithm: card.name.clone(), weakness })
             }
@@ -315,7 +311,7 @@ impl Settings {
     }
 
     /// Returns the system model of these settings.
-    pub(crate) fn surroundings(&self, card: &Card) -> SystemModel {
+    pub(crate) fn system_model(&self, card: &Card) -> SystemModel {
         let mut around = SystemModel {
             timing: self.time.timing.unwrap_or(card.timing),
             order: self.network.order.unwrap_or(card.order),

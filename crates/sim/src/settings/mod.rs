@@ -145,7 +145,7 @@ pub struct Detector {
 }
 
 impl Default for Detector {
-    /// A delay of two units: one missed heartbeat and the delay of a message.
+    /// Returns a delay of two units: one missed heartbeat and the delay of a message.
     fn default() -> Self {
         Detector { delay: Distribution::units(2) }
     }
@@ -178,7 +178,7 @@ pub struct Instrumentation {
     pub order: Tracking,
     /// True to measure the size of messages as between real nodes.
     pub bytes: bool,
-    /// Number of processes that may be inside at once: 1, or the *k* of a k-mutex.
+    /// Number of processes that may be inside at the same time: 1, or the *k* of a k-mutex.
     pub most_inside: u32,
     /// True if entries carry fences; those of a k-mutex do not.
     pub fenced: bool,
@@ -230,9 +230,9 @@ impl Default for Instrumentation {
 /// Use of measurements that need memory for every pair of processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tracking {
-    /// Off.
+    /// Never collected.
     Never,
-    /// On in groups of up to 128 processes.
+    /// Enabled in groups of up to 128 processes.
     Small,
     /// On in all groups.
     Always,

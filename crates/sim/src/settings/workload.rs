@@ -16,8 +16,8 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// Creates a workload in which every process enters `entries` times. All request at once, again
-    /// after each exit, and stay inside for one unit.
+    /// Creates a workload in which every process enters `entries` times. All request at the same
+    /// time, again after each exit, and stay inside for one unit.
     pub fn entries(entries: u32) -> Self {
         let pattern = Pattern::Closed { think: Distribution::ZERO };
         let entries = Entries::Each(entries);
@@ -48,12 +48,12 @@ impl Workload {
         Workload::locking(Locking { pattern, entries, hold: Distribution::units(1) })
     }
 
-    /// Creates a workload in which all processes start an election at once.
+    /// Creates a workload in which all processes start an election at the same time.
     pub fn elect() -> Self {
         Workload { initiators: Some(Initiators::All), ..Workload::default() }
     }
 
-    /// Creates a workload in which these processes start an election at once.
+    /// Creates a workload in which these processes start an election at the same time.
     pub fn elect_by(initiators: impl IntoIterator<Item = ProcessId>) -> Self {
         let initiators = Initiators::Listed(initiators.into_iter().collect());
         Workload { initiators: Some(initiators), ..Workload::default() }
@@ -104,7 +104,7 @@ pub enum Pattern {
 pub enum Entries {
     /// The same for every process.
     Each(u32),
-    /// By process; 0 for those that are not listed.
+    /// One number per process; 0 for processes that are not listed.
     Listed(Vec<u32>),
 }
 
@@ -127,13 +127,12 @@ pub enum Initiators {
     Listed(Vec<ProcessId>),
 }
 
-/// Messages between users, outside the algorithm, through which one request can happen before
-/// another.
+/// Messages between users outside the algorithm. They can make one request happen before another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BackgroundTraffic {
     /// Chance that a user sends a message to one other, drawn uniformly, after a request.
     pub tell: Chance,
-    /// True if a receiver that is thinking and has entries left issues a request at once.
+    /// True if a receiver that is thinking and has entries left issues a request immediately.
     pub react: bool,
     /// Latency of such a message.
     pub latency: Distribution,

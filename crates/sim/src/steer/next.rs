@@ -34,7 +34,7 @@ impl<P: Recorded> Session<'_, P> {
 
     pub(crate) fn next_by_itself(&self) -> Option<NextStep> {
         let world = &self.steered.world;
-        if !self.begun {
+        if !self.started {
             return Some(NextStep {
                 time: 0,
                 description: "the workload starts".to_owned(),

@@ -118,7 +118,7 @@ impl Ticket {
         message: &(impl tenure_core::Labelled + serde::Serialize),
         peer: ProcessId,
     ) -> MessageRecord {
-        MessageRecord::of(message, peer, self.session, self.number).saying(message)
+        MessageRecord::of(message, peer, self.session, self.number).with_content(message)
     }
 }
 

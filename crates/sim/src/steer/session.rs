@@ -116,7 +116,7 @@ pub struct Session<'a, P: Protocol> {
     pub(crate) steered: Steered<'a, P>,
     /// Remaining actions of the schedule, which precede the event queue.
     schedule: Option<VecDeque<Action>>,
-    pub(crate) begun: bool,
+    pub(crate) started: bool,
     /// True if an intervention took place.
     has_interventions: bool,
     steps: u64,
@@ -196,13 +196,13 @@ impl<'a, P: Recorded> Session<'a, P> {
         steered: Steered<'a, P>,
         schedule: Option<VecDeque<Action>>,
     ) -> Self {
-        let begun = schedule.is_some();
+        let started = schedule.is_some();
         Session {
             simulation,
             steered,
             schedule,
-            begun,
-            has_interventions: begun,
+            started,
+            has_interventions: started,
             steps: 0,
             turns: 0,
             drawn: false,
@@ -238,8 +238,8 @@ impl<'a, P: Recorded> Session<'a, P> {
         if let Some(ended) = self.ended {
             return Err(StepError::Ended(ended));
         }
-        if !self.begun {
-            self.begun = true;
+        if !self.started {
+            self.started = true;
             self.steps += 1;
             self.steered.world.begin(&Controls::new());
             return Ok(());

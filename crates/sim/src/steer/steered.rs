@@ -23,7 +23,7 @@ const STEP: u64 = 2 * TICKS_PER_UNIT;
 pub(crate) struct Steered<'a, P: Protocol> {
     pub(crate) world: World<'a, P>,
     /// User messages that were sent and not received: sender, receiver and number.
-    unheard: Vec<(ProcessId, ProcessId, u32)>,
+    user_messages_in_flight: Vec<(ProcessId, ProcessId, u32)>,
     /// Scripted choices for the next step.
     drawn: VecDeque<u32>,
 }
@@ -76,7 +76,7 @@ impl<'a, P: Recorded> Steered<'a, P> {
         // From now on any process may crash.
         world.core.has_faults = true;
         world.core.liveness.track_sessions();
-        Steered { world, unheard: Vec::new(), drawn: VecDeque::new() }
+        Steered { world, user_messages_in_flight: Vec::new(), drawn: VecDeque::new() }
     }
 
     /// Returns the messages in flight, oldest first.
@@ -116,11 +116,13 @@ impl<'a, P: Recorded> Steered<'a, P> {
                 let message = self
                     .up(*from)
                     .map(|from| self.world.core.send_user_message(from, *to, None))?;
-                self.unheard.push((*from, *to, message));
+                self.user_messages_in_flight.push((*from, *to, message));
             }
             Action::Hear(pick) => {
-                let unheard = self.unheard.iter().map(|(from, to, _)| (*from, *to, ""));
-                let (_, _, message) = self.unheard.remove(pick.among(unheard)?);
+                let user_messages_in_flight =
+                    self.user_messages_in_flight.iter().map(|(from, to, _)| (*from, *to, ""));
+                let (_, _, message) =
+                    self.user_messages_in_flight.remove(pick.among(user_messages_in_flight)?);
                 let action = self.world.core.receive_user_message(message);
                 self.world.perform_action(action);
             }
@@ -175,7 +177,7 @@ impl<'a, P: Recorded> Steered<'a, P> {
         let now = self.world.core.now;
         self.world.in_flight.postpone(now + latency);
         self.world.core.event_queue.postpone(now);
-        for (_, _, message) in self.unheard.drain(..) {
+        for (_, _, message) in self.user_messages_in_flight.drain(..) {
             self.world
                 .core
                 .event_queue

@@ -173,7 +173,7 @@ impl<P: Office> Play<P> {
         self.left.crashes -= 1;
         self.tell(|| format!("{at} crashes"));
         self.cluster.crash(at);
-        self.suspicions.retain(|(who, _)| *who != at);
+        self.suspicions.retain(|(observer, _)| *observer != at);
     }
 
     fn recover(&mut self) {
@@ -183,29 +183,31 @@ impl<P: Office> Play<P> {
         self.tell(|| format!("{at} recovers"));
         self.cluster.recover(at);
         let mut stale: Vec<_> = self.suspicions.iter().copied().collect();
-        stale.retain(|(_, whom)| *whom == at);
+        stale.retain(|(_, peer)| *peer == at);
         if self.left.late_trust {
             self.deceived |= !stale.is_empty();
         } else {
-            stale.into_iter().for_each(|(who, whom)| self.speak(who, whom, Verdict::Trust));
+            stale
+                .into_iter()
+                .for_each(|(observer, peer)| self.report_verdict(observer, peer, Verdict::Trust));
         }
     }
 
     fn detector_speaks(&mut self) {
         let due = self.due();
-        if let Some((who, whom, verdict)) = self.rng.pick(&due).copied() {
-            self.speak(who, whom, verdict);
+        if let Some((observer, peer, verdict)) = self.rng.pick(&due).copied() {
+            self.report_verdict(observer, peer, verdict);
         }
     }
 
     /// Returns the true suspicions and trusts that were not reported yet.
     fn due(&self) -> Vec<(ProcessId, ProcessId, Verdict)> {
         let mut due = Vec::new();
-        for who in self.cluster.live() {
-            for whom in self.cluster.process_ids().into_iter().filter(|whom| *whom != who) {
-                match (self.cluster.is_up(whom), self.suspicions.contains(&(who, whom))) {
-                    (false, false) => due.push((who, whom, Verdict::Suspect)),
-                    (true, true) => due.push((who, whom, Verdict::Trust)),
+        for observer in self.cluster.live() {
+            for peer in self.cluster.process_ids().into_iter().filter(|peer| *peer != observer) {
+                match (self.cluster.is_up(peer), self.suspicions.contains(&(observer, peer))) {
+                    (false, false) => due.push((observer, peer, Verdict::Suspect)),
+                    (true, true) => due.push((observer, peer, Verdict::Trust)),
                     _ => {}
                 }
             }
@@ -215,21 +217,21 @@ impl<P: Office> Play<P> {
 
     fn detector_errs(&mut self) {
         let live = self.cluster.live();
-        let (who, whom) = (live[self.rng.below(live.len())], live[self.rng.below(live.len())]);
-        if who != whom && !self.suspicions.contains(&(who, whom)) {
+        let (observer, peer) = (live[self.rng.below(live.len())], live[self.rng.below(live.len())]);
+        if observer != peer && !self.suspicions.contains(&(observer, peer)) {
             self.left.false_suspicions -= 1;
             self.deceived = true;
-            self.speak(who, whom, Verdict::Suspect);
+            self.report_verdict(observer, peer, Verdict::Suspect);
         }
     }
 
-    fn speak(&mut self, who: ProcessId, whom: ProcessId, verdict: Verdict) {
-        self.tell(|| format!("the detector of {who} reports {verdict:?} {whom}"));
+    fn report_verdict(&mut self, observer: ProcessId, peer: ProcessId, verdict: Verdict) {
+        self.tell(|| format!("the detector of {observer} reports {verdict:?} {peer}"));
         match verdict {
-            Verdict::Suspect => self.suspicions.insert((who, whom)),
-            Verdict::Trust => self.suspicions.remove(&(who, whom)),
+            Verdict::Suspect => self.suspicions.insert((observer, peer)),
+            Verdict::Trust => self.suspicions.remove(&(observer, peer)),
         };
-        self.cluster.suspicion(who, whom, verdict);
+        self.cluster.suspicion(observer, peer, verdict);
     }
 
     fn timer_fires(&mut self) {
@@ -263,8 +265,8 @@ impl<P: Office> Play<P> {
     fn heal(&mut self) {
         self.tell(|| "— from here on all is well —".into());
         self.left = Budget { losses: 0, duplicates: 0, ..self.left };
-        for (who, whom, verdict) in self.due() {
-            self.speak(who, whom, verdict);
+        for (observer, peer, verdict) in self.due() {
+            self.report_verdict(observer, peer, verdict);
         }
     }
 
@@ -367,9 +369,9 @@ fn first_failure<P: Office>(
     let seed = seeds.into_iter().find(|seed| play(*seed).run().is_err())?;
     let mut again = play(seed);
     again.story = Some(Vec::new());
-    let says = again.run().expect_err("the same seed fails again");
+    let description = again.run().expect_err("the same seed fails again");
     let story = again.story.unwrap_or_default().join("\n");
-    Some(format!("{story}\nseed {seed}, {size} processes, {budget:?}: {says}"))
+    Some(format!("{story}\nseed {seed}, {size} processes, {budget:?}: {description}"))
 }
 
 fn survives<P: Office>(

@@ -12,7 +12,8 @@ use tenure_core::service::election::Command;
 use tenure_core::{Agreement, Algorithm, Election, Mutex, Order, ProcessId, Variant};
 use tenure_trace::TestCluster;
 
-/// Starts all processes at once, asserts that the largest wins, and returns the number of messages.
+/// Starts all processes at the same time, asserts that the largest wins, and returns the number of
+/// messages.
 fn messages<P: Election>(ids: &[u32], order: Order, config: P::Config, seed: u64) -> u64 {
     let size = ids.len() as u32;
     let (cluster, beliefs) = elect::<P>(size, order, config, &all_processes(size), 0, seed);

@@ -75,7 +75,7 @@ fn judged<'a>(report: &'a Report, property: &str) -> (Judgement, Option<&'a str>
 
 /// All processes write every other unit. Returns the number of writes that live processes have at
 /// the end.
-fn write<E: Election>(election: E::Config, settings: Settings, told: &str) -> Vec<usize> {
+fn write<E: Election>(election: E::Config, settings: Settings, context: &str) -> Vec<usize> {
     let (size, seed) = (settings.size, settings.seed);
     let config = primary_backup::Config::default();
     let mut simulation = simulation::<PrimaryBackup, E>(config, election, settings)
@@ -89,7 +89,7 @@ fn write<E: Election>(election: E::Config, settings: Settings, told: &str) -> Ve
     }
     let (report, processes) = simulation.run_and_inspect().unwrap();
     let verdict = judged(&report, "durability");
-    assert_eq!(verdict.1, None, "{told}, seed {seed}");
+    assert_eq!(verdict.1, None, "{context}, seed {seed}");
     processes.iter().map(|process| process.application().writes().len()).collect()
 }
 
@@ -236,7 +236,7 @@ fn apart(seed: u64, most: u64) -> Option<String> {
         simulation = simulation.with_command(0, process, set).with_command(END, process, read);
     }
     let report = simulation.run().unwrap();
-    judged(&report, "together").1.map(|says| format!("seed {seed}: {says}"))
+    judged(&report, "together").1.map(|description| format!("seed {seed}: {description}"))
 }
 
 /// Clocks that are read at the same time are close.
@@ -259,8 +259,8 @@ impl Monitor<clock::Command, clock::Event> for Together {
         let Observation::Event(clock::Event::Shows { time }) = seen else { return Ok(()) };
         let far = self.read.iter().find(|other| other.abs_diff(*time) > self.most);
         if let Some(other) = far {
-            let says = format!("{other} and {time} are far apart");
-            return Err(Violation { at, message: says });
+            let description = format!("{other} and {time} are far apart");
+            return Err(Violation { at, message: description });
         }
         self.read.push(*time);
         Ok(())

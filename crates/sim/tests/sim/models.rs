@@ -207,12 +207,12 @@ fn rejects_invalid_settings_with_remedy() {
         let mut settings = Settings::new(3);
         change(&mut settings);
         let simulation = Simulation::<Permission>::new(Rule::Stamps, settings);
-        let says = simulation.run().expect_err("it makes no sense").to_string();
-        assert!(!says.contains('\n'), "{says}");
-        says
+        let description = simulation.run().expect_err("it makes no sense").to_string();
+        assert!(!description.contains('\n'), "{description}");
+        description
     };
-    let stranger = ProcessId(8);
-    let side = vec![P1, stranger];
+    let unknown = ProcessId(8);
+    let side = vec![P1, unknown];
     let cut = Fault::Partition { side, from: 1, until: None };
     let backward = Fault::Partition { side: vec![P1], from: 2_000_000, until: Some(1_000_000) };
     let ranks = vec![Rank::of_id(4), Rank::of_id(2), Rank::of_id(4)];
@@ -227,8 +227,8 @@ fn rejects_invalid_settings_with_remedy() {
     assert!(refused(&|s| s.network.loss = Chance::of(1.5)).starts_with("a probability of 1.5"));
     assert!(refused(&|s| s.network.duplication = Chance::of(-0.1)).contains("duplication"));
     assert!(refused(&|s| s.network.loss = Chance::of(f64::NAN)).contains("NaN"));
-    assert!(refused(&|s| s.down = vec![stranger]).contains("names P9"));
-    assert!(refused(&|s| s.workload = Workload::elect_by([stranger])).contains("names P9"));
+    assert!(refused(&|s| s.down = vec![unknown]).contains("names P9"));
+    assert!(refused(&|s| s.workload = Workload::elect_by([unknown])).contains("names P9"));
     assert!(refused(&|s| s.time.drift_ppm = 1_000_000).contains("stop a clock"));
     assert!(
         refused(&|s| {

@@ -11,7 +11,7 @@ use tenure_sim::{
     Chance, Distribution, EndReason, Judgement, Random, Settings, Simulation, Workload,
 };
 
-/// All processes at once, again and again, over random delays.
+/// All processes at the same time, again and again, over random delays.
 fn busy(size: u32, entries: u32, seed: u64) -> Settings {
     let mut settings = Settings::new(size);
     settings.seed = seed;
@@ -32,15 +32,18 @@ fn k_mutex_admits_k_at_card_cost() {
             let settings = busy(size, 3, seed);
             let report =
                 Simulation::<KMutex>::for_algorithm(places(most), settings).unwrap().run().unwrap();
-            let told = format!("n = {size}, k = {most}, seed {seed}");
-            assert_eq!(report.failures().next(), None, "{told}");
-            assert_eq!(report.ended, EndReason::Served, "{told}");
+            let context = format!("n = {size}, k = {most}, seed {seed}");
+            assert_eq!(report.failures().next(), None, "{context}");
+            assert_eq!(report.ended, EndReason::Served, "{context}");
             let per_entry = report.metrics.messages_per_entry(Layer::Mutex);
             let (least, most_sent) = (2 * size - most - 1, 2 * (size - 1));
-            assert!(per_entry >= f64::from(least) && per_entry <= f64::from(most_sent), "{told}");
+            assert!(
+                per_entry >= f64::from(least) && per_entry <= f64::from(most_sent),
+                "{context}"
+            );
             let held = (most > 1).then_some(Judgement::Holds);
-            assert_eq!(report.judgement("at-most-k"), held, "{told}");
-            assert_eq!(report.judgement("fencing"), None, "{told}: there are no fences");
+            assert_eq!(report.judgement("at-most-k"), held, "{context}");
+            assert_eq!(report.judgement("fencing"), None, "{context}: there are no fences");
             several += u32::from(report.judgement("mutual-exclusion") == Some(Judgement::Violated));
         }
         assert_eq!(several > 0, most > 1, "n = {size}, k = {most}: more than one is inside");
@@ -57,16 +60,16 @@ fn misra_tokens_survive_loss_with_fences() {
             let config = misra_ring::Config::default();
             let report =
                 Simulation::<MisraRing>::for_algorithm(config, settings).unwrap().run().unwrap();
-            let told = format!("n = {size}, seed {seed}");
+            let context = format!("n = {size}, seed {seed}");
             for property in ["mutual-exclusion", "fencing", "starvation-freedom"] {
                 assert_eq!(
                     report.judgement(property),
                     Some(Judgement::Holds),
-                    "{told}: {property}"
+                    "{context}: {property}"
                 );
             }
-            assert_eq!(report.ended, EndReason::Served, "{told}");
-            assert!(report.bypass_max <= 2, "{told}: {}", report.bypass_max);
+            assert_eq!(report.ended, EndReason::Served, "{context}");
+            assert!(report.bypass_max <= 2, "{context}: {}", report.bypass_max);
         }
     }
 }

@@ -46,9 +46,9 @@ fn sent(report: &Report) -> Vec<(&str, u64)> {
 }
 
 /// Asserts all promises of an election.
-fn holds(report: &Report, told: &str) {
+fn holds(report: &Report, context: &str) {
     for property in ["agreement", "validity", "progress", "uniqueness"] {
-        assert_eq!(report.judgement(property), Some(Judgement::Holds), "{told}: {property}");
+        assert_eq!(report.judgement(property), Some(Judgement::Holds), "{context}: {property}");
     }
 }
 
@@ -69,11 +69,11 @@ fn repaired_ring_matches_chang_roberts_without_crash() {
         let size = SIZES[seed as usize % 3];
         let (mut settings, _) = any_ring(size, seed);
         settings.network.order = Some(Order::Fifo);
-        let told = format!("n = {size}, seed {seed}");
+        let context = format!("n = {size}, seed {seed}");
         let (first, second) = (plain(settings.clone()), repaired(settings));
-        holds(&second, &told);
-        assert_eq!(sent(&first), sent(&second), "{told}");
-        assert_eq!(first.beliefs, second.beliefs, "{told}");
+        holds(&second, &context);
+        assert_eq!(sent(&first), sent(&second), "{context}");
+        assert_eq!(first.beliefs, second.beliefs, "{context}");
     }
 }
 
@@ -88,9 +88,9 @@ fn largest_survivor_leads_after_crash() {
             doomed[..crashes].iter().map(|it| crash(*it, &mut random, false)).collect();
         // The initiator may be the first to crash.
         settings.workload = Workload::elect();
-        let (report, told) = (repaired(settings), format!("n = {size}, seed {seed}"));
-        holds(&report, &told);
-        assert_eq!(report.judgement("one-leader-per-term"), Some(Judgement::Holds), "{told}");
+        let (report, context) = (repaired(settings), format!("n = {size}, seed {seed}"));
+        holds(&report, &context);
+        assert_eq!(report.judgement("one-leader-per-term"), Some(Judgement::Holds), "{context}");
     }
 }
 

@@ -49,8 +49,8 @@ fn replay_reproduces_crash_during_save() {
         let schedule = Schedule::from_trace(&trace).unwrap();
         let wanted = Some(happened(&trace.records));
         assert!(along(&schedule) == wanted, "{save} {is_kept}: {:?}", along(&schedule));
-        let mut told = schedule.clone();
-        told.actions.retain(|action| !matches!(action, Action::Mute(_)));
-        assert_eq!(along(&told) != wanted, is_kept, "the lost effects change the run");
+        let mut context = schedule.clone();
+        context.actions.retain(|action| !matches!(action, Action::Mute(_)));
+        assert_eq!(along(&context) != wanted, is_kept, "the lost effects change the run");
     }
 }

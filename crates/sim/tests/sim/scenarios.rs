@@ -19,16 +19,16 @@ fn counts_lost_updates_of_all_interleavings() {
     assert_eq!(finals, BTreeMap::from([(4, 9), (5, 2), (6, 9)]));
 }
 
-fn told(schedule: &[usize]) -> Vec<String> {
+fn transcript(schedule: &[usize]) -> Vec<String> {
     up_and_down().run(schedule).iter().map(ToString::to_string).collect()
 }
 
 #[test]
 fn last_store_wins() {
     let printed = ["r1=5", "r1=6", "r2=5", "r2=4", "counter=6", "counter=4"];
-    assert_eq!(told(&[1, 1, 2, 2, 1, 2]), printed);
+    assert_eq!(transcript(&[1, 1, 2, 2, 1, 2]), printed);
     let mirrored = ["r2=5", "r2=4", "r1=5", "r1=6", "counter=4", "counter=6"];
-    assert_eq!(told(&[2, 2, 1, 1, 2, 1]), mirrored);
+    assert_eq!(transcript(&[2, 2, 1, 1, 2, 1]), mirrored);
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn atomic_statements_lose_no_update() {
     let serial = [vec![1, 1, 1, 2, 2, 2], vec![2, 2, 2, 1, 1, 1]];
     assert_eq!(up_and_down().schedules(Statements::Atomic), serial);
     assert_eq!(up_and_down().finals(Statements::Atomic), BTreeMap::from([(5, 2)]));
-    let last = serial.map(|schedule| told(&schedule).pop());
+    let last = serial.map(|schedule| transcript(&schedule).pop());
     assert_eq!(last, [Some("counter=5".to_owned()), Some("counter=5".to_owned())]);
 }
 

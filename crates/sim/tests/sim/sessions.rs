@@ -257,8 +257,8 @@ fn reports_impossible_interventions() {
             three(1).run_with_interventions(&steers(words), None, Page::default(), Controls::new());
         error.unwrap_err().to_string()
     };
-    let says = "'3 crash p9' is not possible after that step";
-    assert_eq!(run(&["3 crash p9"]), says);
+    let description = "'3 crash p9' is not possible after that step";
+    assert_eq!(run(&["3 crash p9"]), description);
     assert!(run(&["900 crash p1"]).starts_with("'900 crash p1' comes too late: the run ended"));
     assert_eq!(
         run(&["3 crash p1", "2 crash p2"]),
@@ -281,8 +281,7 @@ fn stopped_run_is_prefix_of_whole() {
     assert!(part.len() < whole.len() && whole.starts_with(&part));
 }
 
-/// The complete schedule of a run repeats it, and from any step it can continue as a run of its
-/// own.
+/// A complete schedule repeats its run. If it is abandoned at a step, the run continues without it.
 #[test]
 fn schedule_can_be_left_at_any_step() {
     let simulation = three(1);

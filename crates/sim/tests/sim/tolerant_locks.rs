@@ -1,4 +1,4 @@
-//! Laws over many seeds: crash-tolerant locks, beside the locks that they are based on.
+//! Laws over many seeds: crash-tolerant locks, compared with the locks that they are based on.
 
 use tenure_algorithms::mutex::{
     NishioLiManning, RepairedRing, RicartAgrawala, SuzukiKasami, TokenRing, TolerantRicartAgrawala,
@@ -9,7 +9,7 @@ use tenure_sim::{
     Workload,
 };
 
-/// All processes at once, three times, over random delays.
+/// All processes at the same time, three times, over random delays.
 fn busy(size: u32, seed: u64) -> Settings {
     let mut settings = Settings::new(size);
     settings.seed = seed;
@@ -53,7 +53,7 @@ fn run<P: Mutex + Algorithm<Config: Default>>(settings: Settings) -> Report {
     ran.unwrap_or_else(|error| panic!("seed {seed}: {error}"))
 }
 
-/// Returns the number of seeds in which a process waits for ever, in groups of five and seven.
+/// Returns the number of seeds in which a process waits forever, in groups of five and seven.
 fn blocked<P: Mutex + Algorithm<Config: Default>>(seeds: u64) -> u64 {
     let one = |size, seed| {
         let mut settings = busy(size, seed);

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// Formats the requested fields of a message content. Fields are found at any depth, because
 /// adapters wrap messages.
-pub(super) fn says(content: &Value, fields: &[String]) -> String {
+pub(super) fn description(content: &Value, fields: &[String]) -> String {
     let found = fields.iter().filter_map(|field| find(content, field)).map(short);
     found.collect::<Vec<_>>().join(", ")
 }
@@ -46,11 +46,11 @@ mod tests {
         let stamp = json!({"clock": 7, "process": 2});
         let wrapped = json!({"Data": {"number": 4, "item": {"Request": {"stamp": stamp}}}});
         let fields = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
-        assert_eq!(says(&wrapped, &fields(&["stamp"])), "(7, P3)");
-        assert_eq!(says(&wrapped, &fields(&["number", "stamp", "rank"])), "4, (7, P3)");
-        assert_eq!(says(&json!("Reply"), &fields(&["stamp"])), "");
-        assert_eq!(says(&json!({"Probe": {"fence": [1, 2]}}), &fields(&["fence"])), "1.2");
+        assert_eq!(description(&wrapped, &fields(&["stamp"])), "(7, P3)");
+        assert_eq!(description(&wrapped, &fields(&["number", "stamp", "rank"])), "4, (7, P3)");
+        assert_eq!(description(&json!("Reply"), &fields(&["stamp"])), "");
+        assert_eq!(description(&json!({"Probe": {"fence": [1, 2]}}), &fields(&["fence"])), "1.2");
         let rank = json!({"Election": {"rank": {"weight": 0, "id": 5}}});
-        assert_eq!(says(&rank, &fields(&["rank"])), "5");
+        assert_eq!(description(&rank, &fields(&["rank"])), "5");
     }
 }

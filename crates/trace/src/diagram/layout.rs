@@ -32,7 +32,7 @@ pub struct Layout {
     /// Numbers of the first and last record in the window.
     pub shown: Option<(u64, u64)>,
     /// True if the window ends before the trace does.
-    pub goes_on: bool,
+    pub is_cut_off: bool,
     /// Position of each column, from left to right, in hundredths of the minimum distance of two
     /// steps of one process.
     pub along: Vec<u32>,
@@ -92,7 +92,7 @@ pub enum Mark {
     Duplicates(usize),
     /// The network changed.
     Network(String),
-    /// A note.
+    /// A note in the trace, such as an injected fault.
     Note(String),
 }
 
@@ -111,20 +111,20 @@ pub struct Crossing {
     /// messages before the window.
     pub kind: usize,
     /// Requested fields of the content.
-    pub says: String,
+    pub description: String,
     /// Step that sent it; `None` if it lies before the window.
     pub sent: Option<usize>,
     /// Step at which it arrived or was lost.
     pub ended: Option<usize>,
     /// Outcome of the message.
-    pub fate: Fate,
+    pub fate: MessageOutcome,
     /// True if the message carries a token.
     pub token: bool,
 }
 
 /// Outcome of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum MessageOutcome {
     /// The message arrived.
     Arrives,
     /// The message was lost.
@@ -197,28 +197,28 @@ impl Layout {
     }
 
     /// Describes the step and the event that its user received.
-    pub(crate) fn says(&self, step: &Step) -> String {
-        let mut says: Vec<String> = Vec::new();
+    pub(crate) fn description(&self, step: &Step) -> String {
+        let mut description: Vec<String> = Vec::new();
         match &step.mark {
-            Mark::Says(text) | Mark::Note(text) => says.push(text.clone()),
-            Mark::Crashes => says.push("crashes".to_owned()),
-            Mark::Recovers => says.push("recovers".to_owned()),
+            Mark::Says(text) | Mark::Note(text) => description.push(text.clone()),
+            Mark::Crashes => description.push("crashes".to_owned()),
+            Mark::Recovers => description.push("recovers".to_owned()),
             _ => {}
         }
         if step.enters {
-            says.push("enters".to_owned());
+            description.push("enters".to_owned());
         }
-        if step.exits && !says.iter().any(|said| said == "exits") {
-            says.push("exits".to_owned());
+        if step.exits && !description.iter().any(|said| said == "exits") {
+            description.push("exits".to_owned());
         }
-        says.extend(step.agrees.iter().cloned());
+        description.extend(step.agrees.iter().cloned());
         // A replicated log describes its leader in its own event.
         if let Some(term) = step.leader.filter(|_| step.agrees.is_empty()) {
             let leads = step.at == Some(term.leader);
             let who = if leads { "leads".into() } else { format!("{} leads", term.leader) };
-            says.push(who + &crate::show::in_term(term));
+            description.push(who + &crate::show::in_term(term));
         }
-        says.join(", ")
+        description.join(", ")
     }
 
     /// Describes the view in a sentence.
@@ -227,7 +227,7 @@ impl Layout {
         let processes = if *n == 1 { "process" } else { "processes" };
         let mut caption = format!("{}, {n} {processes}", plain(algorithm));
         if let Some((first, last)) = self.shown
-            && (first > 1 || self.goes_on)
+            && (first > 1 || self.is_cut_off)
         {
             caption += &format!(", events {first} to {last} of {}", self.records);
         }
@@ -266,9 +266,9 @@ impl Step {
 impl Crossing {
     /// Returns the text of the label on the arrow.
     pub fn label(&self) -> String {
-        if self.says.is_empty() {
+        if self.description.is_empty() {
             return self.message.to_string();
         }
-        format!("{} {}", self.message, self.says)
+        format!("{} {}", self.message, self.description)
     }
 }

@@ -21,7 +21,7 @@ mod view;
 mod violations;
 
 pub use html::{ELEMENTS, PALETTE, Page};
-pub use layout::{Condition, Crossing, Fate, Layout, Mark, Region, Span, Step};
+pub use layout::{Condition, Crossing, Layout, Mark, MessageOutcome, Region, Span, Step};
 pub use logs::{LogPicture, Moment};
 pub use reading::Reading;
 pub use view::{Clock, Direction, Margin, Scale, View, Window};

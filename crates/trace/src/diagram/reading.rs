@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use tenure_core::{Layer, ProcessId};
 
-use super::layout::{Crossing, Fate, Layout, Mark, Step};
+use super::layout::{Crossing, Layout, Mark, MessageOutcome, Step};
 use super::spans::Spans;
 use super::view::{Clock, Scale, View};
 use super::{events, labels};
@@ -18,8 +18,8 @@ use crate::verify::{TraceVerifier, Verification};
 
 /// Builds a layout from records, keeping those in the window.
 ///
-/// Of earlier records it keeps only conditions that still condition, and clocks if they are requested. A
-/// window of a long trace thus needs little memory.
+/// Of earlier records it keeps only conditions that still hold, and clocks if they are requested.
+/// A window of a long trace thus needs little memory.
 #[derive(Debug)]
 pub struct Reading {
     layout: Layout,
@@ -101,7 +101,7 @@ impl Reading {
                 violation_marks: Vec::new(),
                 records: 0,
                 shown: None,
-                goes_on: false,
+                is_cut_off: false,
                 along: Vec::new(),
             },
         }
@@ -123,7 +123,7 @@ impl Reading {
             let first = self.layout.shown.map_or(number, |(first, _)| first);
             self.layout.shown = Some((first, number));
         } else if self.kept > 0 {
-            self.layout.goes_on = true;
+            self.layout.is_cut_off = true;
             return;
         }
         let context = RecordContext { record, time, number, shows };
@@ -131,7 +131,7 @@ impl Reading {
             Subject::Process(at) if at.index() < self.processes.len() => {
                 self.of_process(at, context)
             }
-            _ => self.of_nobody(context),
+            _ => self.read_without_process(context),
         }
     }
 
@@ -143,10 +143,10 @@ impl Reading {
     /// Finishes the layout and returns it with the verification of the whole run.
     pub fn verified(mut self) -> (Layout, Verification) {
         let all = matches!(self.layout.header.source, Source::Simulator | Source::Checker);
-        let everybody = || (0..self.processes.len()).map(ProcessId::at);
+        let processes = || (0..self.processes.len()).map(ProcessId::at);
         let booted = |at: &ProcessId| self.process_states.of(*at).session.is_some();
-        if all && everybody().any(|at| booted(&at)) {
-            for at in everybody().filter(|at| !booted(at)) {
+        if all && processes().any(|at| booted(&at)) {
+            for at in processes().filter(|at| !booted(at)) {
                 self.spans.crash(at, None);
             }
         }
@@ -158,11 +158,11 @@ impl Reading {
         (layout, verification)
     }
 
-    fn of_nobody(&mut self, context: RecordContext<'_>) {
+    fn read_without_process(&mut self, context: RecordContext<'_>) {
         match &context.record.kind {
             Kind::Partition(sides) => {
-                let says = format!("partition {}", splits(sides));
-                let step = self.network(context, Mark::Network(says));
+                let description = format!("partition {}", splits(sides));
+                let step = self.network(context, Mark::Network(description));
                 self.spans.split(sides.clone(), step);
             }
             Kind::Heal => {
@@ -171,8 +171,8 @@ impl Reading {
             }
             Kind::Note(text) => drop(self.network(context, Mark::Note(text.clone()))),
             Kind::Access(access) => {
-                if let Some(says) = events::refused(access) {
-                    self.step(Some(access.by), context, Mark::Note(says), None);
+                if let Some(description) = events::refused(access) {
+                    self.step(Some(access.by), context, Mark::Note(description), None);
                 }
             }
             _ => {}
@@ -288,7 +288,7 @@ impl Reading {
         let step = self.begin(at, context, Mark::Receives, after);
         if let (Some(crossing), Some(place)) = (crossing, step) {
             let arrived = &mut self.layout.crossings[crossing];
-            (arrived.ended, arrived.fate) = (step, Fate::Arrives);
+            (arrived.ended, arrived.fate) = (step, MessageOutcome::Arrives);
             self.layout.steps[place].received = Some(crossing);
         }
         if events::carries_token(message_record) {
@@ -296,8 +296,8 @@ impl Reading {
         }
     }
 
-    /// Returns the crossing that ends now. This is the oldest one without an outcome; a copy of the
-    /// last one if more arrive than were sent; or a crossing from before the window.
+    /// Returns the crossing that ends now: the oldest one without an outcome. If more messages
+    /// arrive than were sent, it is a copy of the last one, or a crossing from before the window.
     fn arriving(
         &mut self,
         key: MessageKey,
@@ -306,7 +306,7 @@ impl Reading {
     ) -> usize {
         let crossings = &self.layout.crossings;
         let known = self.under_way.get(&key).map_or(&[][..], Vec::as_slice);
-        let open = known.iter().find(|place| crossings[**place].fate == Fate::UnderWay);
+        let open = known.iter().find(|place| crossings[**place].fate == MessageOutcome::UnderWay);
         match (open, known.last()) {
             (Some(open), _) => *open,
             (None, Some(last)) => {
@@ -333,17 +333,18 @@ impl Reading {
         let kind = self.kind(message_record);
         let content = message_record.content.as_deref();
         let fields = &self.layout.view.fields;
-        let says = content.map_or_else(String::new, |content| labels::says(content, fields));
+        let description =
+            content.map_or_else(String::new, |content| labels::description(content, fields));
         self.layout.crossings.push(Crossing {
             from,
             to,
             message: plain(&message_record.message).into_owned().into(),
             layer: message_record.layer,
             kind,
-            says: plain(&says).into_owned(),
+            description: plain(&description).into_owned(),
             sent,
             ended: None,
-            fate: Fate::UnderWay,
+            fate: MessageOutcome::UnderWay,
             token: events::carries_token(message_record),
         });
         self.layout.crossings.len() - 1
@@ -358,15 +359,16 @@ impl Reading {
         let known = self.under_way.get(&key).map_or(&[][..], Vec::as_slice);
         // A copy that is sent and lost in the same step is the last one sent.
         let mut open = known.iter().rev();
-        let open =
-            open.find(|place| self.layout.crossings[**place].fate == Fate::UnderWay).copied();
+        let open = open
+            .find(|place| self.layout.crossings[**place].fate == MessageOutcome::UnderWay)
+            .copied();
         let place =
             open.unwrap_or_else(|| self.crossing((at, message_record.peer), message_record, None));
         let sent = self.layout.crossings[place].sent;
         let after = sent.map(|sent| self.layout.steps[sent].moment);
         let step = self.step(Some(at), context, Mark::Loses(place), after);
         let lost = &mut self.layout.crossings[place];
-        (lost.ended, lost.fate) = (step, Fate::Lost);
+        (lost.ended, lost.fate) = (step, MessageOutcome::Lost);
     }
 
     fn duplicate(
@@ -388,7 +390,7 @@ impl Reading {
         self.step(Some(at), context, Mark::Duplicates(copy), after);
     }
 
-    /// True if the process has only booted, at this very time.
+    /// True if the process has booted at this time and done nothing since.
     fn is_booting(&self, at: ProcessId, time: u64) -> bool {
         let process = &self.processes[at.index()];
         match process.current {
@@ -417,7 +419,7 @@ impl Reading {
                 }
                 Mark::Acts
             }
-            Current::Booting => says(&Kind::Boot),
+            Current::Booting => description(&Kind::Boot),
             _ => Mark::Acts,
         };
         self.begin(at, context, mark, None)
@@ -459,7 +461,7 @@ impl Reading {
         after: Option<(u64, u64)>,
     ) -> Option<usize> {
         let counts = !matches!(mark, Mark::Note(_)) && context.record.kind != Kind::Boot;
-        let counts = counts && mark != says(&Kind::Boot);
+        let counts = counts && mark != description(&Kind::Boot);
         self.numbered += u64::from(counts);
         if !context.shows {
             return None;
@@ -506,6 +508,6 @@ struct RecordContext<'r> {
     shows: bool,
 }
 
-fn says(kind: &Kind) -> Mark {
+fn description(kind: &Kind) -> Mark {
     events::words(kind).map_or(Mark::Acts, Mark::Says)
 }

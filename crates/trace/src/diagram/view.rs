@@ -70,7 +70,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// True if a record lies in the window; `kept` counts the earlier records that did.
+    /// True if a record lies in the window; `kept` is the number of earlier records in the window.
     pub(super) fn shows(&self, number: u64, since_start: u64, kept: u64) -> bool {
         self.from.is_none_or(|from| since_start >= from)
             && self.to.is_none_or(|to| since_start <= to)

@@ -13,7 +13,7 @@ pub struct ViolationMark {
     /// Violated property.
     pub property: Property,
     /// Description of the violation.
-    pub says: String,
+    pub description: String,
     /// Step of the violation.
     pub step: usize,
     /// Step at which the conflict ended, if it did.
@@ -25,7 +25,7 @@ pub struct ViolationMark {
 impl Step {
     /// True if the step reports to its user that it is inside, is no longer inside, or has a
     /// leader.
-    fn tells(&self) -> bool {
+    fn has_user_event(&self) -> bool {
         self.enters || self.exits || self.leader.is_some()
     }
 }
@@ -46,20 +46,20 @@ impl Layout {
             let steps = self.steps.iter().enumerate();
             steps.filter(move |(_, step)| step.time == time && step.at.is_some())
         };
-        let mut tells = at_time().filter(|(_, it)| it.tells());
-        let exact = tells.next_back().or_else(|| at_time().next_back());
+        let mut has_user_event = at_time().filter(|(_, it)| it.has_user_event());
+        let exact = has_user_event.next_back().or_else(|| at_time().next_back());
         exact.map(|(step, _)| step).or_else(|| self.step_under_way(time))
     }
 
-    /// For real nodes, whose steps take time: returns the last step that began before and has an
-    /// event for its user.
+    /// Returns the last step that began before `time` and emitted an event. Used for real nodes,
+    /// whose steps take time.
     fn step_under_way(&self, time: u64) -> Option<usize> {
         let ends = self.steps.iter().map(|step| step.time).max()?;
-        if self.header.clock == ClockUnit::Tick || self.goes_on && ends < time {
+        if self.header.clock == ClockUnit::Tick || self.is_cut_off && ends < time {
             return None;
         }
-        let begun = self.steps.iter().enumerate().filter(|(_, step)| step.time <= time);
-        let telling = begun.filter(|(_, step)| step.at.is_some() && step.tells());
+        let started = self.steps.iter().enumerate().filter(|(_, step)| step.time <= time);
+        let telling = started.filter(|(_, step)| step.at.is_some() && step.has_user_event());
         telling.max_by_key(|(place, step)| (step.time, *place)).map(|(place, _)| place)
     }
 
@@ -73,20 +73,20 @@ impl Layout {
                 Property::OneLeaderAtATime => matches!(span.condition, Condition::Leading(_)),
                 _ => false,
             };
-            let begun = span.from.is_none_or(|from| from <= step);
-            is_such && begun && span.until.is_none_or(|until| until > step)
+            let started = span.from.is_none_or(|from| from <= step);
+            is_such && started && span.until.is_none_or(|until| until > step)
         });
         let holders = holders.collect::<Vec<_>>();
         let until = holders.iter().filter_map(|span| span.until).min();
         let processes = holders.iter().map(|span| span.at).collect();
-        let says = crate::plain::plain(&violated.says).into_owned();
-        Some(ViolationMark { property: violated.property, says, step, until, processes })
+        let description = crate::plain::plain(&violated.description).into_owned();
+        Some(ViolationMark { property: violated.property, description, step, until, processes })
     }
 
     /// Returns one line per violation.
     pub(super) fn violation_lines(&self) -> impl Iterator<Item = String> {
         self.violation_marks
             .iter()
-            .map(|mark| format!("✗ {} violated: {}", mark.property, mark.says))
+            .map(|mark| format!("✗ {} violated: {}", mark.property, mark.description))
     }
 }

@@ -41,16 +41,16 @@ fn step(text: &mut String, layout: &Layout, place: usize, bars: &[(bool, Process
     for (_, at) in bars.iter().filter(|(begins, _)| !begins) {
         let _ = writeln!(text, "    deactivate {at}");
     }
-    let everybody = format!("P1,P{}", layout.header.n);
-    let says = match (&step.mark, step.at) {
-        (Mark::Network(says) | Mark::Note(says), None) => {
-            let _ = writeln!(text, "    Note over {everybody}: {}", plain(says));
+    let all_lanes = format!("P1,P{}", layout.header.n);
+    let description = match (&step.mark, step.at) {
+        (Mark::Network(description) | Mark::Note(description), None) => {
+            let _ = writeln!(text, "    Note over {all_lanes}: {}", plain(description));
             return;
         }
-        _ => layout.says(step),
+        _ => layout.description(step),
     };
-    if let Some(at) = step.at.filter(|_| !says.is_empty()) {
-        let _ = writeln!(text, "    Note over {at}: {}", plain(&says));
+    if let Some(at) = step.at.filter(|_| !description.is_empty()) {
+        let _ = writeln!(text, "    Note over {at}: {}", plain(&description));
     }
     for (_, at) in bars.iter().filter(|(begins, _)| *begins) {
         let _ = writeln!(text, "    activate {at}");
@@ -59,11 +59,11 @@ fn step(text: &mut String, layout: &Layout, place: usize, bars: &[(bool, Process
 
 fn message(text: &mut String, layout: &Layout, crossing: usize, arrow: &str, more: &str) {
     let crossing = &layout.crossings[crossing];
-    let (from, to, says) = (crossing.from, crossing.to, plain(&crossing.label()));
-    let _ = writeln!(text, "    {from}{arrow}{to}: {says}{more}");
+    let (from, to, description) = (crossing.from, crossing.to, plain(&crossing.label()));
+    let _ = writeln!(text, "    {from}{arrow}{to}: {description}{more}");
 }
 
 /// Replaces the characters that have a meaning in Mermaid.
-fn plain(says: &str) -> String {
-    says.replace([';', '#'], " ")
+fn plain(description: &str) -> String {
+    description.replace([';', '#'], " ")
 }

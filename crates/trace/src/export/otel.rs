@@ -19,8 +19,8 @@ pub fn otel<'r>(header: &Header, records: impl IntoIterator<Item = &'r Record>) 
     for record in records {
         spans.read(record);
     }
-    let everybody = spans.finish();
-    let resources: Vec<Value> = everybody
+    let processes = spans.finish();
+    let resources: Vec<Value> = processes
         .into_iter()
         .map(|(process, spans)| {
             json!({
@@ -57,7 +57,7 @@ struct Span {
     parent: Option<u64>,
     /// Condition of the span; `None` for a session, which contains the others.
     condition: Option<Condition>,
-    begun: u64,
+    started: u64,
     links: Vec<Value>,
     attributes: Vec<Value>,
 }
@@ -119,12 +119,12 @@ impl Spans {
                 else {
                     return;
                 };
-                let says = json!({"stringValue": message_record.message});
+                let description = json!({"stringValue": message_record.message});
                 let from = json!({"stringValue": message_record.peer.to_string()});
                 let link = json!({
                     "traceId": self.trace,
                     "spanId": span_id(*number),
-                    "attributes": [attribute("message", says), attribute("from", from)],
+                    "attributes": [attribute("message", description), attribute("from", from)],
                 });
                 let innermost = self.processes[at.index()].open.last_mut();
                 innermost.into_iter().for_each(|span| span.links.push(link.clone()));
@@ -149,7 +149,7 @@ impl Spans {
             number: self.numbers,
             parent: process.open.first().map(|session| session.number),
             condition,
-            begun: self.now,
+            started: self.now,
             links: Vec::new(),
             attributes,
         });
@@ -175,13 +175,13 @@ impl Spans {
     }
 
     fn closed(&self, span: Span) -> Value {
-        let Span { number, parent, condition, begun, links, attributes } = span;
+        let Span { number, parent, condition, started, links, attributes } = span;
         let mut closed = json!({
             "traceId": self.trace,
             "spanId": span_id(number),
             "name": name(condition),
             "kind": 1,
-            "startTimeUnixNano": begun.to_string(),
+            "startTimeUnixNano": started.to_string(),
             "endTimeUnixNano": self.now.to_string(),
         });
         if let Some(parent) = parent {
@@ -200,8 +200,8 @@ impl Spans {
         for at in (0..self.processes.len()).map(ProcessId::at) {
             self.close(at);
         }
-        let everybody = self.processes.into_iter().enumerate();
-        everybody.map(|(index, process)| (ProcessId::at(index), process.closed)).collect()
+        let processes = self.processes.into_iter().enumerate();
+        processes.map(|(index, process)| (ProcessId::at(index), process.closed)).collect()
     }
 }
 

@@ -56,7 +56,7 @@ pub fn from_shiviz(log: &str) -> Result<Trace, ImportError> {
     let header = header.ok_or(ImportError::Foreign { line: 3, wanted: RUN })?;
     let malformed = |line: usize, error: serde_json::Error| ImportError::Malformed {
         line: line + 1,
-        says: error.to_string(),
+        description: error.to_string(),
     };
     let header: Header = serde_json::from_str(header).map_err(|error| malformed(2, error))?;
     let mut records = Vec::new();
@@ -86,12 +86,12 @@ pub enum ImportError {
         wanted: &'static str,
     },
     /// A record or the header is malformed.
-    #[error("line {line}: {says}")]
+    #[error("line {line}: {description}")]
     Malformed {
         /// Number of the line.
         line: usize,
         /// Problem of the line.
-        says: String,
+        description: String,
     },
     /// The last event is incomplete.
     #[error("the log ends in the middle of an event, after line {line}")]

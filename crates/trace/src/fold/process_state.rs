@@ -23,11 +23,11 @@ pub struct ProcessState {
     pub life: ProcessStatus,
     /// Session of the last boot, if a record mentions one.
     pub session: Option<u64>,
-    /// Conditions that condition, each with the time at which it began; at most one per group.
+    /// Conditions that hold, each with the time at which it began; at most one per group.
     pub conditions: Vec<(Condition, u64)>,
     /// Fence of the last entry.
     pub fence: Fence,
-    /// True if the process is inside and has command to exit.
+    /// True if the process is inside and its user has requested to exit.
     pub leaving: bool,
     /// Leader and term that the process believes in.
     pub leader: Option<Term>,
@@ -52,7 +52,7 @@ pub enum ProcessStatus {
 /// Condition of a process that lasts for some time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
-    /// The process has command to enter.
+    /// The user of the process has requested to enter.
     Waiting,
     /// The process is inside the critical section.
     Inside,
@@ -95,7 +95,7 @@ pub enum StateChange {
     Boots,
     /// The process crashes; all its conditions end.
     Crashes,
-    /// The process recovers; only conditions that begin from now on condition.
+    /// The process recovers; only conditions that begin from now on hold.
     Recovers,
     /// The process ends normally.
     Leaves,
@@ -202,7 +202,7 @@ impl ProcessState {
         self.life = ProcessStatus::Up;
     }
 
-    /// Ends all conditions and clear_volatile the state that a crash loses.
+    /// Ends all conditions and forgets the state that a crash loses.
     fn clear_volatile(&mut self, changes: &mut Vec<StateChange>) {
         changes.extend(
             self.conditions.drain(..).map(|(condition, since)| StateChange::Ends(condition, since)),

@@ -29,7 +29,7 @@ pub struct Header {
     pub clock: ClockUnit,
     /// True if entries carry fences that a resource checks.
     pub fenced: bool,
-    /// Maximum number of processes inside at once: 1, or the *k* of a k-mutex.
+    /// Maximum number of processes inside at the same time: 1, or the *k* of a k-mutex.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub most_inside: u32,
     /// Rank of each process, `null` where it equals the process number; absent if unknown.

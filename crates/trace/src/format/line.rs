@@ -95,7 +95,7 @@ fn decode_kind(
 
 /// Message record whose content is skipped.
 #[derive(Deserialize)]
-struct Outside {
+struct MessageWithoutContent {
     #[serde(with = "numbered")]
     peer: ProcessId,
     layer: Layer,
@@ -109,7 +109,7 @@ fn message_record(data: &RawValue, contents: Contents) -> Result<MessageRecord, 
     if contents == Contents::Kept {
         return from_str(data.get());
     }
-    let Outside { peer, layer, message, number, session } = from_str(data.get())?;
+    let MessageWithoutContent { peer, layer, message, number, session } = from_str(data.get())?;
     Ok(MessageRecord { peer, layer, message, number, session, content: None })
 }
 

@@ -52,7 +52,7 @@ impl MessageRecord {
     /// Adds the content of the message. Content that JSON cannot express, such as a map with keys
     /// that are not strings, is omitted.
     #[must_use]
-    pub fn saying(mut self, message: &impl Serialize) -> Self {
+    pub fn with_content(mut self, message: &impl Serialize) -> Self {
         self.content = serde_json::to_value(message).ok().map(Box::new);
         self
     }

@@ -10,94 +10,94 @@ use crate::format::service::{CommandData, EventData};
 use crate::format::subject::Subject;
 
 /// Returns an explanation if the record names a process outside a group of `size`.
-pub(crate) fn stranger(record: &Record, size: u32) -> Option<String> {
+pub(crate) fn unknown_process(record: &Record, size: u32) -> Option<String> {
     let clock = record.clock.as_ref().map_or(0, |clock| clock.counts().len());
     if clock > size as usize {
         return Some(format!("a clock of {clock} processes does not fit a group of {size}"));
     }
     let mut found = None;
-    let mut look = |process: ProcessId| {
+    let mut check = |process: ProcessId| {
         if process.0 >= size {
             found = Some(process);
         }
     };
     if let Subject::Process(process) = record.process {
-        look(process);
+        check(process);
     }
-    in_kind(&record.kind, &mut look);
+    in_kind(&record.kind, &mut check);
     let number = u64::from(found?.0) + 1;
     Some(format!("there is no P{number} in a group of {size}"))
 }
 
-fn in_agreement(event: &agreement::Event, look: &mut impl FnMut(ProcessId)) {
+fn in_agreement(event: &agreement::Event, check: &mut impl FnMut(ProcessId)) {
     use agreement::Event::{Barrier, Broadcast, Consensus, Membership, Renaming};
     match event {
-        Broadcast(broadcast::Event::Delivered { item }) => look(item.from),
+        Broadcast(broadcast::Event::Delivered { item }) => check(item.from),
         agreement::Event::Snapshot(event) => match event {
             snapshot::Event::Given { to: peer, .. } | snapshot::Event::Taken { from: peer, .. } => {
-                look(*peer);
+                check(*peer);
             }
             snapshot::Event::Recorded { snapshot, .. }
-            | snapshot::Event::Collected { snapshot, .. } => look(snapshot.by),
+            | snapshot::Event::Collected { snapshot, .. } => check(snapshot.by),
             snapshot::Event::Closed { snapshot, channels } => {
-                look(snapshot.by);
-                channels.iter().for_each(|(from, _)| look(*from));
+                check(snapshot.by);
+                channels.iter().for_each(|(from, _)| check(*from));
             }
         },
         agreement::Event::Termination(event) => match event {
-            termination::Event::Tasked { of } | termination::Event::Done { of, .. } => look(*of),
+            termination::Event::Tasked { of } | termination::Event::Done { of, .. } => check(*of),
             termination::Event::Terminated => {}
         },
         Membership(membership::Event::Installed { view } | membership::Event::Removed { view }) => {
-            view.members.iter().for_each(look)
+            view.members.iter().for_each(check)
         }
         agreement::Event::Log(
             log::Event::Following { leader, .. } | log::Event::Declined { leader, .. },
-        ) => leader.iter().copied().for_each(look),
-        agreement::Event::Log(log::Event::Relaying { leader, .. }) => look(*leader),
+        ) => leader.iter().copied().for_each(check),
+        agreement::Event::Log(log::Event::Relaying { leader, .. }) => check(*leader),
         agreement::Event::Log(log::Event::Restored { members, .. }) => {
-            members.all().iter().for_each(look);
+            members.all().iter().for_each(check);
         }
         agreement::Event::Log(
             log::Event::Stored { entry, .. } | log::Event::Committed { entry, .. },
         ) => {
             if let log::Content::Members(members) = &entry.content {
-                members.all().iter().for_each(look);
+                members.all().iter().for_each(check);
             }
         }
         Consensus(_) | Barrier(_) | Renaming(_) | agreement::Event::Log(_) => {}
     }
 }
 
-fn in_kind(kind: &Kind, look: &mut impl FnMut(ProcessId)) {
+fn in_kind(kind: &Kind, check: &mut impl FnMut(ProcessId)) {
     match kind {
-        Kind::Command(CommandData::Stream(stream::Command::Send { to, .. })) => look(*to),
-        Kind::Event(EventData::Stream(stream::Event::Received { from, .. })) => look(*from),
+        Kind::Command(CommandData::Stream(stream::Command::Send { to, .. })) => check(*to),
+        Kind::Event(EventData::Stream(stream::Event::Received { from, .. })) => check(*from),
         Kind::Command(CommandData::Agreement(agreement::Command::Snapshot(
             snapshot::Command::Give { to, .. },
-        ))) => look(*to),
+        ))) => check(*to),
         Kind::Command(CommandData::Agreement(agreement::Command::Log(
             log::Command::Transfer { to, .. },
-        ))) => look(*to),
+        ))) => check(*to),
         Kind::Command(CommandData::Agreement(agreement::Command::Log(
             log::Command::ChangeMembers { voters, learners, .. },
-        ))) => voters.iter().chain(learners).for_each(look),
-        Kind::Event(EventData::Agreement(event)) => in_agreement(event, look),
+        ))) => voters.iter().chain(learners).for_each(check),
+        Kind::Event(EventData::Agreement(event)) => in_agreement(event, check),
         Kind::Event(event) => match event.election() {
             Some(election::Event::Elected { leader, term: Term { leader: winner, .. } }) => {
-                look(*leader);
-                look(*winner);
+                check(*leader);
+                check(*winner);
             }
-            Some(election::Event::Deposed { term }) => look(term.leader),
+            Some(election::Event::Deposed { term }) => check(term.leader),
             None => {}
         },
         Kind::Send(message_record)
         | Kind::Receive(message_record)
         | Kind::Drop(message_record)
-        | Kind::Duplicate(message_record) => look(message_record.peer),
-        Kind::Suspicion { peer, .. } => look(*peer),
-        Kind::Partition(sides) => sides.iter().flatten().copied().for_each(look),
-        Kind::Access(access) => look(access.by),
+        | Kind::Duplicate(message_record) => check(message_record.peer),
+        Kind::Suspicion { peer, .. } => check(*peer),
+        Kind::Partition(sides) => sides.iter().flatten().copied().for_each(check),
+        Kind::Access(access) => check(access.by),
         _ => {}
     }
 }

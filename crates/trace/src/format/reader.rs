@@ -10,7 +10,7 @@ use crate::format::event::Record;
 use crate::format::header::{Header, VERSION};
 use crate::format::limits::ReadLimits;
 use crate::format::line::{Contents, decode};
-use crate::format::named::stranger;
+use crate::format::named::unknown_process;
 
 /// Maximum length of a line in bytes, unless [`ReadLimits`](crate::ReadLimits) allow more. Tenure
 /// writes much shorter lines.
@@ -121,19 +121,20 @@ impl<R: BufRead> Reader<R> {
         self.number += 1;
         if is_too_long(&self.line) {
             let most = ReadLimits::now().max_line_bytes;
-            let says = format!("line exceeds {most} bytes; raise the limit with --longest-line");
-            return Err(self.malformed(says));
+            let description =
+                format!("line exceeds {most} bytes; raise the limit with --longest-line");
+            return Err(self.malformed(description));
         }
         let record = decode(&self.line, self.contents);
         let record = record.map_err(|error| self.malformed(without_place(&error)))?;
-        match stranger(&record, self.header.n) {
-            Some(says) => Err(self.malformed(says)),
+        match unknown_process(&record, self.header.n) {
+            Some(description) => Err(self.malformed(description)),
             None => Ok(record),
         }
     }
 
-    fn malformed(&self, says: String) -> ReadError {
-        ReadError::Malformed { path: self.path.clone(), line: self.number, says }
+    fn malformed(&self, description: String) -> ReadError {
+        ReadError::Malformed { path: self.path.clone(), line: self.number, description }
     }
 }
 
@@ -204,16 +205,17 @@ fn decode_header(line: &[u8], path: &Path) -> Result<Header, ReadError> {
     if versioned.version > VERSION {
         return Err(ReadError::Newer { path: path(), version: versioned.version });
     }
-    let malformed = |says| ReadError::Malformed { path: path(), line: 1, says };
+    let malformed = |description| ReadError::Malformed { path: path(), line: 1, description };
     let header: Header =
         serde_json::from_slice(line).map_err(|error| malformed(without_place(&error)))?;
     let most = ReadLimits::now().max_processes;
     if !(1..=most).contains(&header.n) {
         let n = header.n;
-        let says = format!(
-            "a group must have 1 to {most} processes, not {n}; raise the limit with --most-processes"
+        let description = format!(
+            "a group must have 1 to {most} processes, not {n}; \
+             raise the limit with --most-processes"
         );
-        return Err(malformed(says));
+        return Err(malformed(description));
     }
     if let Some(ranks) = header.ranks.as_ref().map(Vec::len)
         && ranks != 0
@@ -227,10 +229,10 @@ fn decode_header(line: &[u8], path: &Path) -> Result<Header, ReadError> {
 
 /// Returns the message of a JSON error without its position, which counts from the line itself.
 fn without_place(error: &serde_json::Error) -> String {
-    let says = error.to_string();
-    match says.split_once(" at line ") {
-        Some((says, _)) => says.to_owned(),
-        None => says,
+    let description = error.to_string();
+    match description.split_once(" at line ") {
+        Some((description, _)) => description.to_owned(),
+        None => description,
     }
 }
 
@@ -270,13 +272,13 @@ pub enum ReadError {
         version: u32,
     },
     /// A line other than the last is not a record.
-    #[error("{}:{line}: {says}", path.display())]
+    #[error("{}:{line}: {description}", path.display())]
     Malformed {
         /// File of the malformed line.
         path: PathBuf,
         /// Number of the line, from 1.
         line: usize,
         /// Problem of the line.
-        says: String,
+        description: String,
     },
 }

@@ -22,7 +22,7 @@ pub enum CommandData {
     Stream(stream::Command),
     /// Command to an application of a leader.
     Application(ApplicationCommand),
-    /// Command to an application that runs beside its election.
+    /// Command to an application that runs alongside its election.
     Led(led::Command<ApplicationCommand>),
     /// Command to an agreement service.
     Agreement(agreement::Command),
@@ -44,7 +44,7 @@ pub enum EventData {
     Stream(stream::Event),
     /// Event of an application of a leader.
     Application(ApplicationEvent),
-    /// Event of an application that runs beside its election.
+    /// Event of an application that runs alongside its election.
     Led(led::Event<ApplicationEvent>),
     /// Event of an agreement service.
     Agreement(agreement::Event),
@@ -109,7 +109,7 @@ impl CommandData {
         }
     }
 
-    /// Wraps the command of an application that runs beside its election.
+    /// Wraps the command of an application that runs alongside its election.
     pub(crate) fn under_a_leader(self) -> Self {
         match self {
             CommandData::Application(command) => {
@@ -176,7 +176,7 @@ impl EventData {
         }
     }
 
-    /// Wraps the event of an application that runs beside its election.
+    /// Wraps the event of an application that runs alongside its election.
     pub(crate) fn under_a_leader(self) -> Self {
         match self {
             EventData::Application(event) => EventData::Led(led::Event::Application(event)),

@@ -10,7 +10,7 @@ use crate::merge::{
 /// Merges the traces of a run while they are being written.
 ///
 /// A trace may consist of several [parts](crate::Segments). Records are delivered after one second,
-/// and always after their causes, however long the writer of the cause takes.
+/// and always after their causes, even if the writer of the cause is slow.
 pub struct Follow {
     header: Header,
     merging: Merging<Part>,
@@ -65,7 +65,7 @@ impl Follow {
         MergeReport { empty: self.empty.clone(), ..merge_report }
     }
 
-    /// Returns the maximum number of records and messages held at once, over all files.
+    /// Returns the maximum number of records and messages held at the same time, over all files.
     pub fn max_held(&self) -> usize {
         self.merging.max_held()
     }

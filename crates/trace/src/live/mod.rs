@@ -12,7 +12,7 @@ mod view;
 
 pub use crate::merge::Next;
 pub use follow::Follow;
-pub use news::News;
+pub use news::NewsItem;
 pub use strip::{ConditionInterval, Strip, StripMessage};
 pub use tail::Tail;
 pub use view::{Process, Snapshot, View};

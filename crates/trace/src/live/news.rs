@@ -8,7 +8,7 @@ const MAX_ITEMS: usize = 40;
 
 /// Event of interest to people.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct News {
+pub struct NewsItem {
     /// Number from 1, by which a page recognizes the items it has.
     pub number: u64,
     /// Time in milliseconds since the beginning.
@@ -18,14 +18,15 @@ pub struct News {
     /// Process by the number that people see, if the event concerns one.
     pub process: Option<u32>,
     /// Description of the event.
-    pub says: String,
+    #[serde(rename = "says")]
+    pub description: String,
 }
 
 /// Most recent news items.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Latest {
     count: u64,
-    news: VecDeque<News>,
+    news: VecDeque<NewsItem>,
 }
 
 impl Latest {
@@ -34,17 +35,17 @@ impl Latest {
         at: f64,
         kind: &'static str,
         process: Option<ProcessId>,
-        says: String,
+        description: String,
     ) {
         self.count += 1;
         let process = process.map(ProcessId::number);
-        self.news.push_back(News { number: self.count, at, kind, process, says });
+        self.news.push_back(NewsItem { number: self.count, at, kind, process, description });
         if self.news.len() > MAX_ITEMS {
             self.news.pop_front();
         }
     }
 
-    pub(super) fn all(&self) -> Vec<News> {
+    pub(super) fn all(&self) -> Vec<NewsItem> {
         self.news.iter().cloned().collect()
     }
 }

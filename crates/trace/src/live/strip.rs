@@ -19,7 +19,7 @@ const MESSAGE_TIMEOUT: u64 = 2_000_000_000;
 /// Picture of the last seconds: conditions of processes, and messages between them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Strip {
-    /// Conditions that held or still condition.
+    /// Conditions that held or still hold.
     pub held: Vec<ConditionInterval>,
     /// Messages with both ends recorded, and lost messages.
     pub letters: Vec<StripMessage>,
@@ -31,7 +31,8 @@ pub struct ConditionInterval {
     /// Number of the process, from 1.
     pub process: u32,
     /// `waiting`, `inside`, `leading`, `down` or `stopped`.
-    pub what: &'static str,
+    #[serde(rename = "what")]
+    pub condition: &'static str,
     /// Start in milliseconds since the beginning.
     pub from: f64,
     /// End, if the condition no longer holds.
@@ -59,7 +60,7 @@ pub struct StripMessage {
 #[derive(Clone, Debug)]
 pub(super) struct Span {
     pub(super) process: ProcessId,
-    pub(super) what: &'static str,
+    pub(super) condition: &'static str,
     pub(super) from: u64,
     pub(super) until: Option<u64>,
 }
@@ -137,7 +138,7 @@ impl RecentHistory {
         }
     }
 
-    /// Returns the strip that ends now; `open` lists the conditions that still condition.
+    /// Returns the strip that ends now; `open` lists the conditions that still hold.
     pub(super) fn cut(&mut self, now: u64, start: u64, open: Vec<Span>) -> Strip {
         let oldest = now.saturating_sub(STRIP_DURATION);
         self.spans.retain(|span| span.until.is_none_or(|until| until >= oldest));
@@ -145,7 +146,7 @@ impl RecentHistory {
         self.sent.retain(|_, time| *time >= now.saturating_sub(MESSAGE_TIMEOUT));
         let held = self.spans.iter().chain(&open).map(|span| ConditionInterval {
             process: span.process.number(),
-            what: span.what,
+            condition: span.condition,
             from: millis(span.from, start),
             until: span.until.map(|until| millis(until, start)),
         });

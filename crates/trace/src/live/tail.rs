@@ -24,7 +24,7 @@ pub struct Tail {
     number: u64,
     file: Option<File>,
     /// Incomplete last line.
-    begun: Vec<u8>,
+    partial_line: Vec<u8>,
     buffer: Vec<u8>,
 }
 
@@ -45,7 +45,7 @@ impl Tail {
     /// Creates a tail of the file at `path`, which need not exist yet.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
-        Tail { path, number: 1, file: None, begun: Vec::new(), buffer: vec![0; CHUNK_BYTES] }
+        Tail { path, number: 1, file: None, partial_line: Vec::new(), buffer: vec![0; CHUNK_BYTES] }
     }
 
     /// Returns the path of the file.
@@ -67,7 +67,7 @@ impl Tail {
             }
             self.number += 1;
             self.file = None;
-            self.begun.clear();
+            self.partial_line.clear();
         }
     }
 
@@ -81,7 +81,7 @@ impl Tail {
             };
         }
         let Some(file) = &mut self.file else { return Ok(true) };
-        let mut fresh = std::mem::take(&mut self.begun);
+        let mut fresh = std::mem::take(&mut self.partial_line);
         let mut all = false;
         for _ in 0..MAX_CHUNKS {
             let read = file.read(&mut self.buffer)?;
@@ -92,8 +92,8 @@ impl Tail {
             }
         }
         let whole = fresh.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        self.begun = fresh.split_off(whole);
-        if self.begun.len() as u64 > MAX_LINE_BYTES {
+        self.partial_line = fresh.split_off(whole);
+        if self.partial_line.len() as u64 > MAX_LINE_BYTES {
             return Err(io::Error::other("a line is longer than any record"));
         }
         read_lines(&fresh, view);
@@ -127,12 +127,14 @@ fn read_lines(lines: &[u8], view: &mut View) {
     }
 }
 
-/// The header and records of newer versions do not parse and are skipped.
+/// Parses a record. Returns `None` for the header and for records of newer versions, which are
+/// skipped.
 fn record(line: &[u8]) -> Option<Record> {
     decode(line, Contents::Skipped).ok()
 }
 
-/// The name of the kind is near the start of a line, directly followed by the event.
+/// Classifies a line without parsing it. The name of the kind is near the start of a line, directly
+/// followed by the event.
 fn classify(line: &[u8]) -> LineClass {
     const KIND: &[u8] = b"\"kind\":\"";
     let early = &line[..line.len().min(160)];
@@ -145,18 +147,18 @@ fn classify(line: &[u8]) -> LineClass {
     if starts("receive\"") || starts("state\"") || starts("timer\"") {
         return LineClass::Frequent;
     }
-    let says = |word: &str| find(rest, word.as_bytes()).is_some();
+    let has_word = |word: &str| find(rest, word.as_bytes()).is_some();
     if starts("event\"") {
         return match () {
-            () if says("\"Entered\"") => LineClass::Enter,
-            () if says("\"Exited\"") => LineClass::Frequent,
+            () if has_word("\"Entered\"") => LineClass::Enter,
+            () if has_word("\"Exited\"") => LineClass::Frequent,
             () => LineClass::Rare,
         };
     }
-    if starts("command\"") && (says("\"Enter\"") || says("\"Exit\"")) {
+    if starts("command\"") && (has_word("\"Enter\"") || has_word("\"Exit\"")) {
         return LineClass::Frequent;
     }
-    if starts("access\"") && says("\"accepted\":true") {
+    if starts("access\"") && has_word("\"accepted\":true") {
         return LineClass::Frequent;
     }
     LineClass::Rare

@@ -4,12 +4,12 @@ use serde::Serialize;
 use tenure_core::service::mutex;
 use tenure_core::{Fence, ProcessId, Term, Verdict};
 
-use super::news::{Latest, News};
+use super::news::{Latest, NewsItem};
 use super::strip::{RecentHistory, Span, Strip, millis};
 use crate::fold::process_state::{
     Condition, ProcessState, ProcessStates, ProcessStatus, StateChange,
 };
-use crate::format::named::stranger;
+use crate::format::named::unknown_process;
 use crate::format::{Access, Kind, Record, Subject};
 
 /// Averaging time of rates, in nanoseconds.
@@ -70,8 +70,8 @@ pub struct Snapshot {
     pub refused: u64,
     /// Description and time of the last rejected access.
     pub last_refused: Option<(String, f64)>,
-    /// Latest news.
-    pub news: Vec<News>,
+    /// Most recent events, newest last.
+    pub news: Vec<NewsItem>,
     /// Picture of the last seconds.
     pub strip: Strip,
     /// True if the run is over.
@@ -129,7 +129,7 @@ impl View {
     /// Applies a record. The records of one file must come in order; files need not be merged.
     pub fn read(&mut self, record: &Record) {
         let size = u32::try_from(self.processes.len()).unwrap_or(u32::MAX);
-        if stranger(record, size).is_some() {
+        if unknown_process(record, size).is_some() {
             return;
         }
         self.start.get_or_insert(record.time);
@@ -180,7 +180,7 @@ impl View {
                 StateChange::Ends(Condition::Waiting, _) if cut_short => {}
                 StateChange::Ends(condition, from) => {
                     let until = Some(record.time);
-                    self.recent.end(Span { process: at, what: word(condition), from, until });
+                    self.recent.end(Span { process: at, condition: word(condition), from, until });
                 }
                 StateChange::Boots => self.tell(record, "boot", Some(at)),
                 StateChange::Recovers => self.tell(record, "recover", Some(at)),
@@ -195,12 +195,12 @@ impl View {
                     if self.term.is_none_or(|(last, _)| last < term) =>
                 {
                     self.term = Some((term, record.time));
-                    let says = format!("{} leads in term {}", term.leader, term.number);
+                    let description = format!("{} leads in term {}", term.leader, term.number);
                     self.latest.tell(
                         millis(record.time, start),
                         "elected",
                         Some(term.leader),
-                        says,
+                        description,
                     );
                 }
                 _ => {}
@@ -264,7 +264,10 @@ impl View {
             messages: sum(|process| process.messages),
             messages_per_second: tenths(rates.iter().map(|rate| rate.1).sum()),
             refused: self.refused,
-            last_refused: self.refusal.clone().map(|(time, says)| (says, millis(time, start))),
+            last_refused: self
+                .refusal
+                .clone()
+                .map(|(time, description)| (description, millis(time, start))),
             news: self.latest.all(),
             strip,
             over: self.ended.is_some(),
@@ -272,29 +275,30 @@ impl View {
         }
     }
 
-    /// Returns the conditions that still condition.
+    /// Returns the conditions that still hold.
     fn open(&self) -> Vec<Span> {
-        let everybody = (0..self.processes.len()).map(ProcessId::at);
+        let processes = (0..self.processes.len()).map(ProcessId::at);
         let open = |process: ProcessId| {
             let conditions = self.process_states.of(process).conditions.iter();
             conditions.map(move |(condition, from)| Span {
                 process,
-                what: word(*condition),
+                condition: word(*condition),
                 from: *from,
                 until: None,
             })
         };
-        everybody.flat_map(open).chain(self.leader_by_hearsay()).collect()
+        processes.flat_map(open).chain(self.silent_leader()).collect()
     }
 
     /// Returns the leadership of a process without records of its own. A node's own page only has
     /// the events of that node.
-    fn leader_by_hearsay(&self) -> Option<Span> {
+    fn silent_leader(&self) -> Option<Span> {
         let (Term { number, leader: process }, from) = self.term?;
         let leads = self.leader() == Some((process.number(), number));
-        let unheard = leads && self.process_states.of(process).life == ProcessStatus::Unknown;
-        let what = word(Condition::Leading(number));
-        unheard.then_some(Span { process, what, from, until: None })
+        let is_silent_leader =
+            leads && self.process_states.of(process).life == ProcessStatus::Unknown;
+        let condition = word(Condition::Leading(number));
+        is_silent_leader.then_some(Span { process, condition, from, until: None })
     }
 
     /// Returns the leader that live processes believe in, if it is live; the latest term counts.

@@ -15,7 +15,8 @@ const MAX_CRASHES: usize = 1 << 10;
 /// Pending records that were read ahead, and recent history.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
-    /// Count of each pending item. An item that is absent was not read, or was forgotten.
+    /// Number of pending records that satisfy each dependency. An absent one was not read yet, or
+    /// was forgotten.
     pending: HashMap<Dependency, u32>,
     /// Sent messages in `pending`, the oldest first.
     sent: VecDeque<MessageKey>,
@@ -80,7 +81,7 @@ impl Memory {
         *last = (*last).max((session, number));
     }
 
-    /// True if a record that satisfies this was read ahead and not yet delivered.
+    /// True if a record that satisfies the dependency was read ahead and not delivered yet.
     pub(super) fn is_to_come(&self, dependency: Dependency) -> bool {
         match dependency {
             Dependency::Crashing(process, time) => {

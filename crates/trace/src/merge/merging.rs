@@ -95,7 +95,7 @@ impl<F: RecordSource> Merging<F> {
         MergeReport { unmatched, contradictions, ..MergeReport::default() }
     }
 
-    /// Returns the maximum number of records and messages held at once.
+    /// Returns the maximum number of records and messages held at the same time.
     pub(crate) fn max_held(&self) -> usize {
         self.max_held
     }

@@ -150,7 +150,7 @@ impl MergedFiles {
         MergeReport { torn, empty: self.empty.clone(), ..self.merging.merge_report() }
     }
 
-    /// Returns the maximum number of records and messages held at once, over all files.
+    /// Returns the maximum number of records and messages held at the same time, over all files.
     pub fn max_held(&self) -> usize {
         self.merging.max_held()
     }
@@ -183,7 +183,7 @@ pub(crate) fn common_header<'a>(
     let mut all = headers.clone();
     let first = headers.clone().find(own).or_else(|| all.next()).ok_or(MergeError::Nothing)?;
     for header in headers.clone() {
-        let what = if header.n != first.n {
+        let difference = if header.n != first.n {
             format!("groups of {} and of {}", first.n, header.n)
         } else if header.clock != first.clock {
             "virtual and real time".into()
@@ -192,9 +192,9 @@ pub(crate) fn common_header<'a>(
         } else {
             continue;
         };
-        return Err(MergeError::DifferentRuns { what });
+        return Err(MergeError::DifferentRuns { difference });
     }
-    made_alike(headers.clone())?;
+    check_same_options(headers.clone())?;
     let fenced = headers.clone().all(|header| header.fenced);
     // The parent that injects faults knows which properties are still promised.
     let mut parents = headers.filter(|header| header.source == Source::Parent);
@@ -205,7 +205,9 @@ pub(crate) fn common_header<'a>(
 
 /// Rejects runs with different options. The seed is ignored for nodes, since each node's
 /// configuration has its own.
-fn made_alike<'a>(headers: impl Iterator<Item = &'a Header> + Clone) -> Result<(), MergeError> {
+fn check_same_options<'a>(
+    headers: impl Iterator<Item = &'a Header> + Clone,
+) -> Result<(), MergeError> {
     let made = headers.filter(|header| header.source != Source::Node);
     let seeds = made.clone().filter_map(|header| header.seed);
     let differ = other_than_first(seeds).map(|(one, other)| format!("seeds {one} and {other}"));
@@ -213,7 +215,7 @@ fn made_alike<'a>(headers: impl Iterator<Item = &'a Header> + Clone) -> Result<(
     let differ = differ.or_else(|| {
         other_than_first(commands).map(|(one, other)| format!("`{one}` and `{other}`"))
     });
-    differ.map_or(Ok(()), |what| Err(MergeError::DifferentRuns { what }))
+    differ.map_or(Ok(()), |difference| Err(MergeError::DifferentRuns { difference }))
 }
 
 fn other_than_first<T: PartialEq>(mut all: impl Iterator<Item = T>) -> Option<(T, T)> {
@@ -238,8 +240,8 @@ fn differ<'a>(
             && seen.iter().any(|(source, it)| *source == Source::Node && same_boot(it, first))
         {
             let Record { process, session, .. } = first;
-            let what = format!("{process} boots in session {session} of two");
-            return Err(MergeError::DifferentRuns { what });
+            let difference = format!("{process} boots in session {session} of two");
+            return Err(MergeError::DifferentRuns { difference });
         }
         seen.push((source, first));
     }
@@ -259,10 +261,10 @@ pub enum MergeError {
     #[error("no trace was given, or all were empty")]
     Nothing,
     /// The traces belong to different runs.
-    #[error("the traces belong to different runs: {what}")]
+    #[error("the traces belong to different runs: {difference}")]
     DifferentRuns {
-        /// The difference.
-        what: String,
+        /// Options that differ, in words.
+        difference: String,
     },
     /// A trace occurs twice.
     #[error("a trace was given twice: two files begin with the record `{record}`")]

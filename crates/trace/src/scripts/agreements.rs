@@ -6,17 +6,19 @@ use tenure_core::service::{
 };
 use tenure_core::{ProcessId, Service};
 
-use super::service_command::{ServiceCommand, ServiceEvent, number, one_word, say, say_number};
+use super::service_command::{
+    ServiceCommand, ServiceEvent, number, numeric_command, one_word, script_command,
+};
 use crate::format::{CommandData, EventData};
 use crate::scripts::script::ScriptCommand;
 
 /// Implements [`ServiceCommand`] and [`ServiceEvent`] for agreement services: their one-word
 /// commands, and the conversions of other commands from and to scripts.
-macro_rules! spoken {
+macro_rules! agreement_commands {
     ($($Service:ident of $service:ident:
         words [$($word:literal => $plain:ident),*]
-        $(, understand |$script_command:ident| $understand:expr,
-        say |$command:ident, $at:ident| $say:expr)?;)+) => {
+        $(, parse |$script_command:ident| $parse:expr,
+        format |$command:ident, $at:ident| $format:expr)?;)+) => {
         $(
             impl ServiceCommand for $service::Command {
                 const SERVICE: Service = Service::$Service;
@@ -24,12 +26,12 @@ macro_rules! spoken {
                     &[$(($word, $service::Command::$plain)),*];
 
                 $(fn from_script($script_command: &ScriptCommand) -> Option<Self> {
-                    $understand
+                    $parse
                 }
 
                 fn to_script(&self, $at: ProcessId) -> ScriptCommand {
                     let $command = self;
-                    $say
+                    $format
                 })?
 
                 fn from_agreement(command: agreement::Command) -> Option<Self> {
@@ -78,50 +80,55 @@ macro_rules! spoken {
     };
 }
 
-spoken! {
+agreement_commands! {
     Consensus of consensus: words [],
-        understand |script_command| {
+        parse |script_command| {
             number(script_command, "propose").map(|value| consensus::Command::Propose { value })
         },
-        say |command, at| {
+        format |command, at| {
             let consensus::Command::Propose { value } = command;
-            say_number("propose", value, at)
+            numeric_command("propose", value, at)
         };
     Broadcast of broadcast: words [],
-        understand |script_command| {
-            number(script_command, "broadcast").map(|number| broadcast::Command::Broadcast { number })
+        parse |script_command| {
+            let number = number(script_command, "broadcast");
+            number.map(|number| broadcast::Command::Broadcast { number })
         },
-        say |command, at| {
+        format |command, at| {
             let broadcast::Command::Broadcast { number } = command;
-            say_number("broadcast", number, at)
+            numeric_command("broadcast", number, at)
         };
     Snapshot of snapshot: words ["record" => Record],
-        understand |script_command| match (&*script_command.verb, script_command.peer, script_command.words.as_slice()) {
+        parse |script_command| match (
+            &*script_command.verb, script_command.peer, script_command.words.as_slice(),
+        ) {
             ("give", Some(to), [tokens]) => {
                 Some(snapshot::Command::Give { to, tokens: tokens.parse().ok()? })
             }
             _ => one_word(script_command),
         },
-        say |command, at| match command {
+        format |command, at| match command {
             snapshot::Command::Give { to, tokens } => {
-                ScriptCommand { peer: Some(*to), ..say_number("give", tokens, at) }
+                ScriptCommand { peer: Some(*to), ..numeric_command("give", tokens, at) }
             }
-            snapshot::Command::Record => say("record", at),
+            snapshot::Command::Record => script_command("record", at),
         };
     Barrier of barrier: words ["arrive" => Arrive];
     Termination of termination: words [],
-        understand |script_command| {
+        parse |script_command| {
             let generations = number(script_command, "compute");
             generations.map(|generations| termination::Command::Compute { generations })
         },
-        say |command, at| {
+        format |command, at| {
             let termination::Command::Compute { generations } = command;
-            say_number("compute", generations, at)
+            numeric_command("compute", generations, at)
         };
     Membership of membership: words ["leave" => Leave, "join" => Join];
     Renaming of renaming: words ["rename" => Rename];
     Log of log: words [],
-        understand |script_command| match (&*script_command.verb, script_command.peer, script_command.words.as_slice()) {
+        parse |script_command| match (
+            &*script_command.verb, script_command.peer, script_command.words.as_slice(),
+        ) {
             ("append", None, [payload, ticket]) => Some(log::Command::Append {
                 ticket: ticket.parse().ok()?,
                 payload: log::Payload::of_text(payload)?,
@@ -144,24 +151,25 @@ spoken! {
             }
             _ => number(script_command, "read").map(|ticket| log::Command::Read { ticket }),
         },
-        say |command, at| match command {
+        format |command, at| match command {
             log::Command::Append { ticket, payload } => {
                 let words = vec![payload.to_string(), ticket.to_string()];
-                ScriptCommand { words, ..say("append", at) }
+                ScriptCommand { words, ..script_command("append", at) }
             }
-            log::Command::Read { ticket } => say_number("read", ticket, at),
+            log::Command::Read { ticket } => numeric_command("read", ticket, at),
             log::Command::Transfer { ticket, to } => {
-                ScriptCommand { peer: Some(*to), ..say_number("transfer", ticket, at) }
+                ScriptCommand { peer: Some(*to), ..numeric_command("transfer", ticket, at) }
             }
-            log::Command::HandOver { ticket } => say_number("hand-over", ticket, at),
+            log::Command::HandOver { ticket } => numeric_command("hand-over", ticket, at),
             log::Command::Compact { ticket, index, state } => {
                 let words = vec![index.to_string(), state.to_string(), ticket.to_string()];
-                ScriptCommand { words, ..say("compact", at) }
+                ScriptCommand { words, ..script_command("compact", at) }
             }
             log::Command::ChangeMembers { ticket, voters, learners } => {
                 let members = log::Members::of(voters.clone());
                 let members = log::Members { learners: learners.clone(), ..members };
-                ScriptCommand { words: vec![members.text(), ticket.to_string()], ..say("members", at) }
+                let words = vec![members.text(), ticket.to_string()];
+                ScriptCommand { words, ..script_command("members", at) }
             }
         };
 }

@@ -98,7 +98,7 @@ pub(crate) struct InFlightMessage<M> {
 /// from a list, then from a seed, or are 0 without one. All clocks are the cluster's.
 #[derive(Debug, Default)]
 pub(crate) struct RandomSource {
-    pub(crate) said: VecDeque<u32>,
+    pub(crate) choices: VecDeque<u32>,
     /// Values drawn in the present step.
     pub(crate) drawn: Vec<u32>,
     listed: VecDeque<u32>,
@@ -108,8 +108,8 @@ pub(crate) struct RandomSource {
 
 impl Environment for RandomSource {
     fn choose(&mut self, bound: u32) -> u32 {
-        let said = self.said.pop_front().map(|value| value.min(bound - 1));
-        let value = match (said.or_else(|| self.listed.pop_front()), &mut self.seed) {
+        let choices = self.choices.pop_front().map(|value| value.min(bound - 1));
+        let value = match (choices.or_else(|| self.listed.pop_front()), &mut self.seed) {
             (Some(value), _) => value,
             (None, None) => 0,
             (None, Some(seed)) => {
@@ -292,7 +292,7 @@ impl<P: Protocol> TestCluster<P> {
     }
 }
 
-/// Steps.
+/// Steps that a test performs by hand.
 impl<P: Protocol> TestCluster<P> {
     /// Gives a command of the local user to a process.
     #[track_caller]
@@ -436,24 +436,24 @@ impl<P: Protocol> TestCluster<P> {
 
     /// Delivers the oldest message, or else fires the timer that is due first, if `timers` is set.
     /// Returns false if there was nothing to do.
-    pub(crate) fn go_on(&mut self, timers: bool) -> bool {
+    pub(crate) fn take_step(&mut self, timers: bool) -> bool {
         if let Some(place) = self.next_deliverable() {
             let (from, to) = self.under_way[place].link;
             self.arrive(place);
-            self.did(Action::Deliver(MessageSelector::oldest(from, to)));
+            self.record_action(Action::Deliver(MessageSelector::oldest(from, to)));
             return true;
         }
         let Some((at, timer)) = self.next_timer().filter(|_| timers) else { return false };
         let action = Action::Fire { at, timer: format!("{timer:?}") };
         self.fire(at, timer);
-        self.did(action);
+        self.record_action(action);
         true
     }
 
     /// Records an action, after the values drawn in its step.
-    pub(crate) fn did(&mut self, action: Action) {
+    pub(crate) fn record_action(&mut self, action: Action) {
         let source = &mut self.batch.environment;
-        source.said.clear();
+        source.choices.clear();
         let drawn = mem::take(&mut source.drawn).into_iter();
         let at = action.actor();
         self.done.extend(drawn.filter_map(|value| Some(Action::Choose { at: at?, value })));
@@ -513,7 +513,7 @@ impl<P: Protocol> TestCluster<P> {
         self.put(place + 1, copy);
     }
 
-    pub(crate) fn look(&mut self, at: ProcessId) {
+    pub(crate) fn note_state(&mut self, at: ProcessId) {
         let line = match &self.places[at.index()] {
             Place::Up { process, timers } if timers.is_empty() => format!("{process:?}"),
             Place::Up { process, timers } => {

@@ -28,12 +28,12 @@ pub fn golden<P: Protocol<Command: ServiceCommand>>(
 ) {
     let rewrite = std::env::var("TENURE_GOLDEN").is_ok_and(|wish| wish == "rewrite");
     let folder = folder.as_ref();
-    let scripts = scripts(folder).unwrap_or_else(|says| panic!("{says}"));
+    let scripts = scripts(folder).unwrap_or_else(|description| panic!("{description}"));
     assert!(!scripts.is_empty(), "there is no script (*.txt) in {}", folder.display());
     let mut wrong = String::new();
     for path in scripts {
-        if let Err(says) = check::<P>(&path, &config, rewrite) {
-            let _ = writeln!(wrong, "{}: {says}", path.display());
+        if let Err(description) = check::<P>(&path, &config, rewrite) {
+            let _ = writeln!(wrong, "{}: {description}", path.display());
         }
     }
     assert!(wrong.is_empty(), "\n{wrong}\nTENURE_GOLDEN=rewrite accepts the actual outcome.");

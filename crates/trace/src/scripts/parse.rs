@@ -9,12 +9,12 @@ use crate::scripts::script::{Action, Block, Line, MessageSelector, Script, Scrip
 
 /// A script could not be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: {says}")]
+#[error("line {line}: {description}")]
 pub struct ParseError {
     /// Number of the line, from 1.
     pub line: usize,
     /// Problem and expected form.
-    pub says: String,
+    pub description: String,
 }
 
 impl FromStr for Script {
@@ -39,7 +39,9 @@ impl FromStr for Script {
                     block.starts_at = place + 1;
                 }
                 let parsed = parse_line(line.trim_start());
-                block.lines.push(parsed.map_err(|says| ParseError { line: place + 1, says })?);
+                block.lines.push(
+                    parsed.map_err(|description| ParseError { line: place + 1, description })?,
+                );
             }
         }
         script.close(&mut block);
@@ -268,7 +270,7 @@ exit p1
 
     #[test]
     fn parse_error_names_line_and_expected_form() {
-        for (wrong, says) in [
+        for (wrong, description) in [
             ("group 0", "invalid group size `0`; expected `group 3`"),
             ("crash", "expected `crash p1`"),
             ("crash p0", "invalid process `p0`; expected `p1`"),
@@ -288,7 +290,7 @@ exit p1
             ("fire p1", "expected `fire p1 timer-name`"),
         ] {
             let error = format!("group 3\n{wrong}\n").parse::<Script>().unwrap_err();
-            assert_eq!(error, ParseError { line: 2, says: says.into() }, "{wrong}");
+            assert_eq!(error, ParseError { line: 2, description: description.into() }, "{wrong}");
         }
     }
 }

@@ -16,7 +16,7 @@ pub enum PerformError {
     Action {
         /// Number of its line.
         line: usize,
-        /// Reason.
+        /// Reason why the action is impossible.
         #[source]
         error: ActionError,
     },
@@ -97,7 +97,7 @@ impl<P: Protocol<Command: ServiceCommand>> ScriptRunner for TestCluster<P> {
                 self.fire(*at, timer);
             }
             Action::Mute(_) | Action::Unsaved(_) | Action::Crash(_) | Action::Recover(_) => {
-                self.fare(action)?;
+                self.change_lifecycle(action)?;
             }
             Action::Split(sides) => {
                 sides.iter().flatten().try_for_each(|at| self.exists(*at))?;
@@ -115,14 +115,14 @@ impl<P: Protocol<Command: ServiceCommand>> ScriptRunner for TestCluster<P> {
             Action::Stabilize { timers, most } => self.stabilize(*timers, *most)?,
             Action::Look(at) => {
                 self.exists(*at)?;
-                self.look(*at);
+                self.note_state(*at);
             }
         }
         match action {
             Action::Group(_) | Action::Channel(_) | Action::Stabilize { .. } | Action::Look(_) => {}
             // This action refers to the next step, like drawn values.
             Action::Unsaved(_) => self.done.push(action.clone()),
-            action => self.did(action.clone()),
+            action => self.record_action(action.clone()),
         }
         Ok(())
     }
@@ -130,7 +130,7 @@ impl<P: Protocol<Command: ServiceCommand>> ScriptRunner for TestCluster<P> {
 
 impl<P: Protocol<Command: ServiceCommand>> TestCluster<P> {
     /// Changes the state of a process: crash, recovery, or a faulty save before a crash.
-    fn fare(&mut self, action: &Action) -> Result<(), ActionError> {
+    fn change_lifecycle(&mut self, action: &Action) -> Result<(), ActionError> {
         match action {
             Action::Recover(at) => self.down(*at).map(|()| self.recover(*at)),
             Action::Mute(at) => self.up(*at).map(|()| self.mute(*at)),
@@ -142,7 +142,7 @@ impl<P: Protocol<Command: ServiceCommand>> TestCluster<P> {
 
     fn choose(&mut self, at: ProcessId, value: u32) -> Result<(), ActionError> {
         self.exists(at)?;
-        self.batch.environment.said.push_back(value);
+        self.batch.environment.choices.push_back(value);
         Ok(())
     }
 
@@ -220,7 +220,7 @@ impl<P: Protocol<Command: ServiceCommand>> TestCluster<P> {
 
     fn stabilize(&mut self, timers: bool, most: Option<u32>) -> Result<(), ActionError> {
         for _ in 0..most.unwrap_or(MAX_STEPS) {
-            if !self.go_on(timers) {
+            if !self.take_step(timers) {
                 return Ok(());
             }
         }

@@ -67,7 +67,7 @@ pub enum ActionError {
         /// Process that is up.
         at: ProcessId,
     },
-    /// The words are no command of this protocol.
+    /// The words are not a command of this protocol.
     #[error("`{0}` is not a command of this protocol")]
     NotUnderstood(ScriptCommand),
     /// No such message is under way.
@@ -113,7 +113,7 @@ pub enum FollowError<E = Infallible> {
     Impossible {
         /// Number of the step, from 1.
         step: usize,
-        /// Reason.
+        /// Reason why the step is impossible.
         #[source]
         why: ActionError,
     },

@@ -21,7 +21,8 @@ pub enum MuteState {
 }
 
 impl MuteState {
-    /// Returns the state after one more step, which changes the saved state or not.
+    /// Returns the state after one more step. `changes` is true if the step changes the saved
+    /// state.
     #[must_use]
     pub fn and(self, changes: bool) -> MuteState {
         match self {

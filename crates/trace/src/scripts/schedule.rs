@@ -32,12 +32,12 @@ pub struct Schedule {
 
 /// A recorded run cannot be reproduced.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("record {record}: {says}")]
+#[error("record {record}: {description}")]
 pub struct ScheduleError {
     /// Number of the record, from 1.
     pub record: usize,
     /// Problem of the record.
-    pub says: String,
+    pub description: String,
 }
 
 impl Schedule {
@@ -80,7 +80,7 @@ impl Schedule {
         let is_searched = trace.header.source == Source::Checker;
         let (mut tracks, mut process_states) = (Tracks::default(), ProcessStates::default());
         for (place, record) in trace.records.iter().enumerate() {
-            let refused = |says| ScheduleError { record: place + 1, says };
+            let refused = |description| ScheduleError { record: place + 1, description };
             may_ask(&process_states, record).map_err(refused)?;
             process_states.read(record);
             let followed = match (record.process, &record.kind) {
@@ -146,8 +146,8 @@ impl Schedule {
         }
         let courses = Schedule::from_script::<P>(script, &config)?;
         let Some(schedule) = courses.last() else { return Ok(Vec::new()) };
-        let begun = schedule.places_in(records);
-        let behind = |done: usize| begun.get(done).copied().unwrap_or(records.len()) as u64;
+        let started = schedule.places_in(records);
+        let behind = |done: usize| started.get(done).copied().unwrap_or(records.len()) as u64;
         Ok(done.into_iter().map(behind).collect())
     }
 
@@ -180,12 +180,12 @@ impl Schedule {
         let cluster = TestCluster::<P>::booted(size, down, Order::Reordered, config, false);
         let mut staged = ClusterWithUsers::new(cluster);
         staged.follow(self)?;
-        if self.circle > 0 && self.goes_round(&mut staged, most) {
+        if self.circle > 0 && self.repeats_cycle(&mut staged, most) {
             return Ok(Schedule { actions: staged.cluster.done, ..self.clone() });
         }
         let mut left = most;
         loop {
-            while left > 0 && staged.go_on() {
+            while left > 0 && staged.take_step() {
                 left -= 1;
             }
             let Some(at) = staged.inside() else { break };
@@ -196,9 +196,10 @@ impl Schedule {
         Ok(Schedule { actions: staged.cluster.done, ..self.clone() })
     }
 
-    /// Repeats the cycle as often as `most` steps permit, or not at all. With symmetric processes,
-    /// another process may take the corresponding step in the next round.
-    fn goes_round(&self, cluster: &mut impl ScriptRunner, most: u32) -> bool {
+    /// Repeats the cycle as often as `most` steps permit. Returns false at the first impossible
+    /// step. With symmetric processes, another process may take the corresponding step in the next
+    /// round.
+    fn repeats_cycle(&self, cluster: &mut impl ScriptRunner, most: u32) -> bool {
         let circle = &self.actions[self.actions.len() - self.circle..];
         let rounds = (most as usize / self.circle).max(1);
         let goes = circle.iter().all(|action| cluster.perform(action).is_ok());
@@ -289,8 +290,8 @@ impl Tracks {
             Kind::Boot => drop(self.lives.insert(at, true)),
             Kind::Command(command) => {
                 let script_command = command.to_script(at);
-                let script_command =
-                    script_command.ok_or_else(|| "a command that no script can say".to_owned())?;
+                let script_command = script_command
+                    .ok_or_else(|| "a command that scripts cannot express".to_owned())?;
                 self.actions.push(Action::Ask(script_command));
             }
             Kind::Send(message_record) => self.send(at, session, message_record),
@@ -307,7 +308,7 @@ impl Tracks {
             Kind::Drop(message_record) => {
                 let pick = self.take((at, session), message_record.peer, message_record)?;
                 let is_up = self.lives.get(&message_record.peer).is_some_and(|is_up| *is_up);
-                // A process that is down receives the message and ignores it; this is no network
+                // A process that is down receives the message and ignores it; this is not a network
                 // fault.
                 self.actions.push(if is_up { Action::Lose(pick) } else { Action::Deliver(pick) });
             }
@@ -347,10 +348,10 @@ impl Tracks {
     }
 
     /// Inserts an action that refers to the latest step of a process before that step.
-    fn of_last_step(&mut self, says: Action, at: ProcessId) {
+    fn of_last_step(&mut self, description: Action, at: ProcessId) {
         let step = self.actions.iter().rposition(|action| action.actor() == Some(at));
         if let Some(step) = step {
-            self.actions.insert(step, says);
+            self.actions.insert(step, description);
         }
     }
 

@@ -152,7 +152,7 @@ pub struct ScriptCommand {
     pub at: ProcessId,
     /// Peer, in `send p1→p2 7`.
     pub peer: Option<ProcessId>,
-    /// Further words.
+    /// Words after the process, such as a lock name.
     pub words: Vec<String>,
 }
 

@@ -29,7 +29,7 @@ pub trait ServiceCommand: Clone + Debug + PartialEq + 'static {
     /// Commands of one word.
     const WORDS: &'static [(&'static str, Self)] = &[];
 
-    /// Parses the command of a script; `None` if it is none of this service.
+    /// Parses the command of a script; `None` if it is not a command of this service.
     fn from_script(script_command: &ScriptCommand) -> Option<Self> {
         one_word(script_command)
     }
@@ -38,8 +38,8 @@ pub trait ServiceCommand: Clone + Debug + PartialEq + 'static {
     fn to_script(&self, at: ProcessId) -> ScriptCommand {
         let known = Self::WORDS.iter().find(|(_, command)| command == self);
         match known {
-            Some((word, _)) => say(*word, at),
-            None => say(format!("{self:?}"), at),
+            Some((word, _)) => script_command(*word, at),
+            None => script_command(format!("{self:?}"), at),
         }
     }
 
@@ -110,7 +110,7 @@ impl CommandData {
     }
 }
 
-pub(super) fn say(verb: impl Into<String>, at: ProcessId) -> ScriptCommand {
+pub(super) fn script_command(verb: impl Into<String>, at: ProcessId) -> ScriptCommand {
     ScriptCommand { verb: verb.into(), at, peer: None, words: Vec::new() }
 }
 
@@ -129,8 +129,8 @@ pub(super) fn number<T: FromStr>(script_command: &ScriptCommand, verb: &str) -> 
     }
 }
 
-pub(super) fn say_number(verb: &str, number: impl ToString, at: ProcessId) -> ScriptCommand {
-    ScriptCommand { words: vec![number.to_string()], ..say(verb, at) }
+pub(super) fn numeric_command(verb: &str, number: impl ToString, at: ProcessId) -> ScriptCommand {
+    ScriptCommand { words: vec![number.to_string()], ..script_command(verb, at) }
 }
 
 impl ServiceCommand for mutex::Command {
@@ -219,7 +219,7 @@ impl ServiceCommand for stream::Command {
 
     fn to_script(&self, at: ProcessId) -> ScriptCommand {
         let stream::Command::Send { to, item } = self;
-        ScriptCommand { peer: Some(*to), ..say_number("send", item, at) }
+        ScriptCommand { peer: Some(*to), ..numeric_command("send", item, at) }
     }
 
     fn to_record(&self) -> CommandData {
@@ -238,9 +238,9 @@ impl ServiceCommand for clock::Command {
 
     fn to_script(&self, at: ProcessId) -> ScriptCommand {
         match self {
-            clock::Command::Set { to } => say_number("set", to, at),
-            clock::Command::Synchronise => say("synchronise", at),
-            clock::Command::Read => say("read", at),
+            clock::Command::Set { to } => numeric_command("set", to, at),
+            clock::Command::Synchronise => script_command("synchronise", at),
+            clock::Command::Read => script_command("read", at),
         }
     }
 
@@ -256,7 +256,7 @@ impl ServiceCommand for replication::Command {
 
     fn to_script(&self, at: ProcessId) -> ScriptCommand {
         let replication::Command::Write { value } = self;
-        say_number("write", value, at)
+        numeric_command("write", value, at)
     }
 
     fn to_record(&self) -> CommandData {

@@ -27,15 +27,15 @@ pub(super) struct ClusterWithUsers<P: Recorded> {
 impl<P: Recorded> ClusterWithUsers<P> {
     pub(super) fn new(cluster: TestCluster<P>) -> Self {
         let mut staged = ClusterWithUsers { cluster, phases: BTreeMap::new() };
-        staged.look();
+        staged.update_phases();
         staged
     }
 
     /// Takes one step. Returns false if there was nothing to do.
-    pub(super) fn go_on(&mut self) -> bool {
-        let went_on = self.cluster.go_on(true);
-        self.look();
-        went_on
+    pub(super) fn take_step(&mut self) -> bool {
+        let has_advanced = self.cluster.take_step(true);
+        self.update_phases();
+        has_advanced
     }
 
     /// Returns the first process that is inside.
@@ -44,7 +44,7 @@ impl<P: Recorded> ClusterWithUsers<P> {
         inside.map(|(at, _)| *at)
     }
 
-    fn may(&self, action: &Action) -> bool {
+    fn is_allowed(&self, action: &Action) -> bool {
         let Action::Ask(script_command) = action else { return true };
         let phase = self.phases.get(&script_command.at);
         match script_command.verb.as_str() {
@@ -55,7 +55,7 @@ impl<P: Recorded> ClusterWithUsers<P> {
     }
 
     /// Updates the state of the users from recent events.
-    fn look(&mut self) {
+    fn update_phases(&mut self) {
         for (at, seen) in self.cluster.take_events() {
             let phase = match (&seen, seen.observed()) {
                 (ClusterEvent::Command(command), _) => match command.to_script(at).verb.as_str() {
@@ -69,7 +69,7 @@ impl<P: Recorded> ClusterWithUsers<P> {
                     (None, Some(agreement::Event::Barrier(_))) => None,
                     _ => continue,
                 },
-                _ => None, // who crashed or came back wants nothing
+                _ => None, // A crashed or recovered process has no request.
             };
             match phase {
                 Some(phase) => drop(self.phases.insert(at, phase)),
@@ -81,11 +81,11 @@ impl<P: Recorded> ClusterWithUsers<P> {
 
 impl<P: Recorded> ScriptRunner for ClusterWithUsers<P> {
     fn perform(&mut self, action: &Action) -> Result<(), ActionError> {
-        if !self.may(action) {
+        if !self.is_allowed(action) {
             return Err(ActionError::Now(action.clone()));
         }
         let done = self.cluster.perform(action);
-        self.look();
+        self.update_phases();
         done
     }
 }

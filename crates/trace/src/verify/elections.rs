@@ -55,7 +55,7 @@ const MAX_LISTED: usize = 10_000;
 /// as live until a record says otherwise.
 #[derive(Clone, Debug)]
 pub(super) struct Elections {
-    believers: HashMap<ProcessId, Believer>,
+    believers: HashMap<ProcessId, ProcessBelief>,
     size: u32,
     live: u32,
     /// Number of live processes that believe in each term.
@@ -67,7 +67,7 @@ pub(super) struct Elections {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Believer {
+struct ProcessBelief {
     down: bool,
     stopped: bool,
     /// True if the process is not on the largest side of a partition.
@@ -75,7 +75,7 @@ struct Believer {
     belief: Option<Term>,
 }
 
-impl Believer {
+impl ProcessBelief {
     fn is_live(self) -> bool {
         !self.down && !self.stopped && !self.apart
     }
@@ -104,11 +104,13 @@ impl Elections {
         let crashes = matches!(change, StateChange::Crashes | StateChange::Leaves);
         match change {
             StateChange::Crashes | StateChange::Leaves => {
-                self.change(at, |it| *it = Believer { down: true, belief: None, ..*it });
+                self.change(at, |it| *it = ProcessBelief { down: true, belief: None, ..*it });
                 self.forget(at);
             }
             StateChange::Recovers => {
-                self.change(at, |it| *it = Believer { apart: it.apart, ..Believer::default() });
+                self.change(at, |it| {
+                    *it = ProcessBelief { apart: it.apart, ..ProcessBelief::default() }
+                });
             }
             StateChange::Begins(Condition::Stopped) => self.change(at, |it| it.stopped = true),
             StateChange::Ends(Condition::Stopped, _) => self.change(at, |it| it.stopped = false),
@@ -154,7 +156,7 @@ impl Elections {
         }
     }
 
-    fn change(&mut self, at: ProcessId, change: impl FnOnce(&mut Believer)) {
+    fn change(&mut self, at: ProcessId, change: impl FnOnce(&mut ProcessBelief)) {
         let believer = self.believers.entry(at).or_default();
         let before = *believer;
         change(believer);

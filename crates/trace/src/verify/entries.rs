@@ -54,7 +54,7 @@ impl Entries {
         self.latency.held() + carried.len() + sent.len() + used.len()
     }
 
-    /// Returns the first entry whose fence is not above one in its causal past.
+    /// Returns the first entry whose fence is not higher than all fences in its causal past.
     pub(super) fn fence_went_back(&self) -> Option<&Found> {
         self.known.found.as_ref()
     }
@@ -87,8 +87,8 @@ const MAX_REMEMBERED: usize = 1 << 16;
 /// Highest fence in the causal past of each process.
 ///
 /// After a false suspicion an old grant may arrive late. Its fence is then lower than others
-/// already in use, unknown to the process. That is no fault of the lock, since the resource rejects
-/// the access. A fence that decreases within one causal past is a fault.
+/// already in use, unknown to the process. The lock is not at fault, since the resource rejects the
+/// access. A fence that decreases within one causal past is a fault.
 #[derive(Clone, Debug, Default)]
 struct Known {
     fenced: bool,
@@ -143,7 +143,7 @@ impl Known {
             return;
         }
         let known = self.by_process.get(&at).copied();
-        let says = if !self.used.insert(fence) {
+        let description = if !self.used.insert(fence) {
             format!("{at} entered with fence {fence}, which another entry had")
         } else if let Some(known) = known.filter(|known| fence < *known) {
             format!("{at} entered with fence {fence}, after fence {known} in its own past")
@@ -154,6 +154,6 @@ impl Known {
             }
             return;
         };
-        self.found = Some(Found { time, says });
+        self.found = Some(Found { time, description });
     }
 }

@@ -11,7 +11,7 @@ use crate::format::Header;
 #[derive(Clone, Debug)]
 pub(super) struct Found {
     pub(super) time: u64,
-    pub(super) says: String,
+    pub(super) description: String,
 }
 
 /// Results of the verification, by property.
@@ -36,9 +36,14 @@ impl Findings {
     pub(super) fn judge(&mut self, property: Property, found: Option<&Found>) {
         let judgement = if found.is_some() { Judgement::Violated } else { Judgement::Holds };
         self.properties.insert(property, judgement);
-        if let Some(Found { time, says }) = found {
+        if let Some(Found { time, description }) = found {
             let (at, counts) = (self.since_start(*time), self.counts(property));
-            self.violations.push(Violated { property, at, says: says.clone(), counts });
+            self.violations.push(Violated {
+                property,
+                at,
+                description: description.clone(),
+                counts,
+            });
         }
     }
 
@@ -46,7 +51,7 @@ impl Findings {
     pub(super) fn put(&mut self, finding: Finding) {
         match finding.violation {
             Some(first) => {
-                let found = Found { time: first.time, says: first.message };
+                let found = Found { time: first.time, description: first.message };
                 self.judge(finding.property, Some(&found));
             }
             None => drop(self.properties.insert(finding.property, finding.judgement)),

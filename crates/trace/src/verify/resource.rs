@@ -20,7 +20,7 @@ pub struct Accesses {
 pub struct Counter {
     /// Number of accepted writes; each is an increment.
     pub expected: u64,
-    /// Final value.
+    /// Final value of the counter.
     pub found: u64,
     /// Number of increments overwritten by another one.
     pub lost: i64,
@@ -60,8 +60,9 @@ pub(super) struct Resource {
     pairs: VecDeque<Pair>,
     /// Fences shared by both entries of a pair.
     twins: BTreeSet<Fence>,
-    /// First pair with an access accepted for the lower fence after one for the higher.
-    let_in: Option<Pair>,
+    /// First pair in which the resource accepted an access with the lower fence after one with the
+    /// higher.
+    stale_pair: Option<Pair>,
 }
 
 impl Resource {
@@ -81,11 +82,11 @@ impl Resource {
                 self.decide(fence);
                 let Access { by, .. } = access;
                 self.stale.get_or_insert_with(|| {
-                    let says = format!(
+                    let description = format!(
                         "the resource accepted an access of {by} with fence {fence}, \
                          after one with fence {highest}"
                     );
-                    Found { time, says }
+                    Found { time, description }
                 });
             }
             _ => self.highest = Some(fence),
@@ -100,11 +101,11 @@ impl Resource {
 
     /// Handles an overlap of two entries.
     pub(super) fn overlap(&mut self, pair: Pair) {
-        if self.was_let_in(&pair) {
+        if self.is_stale(&pair) {
             // All undecided pairs came before this one.
-            self.let_in.get_or_insert(pair);
+            self.stale_pair.get_or_insert(pair);
         }
-        if self.let_in.is_some() {
+        if self.stale_pair.is_some() {
             return;
         }
         if pair.lower == pair.higher {
@@ -122,15 +123,15 @@ impl Resource {
     /// lower one, and drops later pairs.
     fn decide(&mut self, fence: Fence) {
         let mut pairs = self.pairs.iter();
-        let place = pairs.position(|pair| pair.lower == fence && self.was_let_in(pair));
+        let place = pairs.position(|pair| pair.lower == fence && self.is_stale(pair));
         if let Some(place) = place {
-            self.let_in = Some(self.pairs[place]);
+            self.stale_pair = Some(self.pairs[place]);
             self.pairs.truncate(place);
         }
     }
 
     /// True if an access with the lower fence was accepted after one with the higher.
-    fn was_let_in(&self, pair: &Pair) -> bool {
+    fn is_stale(&self, pair: &Pair) -> bool {
         match (self.accepted.get(&pair.lower), self.accepted.get(&pair.higher)) {
             (Some((_, last)), Some((first, _))) => last > first,
             _ => false,
@@ -138,10 +139,10 @@ impl Resource {
     }
 
     /// Returns the first overlap that the resource did not prevent.
-    pub(super) fn let_in(&self) -> Option<Found> {
-        self.let_in.map(|Pair { lower, higher, time }| Found {
+    pub(super) fn stale_pair(&self) -> Option<Found> {
+        self.stale_pair.map(|Pair { lower, higher, time }| Found {
             time,
-            says: format!(
+            description: format!(
                 "the entries with fences {lower} and {higher} overlapped, and the resource \
                  accepted an access with {lower} after one with {higher}"
             ),

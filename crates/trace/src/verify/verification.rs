@@ -73,7 +73,8 @@ pub struct Violated {
     /// Time in milliseconds (or virtual units) from the start of the trace.
     pub at: f64,
     /// Description of the violation.
-    pub says: String,
+    #[serde(rename = "says")]
+    pub description: String,
     /// True if the algorithm promises the property, so that this is a failure.
     pub counts: bool,
 }
@@ -100,12 +101,12 @@ impl fmt::Display for Verification {
             let mended = *property == Property::MutualExclusion
                 && *judgement == Judgement::Holds
                 && self.overlaps > 0;
-            let says = if mended { "holds at the resource" } else { judgement.name() };
-            row(f, property.name(), says)?;
+            let description = if mended { "holds at the resource" } else { judgement.name() };
+            row(f, property.name(), description)?;
         }
-        for Violated { property, at, says, counts } in &self.violations {
+        for Violated { property, at, description, counts } in &self.violations {
             let promised = if *counts { "" } else { " (not promised)" };
-            row(f, "violation", format_args!("{property} at {at:.3} ms: {says}{promised}"))?;
+            row(f, "violation", format_args!("{property} at {at:.3} ms: {description}{promised}"))?;
         }
         self.figures(f)?;
         row(f, "verdict", self.verdict.name())
@@ -115,13 +116,14 @@ impl fmt::Display for Verification {
 impl Verification {
     /// Marks the traces as contradictory.
     pub(super) fn contradicts_itself(&mut self) {
-        let says = "messages were received before they were sent: the traces are inconsistent";
+        let description =
+            "messages were received before they were sent: the traces are inconsistent";
         self.verdict = Judgement::Violated;
         self.properties.insert(Property::Trace, Judgement::Violated);
         self.violations.push(Violated {
             property: Property::Trace,
             at: self.duration,
-            says: says.to_string(),
+            description: description.to_string(),
             counts: true,
         });
     }
@@ -132,7 +134,7 @@ impl Verification {
             let entries = self.entries;
             let latency = format!("{entries} (p50 {p50:.3} ms, p99 {p99:.3} ms, max {max:.3} ms)");
             row(f, "entries", latency)?;
-            let nodes = if self.overlaps > 0 { ", say the nodes" } else { "" };
+            let nodes = if self.overlaps > 0 { " as reported by the nodes" } else { "" };
             row(f, "overlaps", format_args!("{} ({} late){nodes}", self.overlaps, self.late))?;
             row(f, "bypass", self.bypass_max)?;
         }
@@ -144,8 +146,9 @@ impl Verification {
                 super::Cause::Partition => "a partition",
                 super::Cause::Takeover => "a takeover",
             };
-            let says = format!("P{leader} (term {term}) {ms:.1} ms after {cause} at {at:.1} ms");
-            row(f, "election", says)?;
+            let description =
+                format!("P{leader} (term {term}) {ms:.1} ms after {cause} at {at:.1} ms");
+            row(f, "election", description)?;
         }
         for (layer, kinds) in &self.messages.sent {
             let kinds: Vec<_> = kinds.iter().map(|(kind, sent)| format!("{kind} {sent}")).collect();
@@ -185,6 +188,6 @@ impl Verification {
     }
 }
 
-fn row(f: &mut fmt::Formatter<'_>, name: &str, says: impl fmt::Display) -> fmt::Result {
-    writeln!(f, "  {name:<22}{}", plain(&says.to_string()))
+fn row(f: &mut fmt::Formatter<'_>, name: &str, description: impl fmt::Display) -> fmt::Result {
+    writeln!(f, "  {name:<22}{}", plain(&description.to_string()))
 }

@@ -332,11 +332,12 @@ impl TraceVerifier {
         }
     }
 
-    /// If a resource checks fences, only accepted accesses count; otherwise each overlap does.
+    /// Verifies mutual exclusion. If a resource checks fences, only overlaps with accepted accesses
+    /// count. Otherwise every overlap counts.
     fn verify_entries(&self, findings: &mut Findings) {
         let checked = self.header.fenced && self.resource.seen();
         if checked {
-            findings.judge(Property::MutualExclusion, self.resource.let_in().as_ref());
+            findings.judge(Property::MutualExclusion, self.resource.stale_pair().as_ref());
             findings.judge(Property::Fencing, self.entries.fence_went_back());
         }
         for finding in self.locks.findings() {
@@ -357,8 +358,8 @@ impl TraceVerifier {
     /// Verifies the processes that wait at the end of a run that came to rest.
     fn verify_waits(&self, findings: &mut Findings) {
         let is_lock = matches!(self.header.service, Service::Mutex | Service::Office);
-        let says = |number| format!("P{number} waits for ever");
-        let found = |number| Found { time: self.now, says: says(number) };
+        let description = |number| format!("P{number} waits for ever");
+        let found = |number| Found { time: self.now, description: description(number) };
         if !is_lock {
             if findings.is_named(Property::Progress) {
                 findings.judge(Property::Progress, self.uninformed().map(found).as_ref());
@@ -398,7 +399,7 @@ impl TraceVerifier {
         let lost = self.resource.counter().filter(|counter| counter.lost != 0);
         let found = lost.map(|Counter { expected, found, lost }| Found {
             time: self.now,
-            says: format!("{expected} increments came to {found}: {lost} lost"),
+            description: format!("{expected} increments came to {found}: {lost} lost"),
         });
         findings.judge(Property::Counter, found.as_ref());
     }

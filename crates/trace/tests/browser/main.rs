@@ -115,9 +115,9 @@ fn steps_through_counterexample_to_violation() {
     tab.click("#back");
     assert_eq!(tab.text("#announcement"), "1 units: P1 asks to enter; P1 sends request to P2");
     tab.click("#verdicts li.violated button");
-    let says = tab.text("#event");
-    assert!(says.contains("P1 enters (fence 1.1)"), "{says}");
-    assert!(says.contains("{\"Entered\":{\"fence\":[1,1]}}"), "{says}");
+    let description = tab.text("#event");
+    assert!(description.contains("P1 enters (fence 1.1)"), "{description}");
+    assert!(description.contains("{\"Entered\":{\"fence\":[1,1]}}"), "{description}");
     assert!(tab.text("#process").contains("is inside"));
     assert_eq!(tab.complaints, [""; 0]);
 }
@@ -354,8 +354,8 @@ fn hides_idle_processes_of_large_group_until_requested() {
         let shown = showing(&header, &records, Window::default());
         let Some((mut tab, _folder)) = shown else { return };
         assert_eq!(tab.value(rows), json!(first), "of {n}");
-        let says = format!("Hide {} that do nothing", n - 3);
-        assert_eq!(tab.text("#folding").trim(), says);
+        let description = format!("Hide {} that do nothing", n - 3);
+        assert_eq!(tab.text("#folding").trim(), description);
         tab.click("#idle");
         assert_eq!(tab.value(rows), json!(if first == 3 { n } else { 3 }), "of {n}");
         let boxes = "document.querySelectorAll('[data-process]:checked').length";

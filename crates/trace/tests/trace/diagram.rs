@@ -3,7 +3,7 @@
 use tenure_core::service::{election, mutex};
 use tenure_core::{Fence, Layer, ProcessId, TICKS_PER_UNIT, Term};
 use tenure_trace::diagram::{
-    Clock, Condition, Direction, Fate, Layout, Margin, Mark, Scale, View, Window, lay_out,
+    Clock, Condition, Direction, Layout, Margin, Mark, MessageOutcome, Scale, View, Window, lay_out,
 };
 use tenure_trace::{ClockUnit, Header, Kind, MessageRecord, Record, Service, Source, Subject};
 
@@ -166,9 +166,12 @@ fn clocks_count_steps() {
 fn window_includes_earlier_conditions_and_messages() {
     let window = Window { events: Some(9..=12), ..Window::default() };
     let layout = drawn(View { window, clock: Clock::Lamport, ..View::default() });
-    assert_eq!((layout.records, layout.shown, layout.goes_on), (15, Some((9, 12)), true));
+    assert_eq!((layout.records, layout.shown, layout.is_cut_off), (15, Some((9, 12)), true));
     let request = &layout.crossings[0];
-    assert_eq!((request.sent, request.ended, request.fate), (None, Some(0), Fate::Arrives));
+    assert_eq!(
+        (request.sent, request.ended, request.fate),
+        (None, Some(0), MessageOutcome::Arrives)
+    );
     let waits = layout.spans.iter().find(|span| span.at == P3).unwrap();
     assert_eq!((waits.condition, waits.from, waits.until), (Condition::Waiting, None, None));
     assert_eq!(layout.clock(0), "2", "clocks know what happened before the window");
@@ -252,7 +255,7 @@ fn duplicate_message_is_drawn_twice() {
         let requests = layout.crossings.iter().filter(|it| it.message == "request");
         requests.filter(|it| it.from == from && it.fate == fate).count()
     };
-    assert_eq!((is_it(P2, Fate::Arrives), is_it(P3, Fate::Lost)), (2, 1));
+    assert_eq!((is_it(P2, MessageOutcome::Arrives), is_it(P3, MessageOutcome::Lost)), (2, 1));
     assert!(layout.steps.iter().any(|step| matches!(step.mark, Mark::Duplicates(_))));
 }
 
@@ -283,8 +286,8 @@ fn message_kind_looks_the_same_in_every_window() {
     for direction in [Direction::Down, Direction::Right] {
         let svg = drawn(View::default()).to_svg(direction);
         let explained = |kind: &str| {
-            let (says, mut lines) = (format!(">{kind}</text>"), svg.lines());
-            lines.any(|it| it.contains("\"small\"") && it.ends_with(&says))
+            let (suffix, mut lines) = (format!(">{kind}</text>"), svg.lines());
+            lines.any(|it| it.contains("\"small\"") && it.ends_with(&suffix))
         };
         assert!(["request", "grant", "release"].into_iter().all(explained), "{svg}");
         assert_eq!(svg.matches("class=\"arrow kind1\"").count(), 2, "in the picture and below it");

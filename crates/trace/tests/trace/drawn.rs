@@ -49,20 +49,21 @@ fn message_labels_have_opaque_background() {
         let (paper, below) = papers.last().expect("a sheet at least");
         let line = place("<title>request (7, P3) from P3 to P1</title>").expect("it is drawn");
         assert!(line + 1 < paper && paper < words, "line, paper, words: {svg}");
-        let says = svg.lines().nth(words).expect("it is written");
+        let description = svg.lines().nth(words).expect("it is written");
         let (left, wide) = (number(below, "x"), number(below, "width"));
         let (top, high) = (number(below, "y"), number(below, "height"));
-        assert!((left + wide / 2 - number(says, "x")).abs() <= 1, "{below} {says}");
+        assert!((left + wide / 2 - number(description, "x")).abs() <= 1, "{below} {description}");
         assert!((76..100).contains(&wide), "as wide as the words, and little more: {below}");
-        assert!((top + 8..top + high).contains(&number(says, "y")), "{below} {says}");
+        assert!((top + 8..top + high).contains(&number(description, "y")), "{below} {description}");
     }
 }
 
 #[test]
 fn notes_use_free_room_beside_messages() {
-    let says = "Step 7: P2 and P3 answer P1; P2 asks P3 and P4; P3 asks P4, and leads again.";
+    let description =
+        "Step 7: P2 and P3 answer P1; P2 asks P3 and P4; P3 asks P4, and leads again.";
     let mut records = stamped();
-    records.insert(1, at(1, Subject::Parent, Kind::Note(says.to_owned())));
+    records.insert(1, at(1, Subject::Parent, Kind::Note(description.to_owned())));
     let svg = lay_out(&header(), &records, View::default()).to_svg(Direction::Down);
     let rule = svg.lines().find(|it| it.contains("class=\"cut\"")).expect("a rule");
     let end = rule.split(['L', ' ', '"']).filter_map(|it| it.parse::<i64>().ok()).nth(2);
@@ -73,7 +74,7 @@ fn notes_use_free_room_beside_messages() {
         .filter(|it| it.starts_with("<text") && number(it, "x") == number(begins, "x"))
         .filter_map(|it| it.split(['>', '<']).nth(2))
         .collect();
-    assert_eq!(lines.join(" "), says);
+    assert_eq!(lines.join(" "), description);
     assert!(lines.len() > 1 && lines.iter().all(|it| it.len() <= 30), "{lines:?}");
     let right = svg.lines().next().map(|it| number(it, "width")).expect("a head");
     assert!(right < 900, "not much wider than without: {right}");

@@ -111,7 +111,7 @@ fn rejects_records_that_name_unknown_processes() {
     let elected = |leader, winner| Event::Elected { leader, term: term(winner) };
     let own = ProcessId(0);
     let message_record = MessageRecord::of(&(), peer, 0, 1);
-    let strangers = [
+    let kinds = [
         Kind::Event(elected(leader, own).into()),
         Kind::Event(elected(own, leader).into()),
         Kind::Event(office::Event::Election(Event::Deposed { term: term(leader) }).into()),
@@ -122,13 +122,17 @@ fn rejects_records_that_name_unknown_processes() {
         Kind::Suspicion { peer, verdict: Verdict::Suspect },
         Kind::Partition(vec![vec![own], vec![peer]]),
     ];
-    for kind in strangers {
+    for kind in kinds {
         let line = serde_json::to_string(&Record::new(4, own, kind.clone())).unwrap();
         let (_folder, path) = folder();
         trace(&path, 1, &(line + "\n"));
         let error = Reader::open(&path).unwrap().find_map(Result::err).unwrap().to_string();
-        let says = ["there is no P4 in a group of 3", "there is no P4294967296 in a group of 3"];
-        assert!(says.iter().any(|says| error.ends_with(says)), "{kind:?}: {error}");
+        let description =
+            ["there is no P4 in a group of 3", "there is no P4294967296 in a group of 3"];
+        assert!(
+            description.iter().any(|description| error.ends_with(description)),
+            "{kind:?}: {error}"
+        );
     }
     let clock = Record::new(4, own, Kind::Crash).with_clock(vec![0; 4].into());
     let (_folder, path) = folder();
@@ -144,8 +148,8 @@ fn rejects_groups_too_large_for_memory_or_drawing() {
         let head = serde_json::to_string(&Header { n, ..header() }).unwrap();
         fs::write(&path, head + "\n").unwrap();
         let error = Reader::open(&path).unwrap_err().to_string();
-        let says = format!("a group must have 1 to {MAX_PROCESSES} processes, not {n}");
-        assert!(error.contains(&says) && error.ends_with("--most-processes"), "{error}");
+        let description = format!("a group must have 1 to {MAX_PROCESSES} processes, not {n}");
+        assert!(error.contains(&description) && error.ends_with("--most-processes"), "{error}");
     }
     let head = serde_json::to_string(&Header { n: MAX_PROCESSES, ..header() }).unwrap();
     fs::write(&path, head + "\n").unwrap();
@@ -166,8 +170,8 @@ fn header_has_all_ranks_or_none() {
     };
     for ranks in [1, 2, 4] {
         let error = opened(ranks).unwrap_err();
-        let says = format!(":1: a group of 3 processes has 3 ranks, and here are {ranks}");
-        assert!(error.ends_with(&says), "{error}");
+        let description = format!(":1: a group of 3 processes has 3 ranks, and here are {ranks}");
+        assert!(error.ends_with(&description), "{error}");
     }
     assert_eq!((opened(0), opened(3)), (Ok(()), Ok(())));
 }
@@ -178,9 +182,9 @@ fn endless_line_is_read_up_to_limit() {
     let endless = BufReader::new(head.as_bytes().chain(io::repeat(b' ')));
     let mut reader = Reader::new(endless, "endless").unwrap();
     let error = reader.next().unwrap().unwrap_err().to_string();
-    let says =
+    let description =
         "endless:2: a line of more than 16777216 bytes is no record; --longest-line takes more";
-    assert_eq!(error, says);
+    assert_eq!(error, description);
     let error = Reader::new(BufReader::new(io::repeat(b'{')), "endless").unwrap_err();
     assert!(matches!(error, ReadError::NotATrace { .. }), "{error}");
 }

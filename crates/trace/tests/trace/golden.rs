@@ -28,9 +28,9 @@ fn different_outcome_fails_with_diff() {
     let story = "group 2\nenter p2\n----\nP2 asks Enter\n  sends P1 Grant\n";
     std::fs::write(folder.path().join("wrong.txt"), story).unwrap();
     let failure = std::panic::catch_unwind(|| golden::<Tiny>(folder.path(), |_| 0)).unwrap_err();
-    let says = failure.downcast_ref::<String>().unwrap();
-    assert!(says.contains("wrong.txt"), "{says}");
-    assert!(says.contains("-  sends P1 Grant\n+  sends P1 Request\n"), "{says}");
+    let description = failure.downcast_ref::<String>().unwrap();
+    assert!(description.contains("wrong.txt"), "{description}");
+    assert!(description.contains("-  sends P1 Grant\n+  sends P1 Request\n"), "{description}");
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn the_configuration_is_used() {
 
 #[test]
 fn impossible_action_is_rejected_with_line_number() {
-    for (script, says) in [
+    for (script, description) in [
         ("enter p1", "line 1: there is no group yet; start with `group 3`"),
         ("group 2\n\nenter p3", "line 3: there is no P3 in a group of 2"),
         ("group 2\nelect p1", "line 2: `elect p1` is not a command of this protocol"),
@@ -73,7 +73,7 @@ fn impossible_action_is_rejected_with_line_number() {
             "line 3: the group does not come to rest within 10000 steps; limit it with `stabilize 20`",
         ),
     ] {
-        assert_eq!(refused(script), says, "{script}");
+        assert_eq!(refused(script), description, "{script}");
     }
 }
 

@@ -61,7 +61,7 @@ fn view_shows_leader_holder_and_waiters_with_durations() {
     let locks: Vec<_> = seen.processes.iter().map(|each| (each.lock, each.for_ms)).collect();
     assert_eq!(locks, [("inside", Some(8.0)), ("waiting", Some(6.0)), ("outside", None)]);
     assert_eq!(seen.processes[0].fence.as_deref(), Some("5.0"));
-    assert!(seen.strip.held.iter().any(|held| held.what == "leading" && held.process == 3));
+    assert!(seen.strip.held.iter().any(|held| held.condition == "leading" && held.process == 3));
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn crash_clears_state_and_later_term_replaces_leader() {
     let seen = view.snapshot(at(9));
     assert_eq!(seen.leader, Some((1, 2)));
     assert_eq!(seen.processes[0].suspects, [2]);
-    let news: Vec<_> = seen.news.iter().map(|news| news.says.as_str()).collect();
+    let news: Vec<_> = seen.news.iter().map(|news| news.description.as_str()).collect();
     let expected = ["P2 leads in term 1", "P2 crashes", "P1 suspects P2", "P1 leads in term 2"];
     assert_eq!(news, expected);
 }
@@ -91,7 +91,8 @@ fn shows_leader_reported_only_by_other_node() {
     let mut view = View::new(2);
     view.read(&record(0, 0, 1, elected(1, 1)));
     let held = view.snapshot(at(6)).strip.held;
-    let leads: Vec<_> = held.iter().map(|held| (held.process, held.what, held.until)).collect();
+    let leads: Vec<_> =
+        held.iter().map(|held| (held.process, held.condition, held.until)).collect();
     assert_eq!(leads, [(2, "leading", None)]);
     view.read(&record(7, 0, 1, elected(0, 2)));
     let held = view.snapshot(at(9)).strip.held;
@@ -119,7 +120,7 @@ fn process_is_shown_as_stopped_until_it_continues() {
     view.read(&record(8, 0, 1, Kind::Continue));
     let seen = view.snapshot(at(9));
     assert_eq!(seen.processes[0].life, "up");
-    let stopped = seen.strip.held.iter().find(|held| held.what == "stopped").unwrap();
+    let stopped = seen.strip.held.iter().find(|held| held.condition == "stopped").unwrap();
     assert_eq!((stopped.from, stopped.until), (5.0, Some(8.0)));
 }
 
@@ -202,9 +203,9 @@ fn tail_reads_appended_complete_lines() {
     let mut file = OpenOptions::new().create(true).append(true).open(&path).unwrap();
     let line = |kind: Kind| serde_json::to_string(&record(1, 0, 1, kind)).unwrap() + "\n";
     let last = line(exited());
-    let (begun, rest) = last.as_bytes().split_at(last.len() / 2);
+    let (started, rest) = last.as_bytes().split_at(last.len() / 2);
     file.write_all(line(entered(1)).as_bytes()).unwrap();
-    file.write_all(begun).unwrap();
+    file.write_all(started).unwrap();
     tail.read(&mut view).unwrap();
     let seen = view.snapshot(at(2));
     assert_eq!((seen.entries, seen.processes[0].lock), (1, "inside"));

@@ -108,11 +108,11 @@ fn long_term_stays_in_its_box() {
         LogPicture::of(&header(), &records, &[]).to_svg(24)
     };
     assert!(drawn(999).contains("class=\"term\"") && drawn(999).contains(">999</text>"));
-    for (term, says) in [(1_234, "1234"), (123_456, "…456")] {
+    for (term, description) in [(1_234, "1234"), (123_456, "…456")] {
         let svg = drawn(term);
-        let says = format!(">{says}</text>");
+        let description = format!(">{description}</text>");
         let line = svg.lines().find(|line| line.contains("class=\"term says\""));
-        assert!(line.is_some_and(|line| line.ends_with(&says)), "{svg}");
+        assert!(line.is_some_and(|line| line.ends_with(&description)), "{svg}");
     }
 }
 

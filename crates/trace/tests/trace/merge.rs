@@ -146,12 +146,12 @@ fn rejects_different_options_but_not_node_seeds() {
         (made.header.seed, made.header.replay) = (Some(seed), Some(replay.into()));
         made
     };
-    let says = |one, other| merge(vec![one, other]).unwrap_err().to_string();
+    let description = |one, other| merge(vec![one, other]).unwrap_err().to_string();
     let simulated = made(Source::Simulator, 1, "a");
     let other_seed = made(Source::Simulator, 2, "b");
-    assert!(says(simulated.clone(), other_seed).ends_with("seeds 1 and 2"));
+    assert!(description(simulated.clone(), other_seed).ends_with("seeds 1 and 2"));
     let other_command = made(Source::Simulator, 1, "b");
-    assert!(says(simulated, other_command).ends_with("`a` and `b`"));
+    assert!(description(simulated, other_command).ends_with("`a` and `b`"));
     let nodes = vec![made(Source::Node, 1, "a"), made(Source::Node, 2, "b")];
     let run = [nodes, vec![made(Source::Parent, 3, "c"), made(Source::Resource, 3, "c")]].concat();
     assert!(merge(run).is_ok());
@@ -170,8 +170,11 @@ fn rejects_duplicate_trace() {
 #[test]
 fn rejects_second_boot_of_same_session() {
     let boot = |time, session| node(vec![Record::new(time, P1, Kind::Boot).in_session(session)]);
-    let says = merge(vec![boot(1, 1), boot(9, 1)]).unwrap_err().to_string();
-    assert!(says.ends_with("belong to different runs: P1 boots in session 1 of two"), "{says}");
+    let description = merge(vec![boot(1, 1), boot(9, 1)]).unwrap_err().to_string();
+    assert!(
+        description.ends_with("belong to different runs: P1 boots in session 1 of two"),
+        "{description}"
+    );
     assert!(merge(vec![boot(1, 1), boot(9, 2)]).is_ok());
 }
 

@@ -153,9 +153,9 @@ impl<P: Forced> Group<P> {
 
     /// Makes a candidate withdraw; its messages are lost.
     fn withdraw_candidate(&mut self, one: usize, at: usize) -> Result<(), String> {
-        let asks =
+        let vote_request =
             self.processes[one].as_ref().filter(|_| one != at).and_then(P::withdrawal_message);
-        if let Some(message) = asks {
+        if let Some(message) = vote_request {
             self.input(one, Input::Message { from: ProcessId::at(at), message })?;
             self.under_way.clear();
         }

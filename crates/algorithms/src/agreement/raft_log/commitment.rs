@@ -7,8 +7,9 @@
 //! theirs.
 //!
 //! Followers learn the commit index from the next message with entries or the next heartbeat. With
-//! the variant `announcing`, the leader sends it at once in a separate message. That message needs
-//! no response and safety does not depend on it, since the next append repeats the commit index.
+//! the variant `announcing`, the leader sends it immediately in a separate message. That message
+//! needs no response and safety does not depend on it, since the next append repeats the commit
+//! index.
 
 use tenure_core::service::log::Event;
 use tenure_core::{Delay, Effects, ProcessId};

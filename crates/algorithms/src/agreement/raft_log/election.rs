@@ -19,7 +19,7 @@
 //! that had not yet missed the leader. A pre-candidate that granted it and asks later has waited in
 //! vain, and is not denied: it may reach a majority that the other cannot. With check-quorum a
 //! leader steps down if no majority responds within an election timeout, so that its users do not
-//! wait for ever. Safety depends on neither.
+//! wait forever. Safety depends on neither.
 //!
 //! **Ahead**: with this variant a candidate requests votes before its own vote is saved, so that
 //! all disks write in parallel. An elected candidate saves its vote in the same step at the latest,
@@ -176,8 +176,8 @@ impl RaftLog {
         if granted && is_pre_candidate {
             self.role = Role::Follower { leader: None };
         }
-        let said = if granted { term } else { self.term };
-        fx.send(from, Message::PreVote { term: said, granted });
+        let response_term = if granted { term } else { self.term };
+        fx.send(from, Message::PreVote { term: response_term, granted });
         if continues {
             fx.send(from, self.request_pre_vote());
         }

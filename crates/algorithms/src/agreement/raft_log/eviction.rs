@@ -1,22 +1,22 @@
 //! Processes that take no further part: removed ones, and ones that lost acknowledged entries.
 //!
 //! **Removal.** A leader replicates its log to the members of its latest membership (4.1), so a
-//! removed process does not receive the entry that removes it. It would wait for a leader for ever
+//! removed process does not receive the entry that removes it. It would wait for a leader forever
 //! and keep its clients waiting. With `noticing`, the leader notifies it when that entry is
 //! committed. A process that was down or partitioned then is notified when it requests a vote or,
 //! without a vote, when it asks whether it is a member. It is notified only if its log is less up
 //! to date than the entry that removes it: otherwise a later entry may have added it again.
 //!
 //! **Lost entries.** A process may lose entries that it has acknowledged: its disk dropped a flush,
-//! or its directory was replaced by an older copy. A leader of the same term would wait for it for
-//! ever. The leader does not send those entries again, since a late rejection looks the same, and
-//! it counts the responses for its quorum. With `noticing`, each message of the leader to a process
-//! contains the index which that process has acknowledged. The report follows the acknowledgement,
-//! and within a term a process never removes entries that it has acknowledged to its leader. So a
-//! process whose log ends earlier has lost entries, regardless of delayed, repeated or lost
-//! messages. It takes no further part: it may have lost its vote, and its copies were counted. As
-//! it no longer responds, no leader counts it. A loss is not detected if the leader has changed
-//! since, as a new leader knows nothing of the others.
+//! or its directory was replaced by an older copy. A leader of the same term would wait for it
+//! forever. The leader does not send those entries again, since a late rejection looks the same,
+//! and it counts the responses for its quorum. With `noticing`, each message of the leader to a
+//! process contains the index which that process has acknowledged. The report follows the
+//! acknowledgement, and within a term a process never removes entries that it has acknowledged to
+//! its leader. So a process whose log ends earlier has lost entries, regardless of delayed,
+//! repeated or lost messages. It takes no further part: it may have lost its vote, and its copies
+//! were counted. As it no longer responds, no leader counts it. A loss is not detected if the
+//! leader has changed since, as a new leader knows nothing of the others.
 
 use tenure_core::service::log::Event;
 use tenure_core::{Effects, ProcessId};

@@ -1,7 +1,7 @@
 //! Leadership transfer (3.10).
 //!
 //! The leader stops accepting entries, waits until the target has its whole log, and tells it to
-//! start an election at once. This is an ordinary election, except that the candidate skips the
+//! start an election immediately. This is an ordinary election, except that the candidate skips the
 //! pre-vote, so all safety arguments apply. If no new leader emerges within an election timeout,
 //! the leader resumes.
 //!

@@ -244,7 +244,7 @@ impl RaftLog {
         }
     }
 
-    /// Appends a membership entry; the membership applies at once.
+    /// Appends a membership entry; the membership applies immediately.
     fn append_members(&mut self, members: Members, fx: &mut impl Effects<Self>) {
         let is_last = !members.is_joint();
         let content = Content::Members(Box::new(members));

@@ -110,7 +110,7 @@ pub enum Message {
         /// Round of the message it responds to.
         round: u64,
     },
-    /// `TimeoutNow`: the receiver shall start an election at once, to become the leader.
+    /// `TimeoutNow`: the receiver shall start an election immediately, to become the leader.
     TimeoutNow {
         /// Term of the leader.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
@@ -131,7 +131,7 @@ pub enum Message {
         /// Last committed entry.
         last: EntryId,
     },
-    /// A heartbeat outside the log stream, answered at once without waiting for a disk.
+    /// A heartbeat outside the log stream, answered immediately without waiting for a disk.
     Heartbeat {
         /// Term of the leader.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]

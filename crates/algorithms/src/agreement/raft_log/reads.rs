@@ -37,7 +37,7 @@ impl Reads {
 }
 
 impl RaftLog {
-    /// Handles a read of the user: answers at once, queues it for a round, or declines it.
+    /// Handles a read of the user: answers immediately, queues it for a round, or declines it.
     pub(super) fn on_read(&mut self, ticket: u64, fx: &mut impl Effects<Self>) {
         if self.can_read_without_quorum() && self.has_committed_in_term() && self.is_leader() {
             return fx.emit(Event::Answered { ticket, index: self.commit });
@@ -46,9 +46,9 @@ impl RaftLog {
             return self.decline(ticket, Reason::NotLeading, fx);
         };
         let round = reads.round + 1;
-        let asks = reads.waiting.is_empty();
+        let starts_round = reads.waiting.is_empty();
         reads.waiting.push_back((ticket, round));
-        if asks {
+        if starts_round {
             self.start_read_round(fx);
         }
     }

@@ -6,7 +6,7 @@
 //! index. The entries of a late or repeated message are already present, and entries after them are
 //! kept even if the message is shorter than the log.
 //!
-//! The leader sends new entries to a responsive follower at once, several messages ahead of the
+//! The leader sends new entries to a responsive follower immediately, several messages ahead of the
 //! responses. After a rejection it probes with one message at a time to find where the logs
 //! diverge. The follower reports its term at that index and the first index of that term, so each
 //! probe skips a whole term. The next heartbeat detects a lost message, because it follows the lost
@@ -19,8 +19,8 @@
 //!
 //! **Heartbeats**: appends wait for disks and queue behind large entries. With this variant the
 //! leader also sends a separate message to each follower that has not responded since the last
-//! heartbeat, and the follower responds at once. Neither message depends on pending writes, so a
-//! slow disk does not depose a leader. Reads count these responses. That is safe: a read only
+//! heartbeat, and the follower responds immediately. Neither message depends on pending writes, so
+//! a slow disk does not depose a leader. Reads count these responses. That is safe: a read only
 //! requires that no majority had voted in a later term, and votes are saved before they are sent. A
 //! leader sends this message only after a follower acknowledged entries in this term. By then its
 //! own vote is saved, and it cannot lead this term a second time.
@@ -67,7 +67,7 @@ pub(super) struct Progress {
 pub(super) enum ReplicationState {
     /// One message at a time until the point of divergence is known; `asked` is true while a probe
     /// is in flight.
-    Probe { asked: bool },
+    Probe { is_sent: bool },
     /// Pipelined, limited by the window.
     Replicate,
     /// The follower needs entries that the leader has compacted.
@@ -78,7 +78,7 @@ impl Progress {
     /// Returns the initial state for a follower whose log is unknown, when the leader's log ends at
     /// `last`.
     pub(super) fn new(last: u64) -> Self {
-        let state = ReplicationState::Probe { asked: false };
+        let state = ReplicationState::Probe { is_sent: false };
         Progress { match_index: 0, next_index: last + 1, state, round: 0, is_responsive: true }
     }
 
@@ -224,7 +224,7 @@ impl RaftLog {
         while let Role::Leader(Leadership { peers, .. }) = &self.role {
             let progress = &peers[to.index()];
             let waits = match progress.state {
-                ReplicationState::Probe { asked } => asked,
+                ReplicationState::Probe { is_sent } => is_sent,
                 ReplicationState::Replicate => self.remaining_window(progress) == 0,
                 ReplicationState::Snapshot(_) => true,
             };
@@ -264,7 +264,7 @@ impl RaftLog {
         if let Role::Leader(Leadership { peers, .. }) = &mut self.role {
             let progress = &mut peers[to.index()];
             match &mut progress.state {
-                ReplicationState::Probe { asked } => *asked = true,
+                ReplicationState::Probe { is_sent } => *is_sent = true,
                 ReplicationState::Replicate => progress.next_index += sent,
                 ReplicationState::Snapshot(_) => {}
             }
@@ -360,16 +360,16 @@ impl RaftLog {
         }
         let progress = &mut peers[from.index()];
         progress.is_responsive = true;
-        let asked = match progress.state {
+        let is_sent = match progress.state {
             ReplicationState::Probe { .. } => prev.checked_add(1) == Some(progress.next_index),
             ReplicationState::Replicate => prev < progress.next_index,
             ReplicationState::Snapshot(_) => false,
         };
-        if asked && prev > progress.match_index {
+        if is_sent && prev > progress.match_index {
             let ours = self.log.last_of_term(conflict.term, prev).filter(|_| conflict.term > 0);
             let next = ours.map_or(conflict.index, |place| place.index + 1);
             progress.next_index = next.clamp(progress.match_index + 1, prev);
-            progress.state = ReplicationState::Probe { asked: false };
+            progress.state = ReplicationState::Probe { is_sent: false };
         }
         self.record_response(from, round, fx);
         self.maybe_send_append(from, fx);

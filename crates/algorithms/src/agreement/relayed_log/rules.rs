@@ -8,8 +8,8 @@ use super::message::{Outcome, Request};
 use super::{Forwarded, RelayedLog};
 
 impl RelayedLog {
-    /// Returns the index up to which completed requests are reported: as far as the local log was
-    /// reported.
+    /// Returns the index up to which completed requests are reported to the user: the commit index
+    /// of the local log.
     pub(super) fn reportable_index(&self) -> u64 {
         if self.has(Switch::EarlyAnswer) {
             return u64::MAX;

@@ -39,9 +39,9 @@ pub(super) struct Survey {
 /// Conclusion from all reports about a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
-    /// Decided, or no process can have decided otherwise.
+    /// Decided, or certain not to have been decided differently.
     Decided { commits: bool },
-    /// All have voted yes, but not all know it.
+    /// All have voted yes, but not all have learned this.
     Ready,
     /// The processes that were up at the decision are down.
     Unknown,
@@ -116,7 +116,7 @@ impl ThreePhaseCommit {
         }
     }
 
-    /// Decides transactions, as far as the reports allow.
+    /// Decides all transactions for which the reports are sufficient.
     pub(super) fn finish_survey(&mut self, fx: &mut impl Effects<Self>) {
         let Some(mut survey) = self.survey.take_if(|survey| survey.awaited.is_empty()) else {
             return;

@@ -20,7 +20,7 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
         let mut election = E::card(&config.election, size);
         let (tolerates_loss, tolerates_recovery) =
             (election.faults.loss, election.faults.crashes == Crashes::Recovery);
-        let says = match tolerates_loss && !tolerates_recovery {
+        let text = match tolerates_loss && !tolerates_recovery {
             true => {
                 "a crash breaks the ring, and lost messages of the lock are repeated only over \
                  `fifo:`"
@@ -45,7 +45,7 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
         sort(&mut election.clocked);
         Card {
             name: format!("coordinated:{}", election.name),
-            title: format!("ask the leader, whom {} elects", election.name),
+            title: format!("ask the leader elected by {}", election.name),
             service: Service::Office,
             strategy: Strategy::Composition,
             order: Order::Fifo,
@@ -55,7 +55,7 @@ impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
             faults: Faults {
                 loss: tolerates_loss && tolerates_recovery,
                 absence: false,
-                description: says,
+                description: text,
                 ..election.faults
             },
             knows: Knowledge::NON_UNIFORM,

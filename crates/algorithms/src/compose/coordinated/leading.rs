@@ -1,4 +1,4 @@
-//! The leader of a lock at a leader: inquiries, grants and suspicions.
+//! Behaviour of the leader that grants the lock: inquiries, grants and suspicions.
 
 use tenure_core::{Effects, Election, ProcessId, ProcessSet, Term, Verdict};
 
@@ -48,7 +48,7 @@ impl<E: Election> Coordinated<E> {
         }
     }
 
-    /// Handles a suspected peer. Its claims are dropped, at once or when it must have left.
+    /// Handles a suspected peer. Its claims are dropped, immediately or when it must have left.
     pub(super) fn on_suspect(&mut self, peer: ProcessId, fx: &mut impl Effects<Self>) {
         let Some(coordinator) = &mut self.coordinator else { return };
         match *self.times {

@@ -5,8 +5,8 @@
 //! and locks of different names are independent. An entry costs the same as there. A change of
 //! leader costs the same for each name that was ever used.
 //!
-//! A lock exists from the first command or message with its name, for ever. When it is created it
-//! is informed of the suspected processes and the leader. A leader that creates it inquires of all
+//! A lock exists from the first command or message with its name, forever. When it is created it is
+//! informed of the suspected processes and the leader. A leader that creates it inquires of all
 //! processes before it grants, as after a change of leader. A leader that does not know the name
 //! inquires of none, so a waiting process sends its request to a new leader by itself. Locks are
 //! not saved. The number of boots, which all locks share, distinguishes requests from those before

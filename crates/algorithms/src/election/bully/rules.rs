@@ -41,7 +41,7 @@ pub(super) struct Rules(pub(super) Variants<Switch>);
 /// Recipients and reactions.
 impl Rules {
     /// Returns the processes that an election message is sent to.
-    pub(super) fn asked(self, higher: ProcessSet, group: Group) -> ProcessSet {
+    pub(super) fn challenged(self, higher: ProcessSet, group: Group) -> ProcessSet {
         if !self.0.has(Switch::TellAll) { higher } else { group.peers() }
     }
 
@@ -85,7 +85,8 @@ impl Rules {
 
 /// Rules about terms.
 impl Rules {
-    /// Returns the number after one that may be in use.
+    /// Returns the term number of the election that follows the one with `number`. Without terms it
+    /// stays the same.
     pub(super) fn after(self, number: u64) -> u64 {
         if self.has_terms() { number + 1 } else { number }
     }

@@ -41,8 +41,7 @@ impl Algorithm for Raft {
             variants: Variants::<Switch>::declared(),
             ..Card::election(
                 "raft",
-                "a majority elects, each process votes once per term, and a leader without \
-                 responses of a majority steps down",
+                "a majority elects, one vote per term; a leader without a majority steps down",
                 "Ongaro & Ousterhout, USENIX ATC, 2014",
             )
         }

@@ -13,8 +13,8 @@ pub(crate) const HEARTBEAT: &str = "heartbeat";
 pub(crate) const LEASE: &str = "lease";
 
 /// Descriptions of the timeouts.
-pub(crate) const ELECTION_DESCRIPTION: &str = "time without a leader after which a process starts an \
-                                        election";
+pub(crate) const ELECTION_DESCRIPTION: &str = "time without a leader after which a process starts \
+                                               an election";
 pub(crate) const HEARTBEAT_DESCRIPTION: &str = "interval between messages of a leader";
 
 /// Configuration of one process.

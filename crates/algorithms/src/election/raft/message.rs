@@ -56,7 +56,7 @@ pub enum Message {
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]
         term: u64,
     },
-    /// The leader of this term has resigned; the receiver shall stand at once.
+    /// The leader of this term has resigned; the receiver shall stand immediately.
     HandOver {
         /// Term in which the sender led.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::term_number"))]

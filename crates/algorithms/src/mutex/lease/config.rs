@@ -41,8 +41,8 @@ impl Config {
     }
 }
 
-/// Number of requests by which a response may be late: a process whose turn it is requests again at
-/// once.
+/// A response may arrive after the next request, because a process that can be granted the lock
+/// sends its next request immediately.
 const MAX_LATE_ROUNDS: u64 = 1;
 
 impl Configured for Config {

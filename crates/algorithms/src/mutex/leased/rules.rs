@@ -15,7 +15,8 @@ impl Leased {
         self.has(Switch::EarlyRelease)
     }
 
-    /// Returns true if no process is inside after one that `was_inside`, or was not, has left.
+    /// Returns true if the critical section is free after a release. A claim that was not inside
+    /// frees nothing.
     pub(super) fn leaves_none_inside(&self, was_inside: bool) -> bool {
         was_inside || self.has(Switch::AnyRelease)
     }
@@ -35,12 +36,12 @@ impl Leased {
         !self.has(Switch::TtlJumpsBack)
     }
 
-    /// Returns the number of parts that a new leader counts.
+    /// Returns the number of lease parts that a new leader still counts.
     pub(super) fn remaining_after_failover(&self, left: u64) -> u64 {
         if self.has(Switch::TtlJumpsBack) { PARTS } else { left.clamp(1, PARTS) }
     }
 
-    /// Returns the revision from which a key is watched that was seen in the one before.
+    /// Returns the first revision of a watch. The watcher has seen its key at revision `from - 1`.
     pub(super) fn watch_start(&self, from: u64) -> u64 {
         if self.has(Switch::WatchFromWrongRevision) { 0 } else { from }
     }

@@ -28,16 +28,16 @@ pub(super) struct Service {
     /// Term of the leader.
     term: u64,
     lessor: Lessor<u64>,
-    /// Leases whose end is being committed, with `renewal_index` at their expiry; `None` if the owner has
-    /// left.
+    /// Leases whose end is being committed, with `renewal_index` at their expiry; `None` if the
+    /// owner has left.
     ends: BTreeMap<u64, Option<u64>>,
     /// Leases of watched keys, by watcher.
     watches: BTreeMap<(ProcessId, Ticket), u64>,
     /// True if the previous leader may still answer.
     pub(super) has_former_leader: bool,
-    /// Parts begun since the full duration of a lease was left, less one for each change of leader
-    /// since. Used only to check the bound.
-    begun: BTreeMap<u64, u64>,
+    /// Number of parts of each lease that started since its last renewal, minus one per change of
+    /// leader. Used only to check the bound.
+    started: BTreeMap<u64, u64>,
 }
 
 /// Returns an empty store, in which one second of a lease stands for one part.
@@ -67,7 +67,7 @@ impl Service {
             ends: BTreeMap::new(),
             watches: BTreeMap::new(),
             has_former_leader: false,
-            begun: BTreeMap::new(),
+            started: BTreeMap::new(),
         }
     }
 
@@ -139,8 +139,8 @@ impl Leased {
         next.store.reset_index();
         next.has_former_leader = true;
         // Each change may delay the end of a lease by one part.
-        let begun = core::mem::take(&mut service.begun).into_iter();
-        next.begun = begun.map(|(lease, parts)| (lease, parts.saturating_sub(1))).collect();
+        let started = core::mem::take(&mut service.started).into_iter();
+        next.started = started.map(|(lease, parts)| (lease, parts.saturating_sub(1))).collect();
         self.service = Some(next);
         self.start_term(fx);
         fx.cancel_timer(Timer::Change);
@@ -157,13 +157,13 @@ impl Leased {
                 LeaseChange::Remaining { lease, seconds } => {
                     let part = lessor.set_remaining(lease, seconds, PARTS);
                     if seconds == PARTS {
-                        service.begun.remove(&lease);
+                        service.started.remove(&lease);
                     }
                     self.arm(lease, part, fx);
                 }
                 LeaseChange::Ended { lease } => {
                     lessor.remove(lease);
-                    service.begun.remove(&lease);
+                    service.started.remove(&lease);
                     fx.cancel_timer(Timer::Part(lease));
                 }
                 LeaseChange::ExpiryRejected { lease, term, renewal_index } => {
@@ -171,7 +171,7 @@ impl Leased {
                         .then(|| lessor.on_expiry_rejected(lease, renewal_index))
                         .flatten();
                     if part.is_some() {
-                        service.begun.remove(&lease);
+                        service.started.remove(&lease);
                     }
                     self.arm(lease, part, fx);
                 }
@@ -192,7 +192,7 @@ impl Leased {
     /// Sets the timer of a lease, if it has a next part.
     fn arm(&mut self, lease: u64, part: Option<u64>, fx: &mut impl Effects<Self>) {
         let (Some(part), Some(service)) = (part, &mut self.service) else { return };
-        *service.begun.entry(lease).or_default() += 1;
+        *service.started.entry(lease).or_default() += 1;
         fx.set_timer(Timer::Part(lease), self.config.parts(part));
     }
 
@@ -238,7 +238,7 @@ impl Leased {
             Renewal::Accepted { .. } | Renewal::NeedsCheckpoint { .. } if !honours => {}
             Renewal::NotFound => return self.send(from, Message::Gone { ticket }, fx),
             Renewal::Accepted { part } => {
-                service.begun.remove(&lease);
+                service.started.remove(&lease);
                 self.arm(lease, Some(part), fx);
             }
             Renewal::NeedsCheckpoint { ttl } => self.commit_remaining(lease, ttl, fx),
@@ -335,7 +335,7 @@ impl Leased {
     pub(super) fn on_part(&mut self, lease: u64, fx: &mut impl Effects<Self>) {
         let Some(service) = &mut self.service else { return };
         fx.set_timer(Timer::Change, self.config.change);
-        if service.begun.get(&lease).is_some_and(|parts| *parts > PARTS) {
+        if service.started.get(&lease).is_some_and(|parts| *parts > PARTS) {
             return;
         }
         let renewal_index = service.store.lease(lease).map_or(0, |lease| lease.renewal_index);

@@ -9,7 +9,7 @@ use tenure_trace::{SplitMix64, TestCluster};
 use super::{append, compact, config, events, heartbeat, lose_messages, of_terms, terms};
 use crate::support::p;
 
-/// A group of `size` in which P1 leads all but the last process, which is no member.
+/// A group of `size` in which P1 leads all but the last process, which is not a member.
 pub(super) fn newcomer(size: u32, switches: &[Switch]) -> TestCluster<RaftLog> {
     let members = Some(Members::of(ProcessSet::first(size - 1)));
     let config = Config { initial_members: members, trailing_entries: 0, ..config(size, switches) };

@@ -1,4 +1,4 @@
-//! Timing of a leader's sends, writes and announcements: ahead (10.2.1), together, and at once.
+//! Timing of a leader's sends, writes and announcements: ahead (10.2.1), together, and immediately.
 
 use tenure_algorithms::agreement::RaftLog;
 use tenure_algorithms::agreement::raft_log::{EntryId, Message, Switch, Timer};

@@ -5,9 +5,9 @@ mod perform;
 
 use tenure_algorithms::catalogue::Parameters;
 use tenure_check::{CheckError, Judgement, Limit, Report};
-use tenure_core::{Property, Requirement, Service, TICKS_PER_UNIT, Timing};
+use tenure_core::{Card, Property, Requirement, Service, TICKS_PER_UNIT, Timing};
 
-use self::perform::check_config;
+use self::perform::{check_config, progress_line};
 use super::failure::{Failure, Status};
 use super::output::{Format, print, print_json, warn_no_effect, width, wrap_lines};
 use super::program;
@@ -17,8 +17,10 @@ pub(crate) use options::Options;
 pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     let is_bare = options.is_bare()?;
     let options = options.limited();
-    let report = perform(&options)?;
-    for option in unused_options(&options, &report)? {
+    let plan = Plan::of(&options)?;
+    let report = plan.search(true)?;
+    plan.save_counterexample(&report)?;
+    for option in plan.unused_options(&report) {
         warn_no_effect(option, &options.algorithm);
     }
     if options.trace.is_some() && report.shortest().is_none() {
@@ -28,7 +30,7 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
         Format::Text => {
             let more = if is_bare { larger_group_hint(&options, &report)? } else { String::new() };
             let found = format!("{report:.columns$}", columns = width());
-            let clocked_hint = clocked_hint(&options)?;
+            let clocked_hint = plan.clocked_hint()?;
             print(&wrap_lines(&(found + &limit_hint(&options, &report) + &clocked_hint + &more)))?;
         }
         Format::Json => print_json(&report)?,
@@ -42,117 +44,158 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
 
 /// Runs the search and writes the counterexample, if there is one, to the file of `--trace`.
 pub(crate) fn perform(options: &Options) -> Result<Report, Failure> {
-    let report = report(options)?;
-    save_counterexample(options, &report)?;
+    let plan = Plan::of(options)?;
+    let report = plan.search(true)?;
+    plan.save_counterexample(&report)?;
     Ok(report)
-}
-
-/// Returns the given options that have no effect on this search.
-fn unused_options(options: &Options, report: &Report) -> Result<Vec<&'static str>, Failure> {
-    let parameters = options.group.parameters()?;
-    let card = tenure_instances::card(&options.algorithm, &parameters).map_err(Failure::usage)?;
-    let mut unused = options.group.unused_options(&options.algorithm, card.service);
-    let elects = card.service == Service::Election || card.service.is_agreement();
-    if options.app_messages > 0 && elects {
-        unused.push("--app-messages");
-    }
-    if options.saving != Default::default() && (options.crash == 0 || options.recover == 0) {
-        unused.push("--saving");
-    }
-    if options.recover > 0 && options.crash == 0 && options.group.down().is_empty() {
-        unused.push("--recover");
-    }
-    let is_whole = report.limit.is_none() && report.counterexamples.is_empty();
-    if options.term_max.is_some() && is_whole && !report.has_terms {
-        unused.push("--term-max");
-    }
-    if options.new_sessions && options.recover == 0 {
-        unused.push("--new-sessions");
-    }
-    if options.when_full.is_some() && options.lose == 0 {
-        unused.push("--when-full");
-    }
-    let timing = options.group.timing().unwrap_or(card.timing);
-    // Outside synchronous time a timer fires at any time.
-    if timing != Timing::Synchronous {
-        let given = [
-            ("--latency", options.latency.is_some()),
-            ("--timeout", !options.group.timeout.is_empty()),
-        ];
-        unused.extend(given.iter().filter(|(_, given)| *given).map(|(option, _)| *option));
-    }
-    Ok(unused)
-}
-
-/// Runs the search with a progress line on standard error.
-pub(crate) fn report(options: &Options) -> Result<Report, Failure> {
-    search(options, true)
 }
 
 /// Runs the search without a progress line.
 pub(crate) fn report_without_progress(options: &Options) -> Result<Report, Failure> {
-    search(options, false)
+    Plan::of(options)?.search(false)
 }
 
-fn search(options: &Options, shows_progress: bool) -> Result<Report, Failure> {
-    if options.group.draws_ids() {
-        return Err(Failure::usage(
-            "--ids random is not supported by check: list the ranks, as in --ids 2,3,1",
-        ));
-    }
-    // Timeouts are derived from the latency bound, which is at least one unit.
-    let longest = options.latency.as_ref().map_or(1, |latency| (*latency.end()).max(1));
-    let delay = u64::from(longest) * TICKS_PER_UNIT;
-    // Messages are never so late that more than one heartbeat number must be distinguished.
-    let parameters = Parameters { rounds: 1, delay, ..options.group.parameters()? };
-    let card = tenure_instances::card(&options.algorithm, &parameters).map_err(Failure::usage)?;
-    options.group.check_timeouts(&card)?;
-    let properties = options.properties(&card)?;
-    let subject = tenure_instances::algorithm(&options.algorithm, &parameters);
-    let mut config = check_config(options, &parameters, properties);
-    config.watch = config.watch.filter(|_| shows_progress);
-    let checked = subject.map_err(Failure::usage)?.check(&config);
-    checked.map_err(|error| match error {
-        // A panic is a defect of the algorithm, not of the command line.
-        CheckError::Panicked { .. } => Failure::violated(error),
-        CheckError::UnmetAssumption { algorithm, weakness } => {
-            Failure::weaker(&algorithm, &weakness)
+/// Options of a check, with the card of their algorithm.
+struct Plan<'a> {
+    options: &'a Options,
+    parameters: Parameters,
+    card: Card,
+}
+
+impl<'a> Plan<'a> {
+    /// Returns the plan for these options.
+    fn of(options: &'a Options) -> Result<Self, Failure> {
+        if options.group.draws_ids() {
+            return Err(Failure::usage(
+                "--ids random is not supported by check: list the ranks, as in --ids 2,3,1",
+            ));
         }
-        error => Failure::usage(error),
-    })
-}
+        // Timeouts are derived from the latency bound, which is at least one unit.
+        let longest = options.latency.as_ref().map_or(1, |latency| (*latency.end()).max(1));
+        let delay = u64::from(longest) * TICKS_PER_UNIT;
+        // Messages are never so late that more than one heartbeat number must be distinguished.
+        let parameters = Parameters { rounds: 1, delay, ..options.group.parameters()? };
+        let card =
+            tenure_instances::card(&options.algorithm, &parameters).map_err(Failure::usage)?;
+        Ok(Plan { options, parameters, card })
+    }
 
-/// Returns a hint that names the promises that hold only while clocks keep time, which this search
-/// does not check, and the command that checks them. Empty if the user selected properties.
-fn clocked_hint(options: &Options) -> Result<String, Failure> {
-    let (group, name) = (&options.group, &options.algorithm);
-    let card = tenure_instances::card(name, &group.parameters()?).map_err(Failure::usage)?;
-    let timing = group.timing().unwrap_or(card.timing);
-    if timing == Timing::Synchronous || card.clocked.is_empty() || !options.property.is_empty() {
-        return Ok(String::new());
+    /// Runs the search, with a progress line on standard error if `shows_progress`.
+    fn search(&self, shows_progress: bool) -> Result<Report, Failure> {
+        let Plan { options, parameters, card } = self;
+        options.group.check_timeouts(card)?;
+        let properties = options.properties(card)?;
+        let algorithm = tenure_instances::algorithm(&options.algorithm, parameters);
+        let mut config = check_config(options, card, parameters.size);
+        config.search.on_progress = shows_progress.then(progress_line).flatten();
+        let checked =
+            algorithm.map_err(Failure::usage)?.check(&config, &properties, &parameters.ranks);
+        checked.map_err(|error| match error {
+            // A panic is a defect of the algorithm, not of the command line.
+            CheckError::Panicked { .. } => Failure::violated(error),
+            CheckError::UnmetAssumption { algorithm, weakness } => {
+                Failure::weaker(&algorithm, &weakness)
+            }
+            error => Failure::usage(error),
+        })
     }
-    let names: Vec<&str> = card.clocked.iter().map(|promise| promise.name()).collect();
-    let (drift, promises) = (card.drift_ppm / 10_000, names.join(" and "));
-    let mut command = format!("tenure check {name} -n {}", group.size()?);
-    command.push_str(&group.algorithm_options());
-    let budgets = [
-        ("lose", options.lose),
-        ("duplicate", options.duplicate),
-        ("crash", options.crash),
-        ("recover", options.recover),
-    ];
-    for (fault, budget) in budgets.iter().filter(|(_, budget)| *budget > 0) {
-        command.push_str(&format!(" --{fault} {budget}"));
+
+    /// Writes the shortest counterexample to the file of `--trace`, if both exist.
+    fn save_counterexample(&self, report: &Report) -> Result<(), Failure> {
+        let Plan { options, parameters, card } = self;
+        let Some(path) = &options.trace else { return Ok(()) };
+        match report.shortest() {
+            Some(found) => {
+                let mut found = found.clone();
+                let header = &mut found.trace.header;
+                header.options = options.group.command_words()?;
+                header.most_inside = card.most_inside();
+                header.fenced = card.fenced() || found.property.requires() == Requirement::Fences;
+                header.ranks = Some(parameters.ranks.to_vec());
+                let most = card.messages.most.filter(|_| found.property == Property::Cost);
+                header.most_messages = most;
+                header.most_bypass = match found.property {
+                    Property::Bypass(most) => most,
+                    _ => None,
+                };
+                header.topology = (found.property == Property::Topology).then_some(card.topology);
+                header.replay = Some(replay_command(std::env::args().skip(1)));
+                found.save(path).map_err(Failure::environment)
+            }
+            None => Ok(()),
+        }
     }
-    if let Some(side) = &options.partition {
-        command.push_str(&format!(" --partition {side}"));
+
+    /// Returns the given options that have no effect on this search.
+    fn unused_options(&self, report: &Report) -> Vec<&'static str> {
+        let Plan { options, card, .. } = self;
+        let mut unused = options.group.unused_options(&options.algorithm, card.service);
+        let elects = card.service == Service::Election || card.service.is_agreement();
+        if options.app_messages > 0 && elects {
+            unused.push("--app-messages");
+        }
+        if options.saving != Default::default() && (options.crash == 0 || options.recover == 0) {
+            unused.push("--saving");
+        }
+        if options.recover > 0 && options.crash == 0 && options.group.down().is_empty() {
+            unused.push("--recover");
+        }
+        let is_whole = report.limit.is_none() && report.counterexamples.is_empty();
+        if options.term_max.is_some() && is_whole && !report.has_terms {
+            unused.push("--term-max");
+        }
+        if options.new_sessions && options.recover == 0 {
+            unused.push("--new-sessions");
+        }
+        if options.when_full.is_some() && options.lose == 0 {
+            unused.push("--when-full");
+        }
+        let timing = options.group.timing().unwrap_or(card.timing);
+        // Outside synchronous time a timer fires at any time.
+        if timing != Timing::Synchronous {
+            let given = [
+                ("--latency", options.latency.is_some()),
+                ("--timeout", !options.group.timeout.is_empty()),
+            ];
+            unused.extend(given.iter().filter(|(_, given)| *given).map(|(option, _)| *option));
+        }
+        unused
     }
-    let properties = names.join(",");
-    Ok(format!(
-        "  not checked, as timers fire at any time here: {promises}, promised\n    \
-         while clocks drift by at most {drift} %; to check them:\n    \
-         `{command} --timing synchronous --latency 0 --property {properties}`\n"
-    ))
+
+    /// Returns a hint that names the promises that hold only while clocks keep time, which this
+    /// search does not check, and the command that checks them. Empty if the user selected
+    /// properties.
+    fn clocked_hint(&self) -> Result<String, Failure> {
+        let Plan { options, card, .. } = self;
+        let (group, name) = (&options.group, &options.algorithm);
+        let timing = group.timing().unwrap_or(card.timing);
+        if timing == Timing::Synchronous || card.clocked.is_empty() || !options.property.is_empty()
+        {
+            return Ok(String::new());
+        }
+        let names: Vec<&str> = card.clocked.iter().map(|promise| promise.name()).collect();
+        let (drift, promises) = (card.drift_ppm / 10_000, names.join(" and "));
+        let mut command = format!("tenure check {name} -n {}", group.size()?);
+        command.push_str(&group.algorithm_options());
+        let budgets = [
+            ("lose", options.lose),
+            ("duplicate", options.duplicate),
+            ("crash", options.crash),
+            ("recover", options.recover),
+        ];
+        for (fault, budget) in budgets.iter().filter(|(_, budget)| *budget > 0) {
+            command.push_str(&format!(" --{fault} {budget}"));
+        }
+        if let Some(side) = &options.partition {
+            command.push_str(&format!(" --partition {side}"));
+        }
+        let properties = names.join(",");
+        Ok(format!(
+            "  not checked, as timers fire at any time here: {promises}, promised\n    \
+             while clocks drift by at most {drift} %; to check them:\n    \
+             `{command} --timing synchronous --latency 0 --property {properties}`\n"
+        ))
+    }
 }
 
 /// Returns a hint to check a larger group and its estimated cost, if all properties hold. Each
@@ -230,34 +273,6 @@ fn replay_command(typed: impl Iterator<Item = String>) -> String {
         skips_value = is_dropped && !word.contains('=');
     }
     words.join(" ")
-}
-
-/// Writes the shortest counterexample to the file of `--trace`, if both exist.
-fn save_counterexample(options: &Options, report: &Report) -> Result<(), Failure> {
-    let Some(path) = &options.trace else { return Ok(()) };
-    match report.shortest() {
-        Some(found) => {
-            let mut found = found.clone();
-            let header = &mut found.trace.header;
-            header.options = options.group.command_words()?;
-            let parameters = options.group.parameters()?;
-            let card = tenure_instances::card(&options.algorithm, &parameters);
-            let card = card.map_err(Failure::usage)?;
-            header.most_inside = card.most_inside();
-            header.fenced = card.fenced() || found.property.requires() == Requirement::Fences;
-            header.ranks = Some(parameters.ranks.to_vec());
-            let most = card.messages.most.filter(|_| found.property == Property::Cost);
-            header.most_messages = most;
-            header.most_bypass = match found.property {
-                Property::Bypass(most) => most,
-                _ => None,
-            };
-            header.topology = (found.property == Property::Topology).then_some(card.topology);
-            header.replay = Some(replay_command(std::env::args().skip(1)));
-            found.save(path).map_err(Failure::environment)
-        }
-        None => Ok(()),
-    }
 }
 
 #[cfg(test)]

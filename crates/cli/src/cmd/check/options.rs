@@ -179,19 +179,19 @@ const LOCK_AND_ELECTION_PROPERTIES: [Property; 17] = [
 /// When a process saves the changes of a step, and when the effects of the step leave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SavingOption {
-    /// None: a step, its save and the release of its effects are atomic
+    /// No crash in between: a step, its save and the release of its effects are atomic
     #[default]
     AtOnce,
-    /// Before a save, which covers any number of steps, and the release of their effects
+    /// Crashes between a save, which covers any number of steps, and the release of their effects
     Apart,
-    /// Between the release of effects and the save: the mistake of a runtime that sends before
-    /// saving
+    /// Crashes between the release of effects and the save: the mistake of a runtime that sends
+    /// before saving
     Late,
 }
 
 impl From<SavingOption> for Saving {
-    fn from(asked: SavingOption) -> Self {
-        match asked {
+    fn from(option: SavingOption) -> Self {
+        match option {
             SavingOption::AtOnce => Saving::Atomic,
             SavingOption::Apart => Saving::BeforeRelease,
             SavingOption::Late => Saving::AfterRelease,
@@ -285,19 +285,19 @@ impl Options {
             let promised = card.promised((timing == Timing::Synchronous).then_some(0));
             return Ok(promised.filter(by_default).collect());
         }
-        if let Some(strange) = self.property.iter().find(|it| !it.applies_to(card.service)) {
+        if let Some(unknown) = self.property.iter().find(|it| !it.applies_to(card.service)) {
             let Card { name, .. } = card;
-            if let Some(says) = property::progress_of_lock(*strange, card) {
-                return Err(Failure::usage(says));
+            if let Some(description) = property::progress_of_lock(*unknown, card) {
+                return Err(Failure::usage(description));
             }
             return Err(Failure::usage(format!(
-                "--property {strange} does not apply to {name}: `tenure list {name}` lists its \
+                "--property {unknown} does not apply to {name}: `tenure list {name}` lists its \
                  properties",
             )));
         }
-        let asked = |property| self.property.contains(&property);
-        let cost = self.cost_obstacle(card).filter(|_| asked(Property::Cost));
-        let topology = self.topology_obstacle(card).filter(|_| asked(Property::Topology));
+        let is_requested = |property| self.property.contains(&property);
+        let cost = self.cost_obstacle(card).filter(|_| is_requested(Property::Cost));
+        let topology = self.topology_obstacle(card).filter(|_| is_requested(Property::Topology));
         if let Some(why) = cost.or(topology) {
             let (property, name) = (if cost.is_some() { "cost" } else { "topology" }, &card.name);
             let message = format!("--property {property} cannot be checked for {name} here: {why}");
@@ -359,12 +359,12 @@ fn default_size(n: Arg) -> Arg {
 }
 
 fn latency(text: &str) -> Result<RangeInclusive<u32>, String> {
-    let fault = || format!("invalid latency '{text}': expected whole units, such as 1 or 0..1");
+    let fault = || "expected whole units, such as 1 or 0..1".to_owned();
     let (least, most) = text.split_once("..").unwrap_or((text, text));
     let least = least.parse().map_err(|_| fault())?;
     let most = most.parse().map_err(|_| fault())?;
     if least > most {
-        return Err(format!("invalid range '{text}': expected the smaller number first"));
+        return Err("expected the smaller number first".to_owned());
     }
     Ok(least..=most)
 }

@@ -1,12 +1,14 @@
 //! Converts the options into a configuration of the checker.
 
 use std::io::IsTerminal;
+use std::sync::Arc;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use tenure_algorithms::catalogue::Parameters;
-use tenure_core::Property;
-use tenure_instances::{CheckConfig, Watch};
+use tenure_check::{
+    CheckConfig, FaultConfig, Limits, ModelConfig, OnProgress, Progress, SearchConfig,
+};
+use tenure_core::{Card, Detection, Timing, Topology};
 
 use super::options::{Options, Reduce, WhenFull};
 use crate::cmd::{interrupt, machine};
@@ -14,57 +16,66 @@ use crate::cmd::{interrupt, machine};
 /// Default bound on terms.
 const DEFAULT_TERM_MAX: u64 = 2;
 
-/// Builds the configuration of the checker.
-pub(super) fn check_config(
-    options: &Options,
-    parameters: &Parameters,
-    properties: Vec<Property>,
-) -> CheckConfig {
-    let group = &options.group;
-    CheckConfig {
-        size: parameters.size,
-        ranks: parameters.ranks.clone(),
-        properties,
-        entries: options.entries(parameters.size),
+/// Builds the configuration of the checker. The card determines the options that are not given.
+pub(super) fn check_config(options: &Options, card: &Card, size: u32) -> CheckConfig {
+    let (group, is_reduced) = (&options.group, options.reduce == Reduce::Auto);
+    let is_synchronous = group.timing().unwrap_or(card.timing) == Timing::Synchronous;
+    let mut config = CheckConfig::new(&card.name, card.service, size);
+    config.model = ModelConfig {
+        entries: options.entries(size),
         initiators: group.initiators().map(<[_]>::to_vec),
-        initially_down: group.down().to_vec(),
-        channel_order: group.order(),
-        timing: group.timing(),
-        latency_units: options.latency.clone().unwrap_or(0..=1),
-        lose: options.lose,
-        duplicate: options.duplicate,
-        crash: options.crash,
-        recover: options.recover,
-        saving: options.saving.into(),
-        partition: options.partition.as_ref().map(|side| side.0.clone()),
-        false_suspicion: options.false_suspicion,
-        has_new_sessions: options.new_sessions,
-        app_messages: options.app_messages,
-        in_flight: options.in_flight as usize,
-        is_cut_when_full: options.when_full == Some(WhenFull::Cut),
+        order: group.order().unwrap_or(card.order),
+        latency: is_synchronous.then(|| options.latency.clone().unwrap_or(0..=1)),
+        has_detectors: card.detection != Detection::None,
+        detects_restarts: options.new_sessions,
+        application_messages: options.app_messages,
         prefix: options.after.as_ref().map_or_else(Vec::new, |steps| steps.0.clone()),
-        term_max: options.term_max.unwrap_or(DEFAULT_TERM_MAX),
-        is_beyond_assumptions: group.beyond_assumptions,
-        is_reduced: options.reduce == Reduce::Auto,
-        is_exact: options.exact,
+        assumed_card: (!group.beyond_assumptions).then(|| card.clone()),
+        ..config.model
+    };
+    config.faults = FaultConfig {
+        losses: options.lose,
+        duplicates: options.duplicate,
+        crashes: options.crash,
+        saving: options.saving.into(),
+        recoveries: options.recover,
+        false_suspicions: options.false_suspicion,
+        partition: options.partition.as_ref().map(|side| side.0.clone()),
+        down: group.down().to_vec(),
+        ..config.faults
+    };
+    config.bounds.in_flight = options.in_flight as usize;
+    config.bounds.prunes_full_links = options.when_full == Some(WhenFull::Cut);
+    config.bounds.term_max = Some(options.term_max.unwrap_or(DEFAULT_TERM_MAX));
+    config.search = SearchConfig {
+        shifts_timestamps: is_reduced,
+        ample: is_reduced && card.topology == Topology::UnidirectionalRing,
+        exact: options.exact,
         threads: options.threads.filter(|threads| *threads > 0),
-        max_states: options.max_states,
-        max_memory: options.max_memory,
-        memory_reader: Some(machine::memory_growth),
-        max_time: options.max_time.and_then(|limit| limit.0),
-        stop_flag: interrupt::flag(),
-        watch: std::io::stderr().is_terminal().then_some(progress_line as fn() -> Watch),
-    }
+        limits: Limits {
+            states: options.max_states,
+            bytes: options.max_memory,
+            time: options.max_time.and_then(|limit| limit.0),
+            memory_reader: Some(machine::memory_growth),
+        },
+        stop_flag: Some(interrupt::flag()),
+        on_progress: None,
+    };
+    config
 }
 
-/// Creates a progress progress_line on standard error, which is removed at the end.
-fn progress_line() -> Watch {
+/// Creates a progress line on standard error, which is removed at the end. Returns `None` if
+/// standard error is not a terminal.
+pub(super) fn progress_line() -> Option<OnProgress> {
+    if !std::io::stderr().is_terminal() {
+        return None;
+    }
     let bar = ProgressBar::new_spinner();
     if let Ok(style) = ProgressStyle::with_template("{elapsed:>4} {spinner} {msg}") {
         bar.set_style(style);
     }
     bar.enable_steady_tick(Duration::from_millis(100));
-    Box::new(move |progress| {
+    Some(Arc::new(move |progress: &Progress| {
         bar.set_message(format!(
             "{} states, {:.0}/s, depth {}, {} in the frontier, {} MB",
             progress.states,
@@ -73,5 +84,5 @@ fn progress_line() -> Watch {
             progress.waiting,
             progress.bytes >> 20
         ));
-    })
+    }))
 }

@@ -149,7 +149,7 @@ pub(super) struct Matrix {
     algorithms: Vec<Row>,
     #[serde(skip)]
     heads: Vec<&'static str>,
-    /// Exit status.
+    /// Exit status of the command: whether every claim of the cards holds.
     #[serde(skip)]
     pub(super) status: Status,
 }
@@ -301,7 +301,7 @@ fn check_cell(words: &str, bound: &str) -> Result<Cell, Failure> {
 }
 
 /// True if blocking does not break the card: a partition lasts for ever, and one of two processes
-/// is no majority.
+/// is not a majority.
 fn may_block(words: &str) -> bool {
     words.contains(" --partition ") || loses_majority(words)
 }

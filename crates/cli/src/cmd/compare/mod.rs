@@ -12,7 +12,6 @@ use serde::Serialize;
 use serde_json::Value;
 use tenure_algorithms::catalogue::{Parameters, compositions};
 use tenure_core::Service;
-use tenure_lessons::nearest;
 
 use super::failure::{Failure, Status};
 use super::group::Ids;
@@ -24,6 +23,7 @@ use super::simulate::experiment::{Interrupt, Outcome};
 use super::simulate::options::RunOptions;
 use super::simulate::plan::Plan;
 use super::simulate::status;
+use crate::nearest::nearest;
 use table::Row;
 
 /// Default number of runs.
@@ -214,11 +214,11 @@ fn rows(options: &Options) -> Result<Vec<&'static str>, Failure> {
     // Compositions are included on request only.
     let service = Some(options.service);
     let others = compositions().filter(|name| kind(name) == service && !all.contains(name));
-    let asked = others.filter(|name| options.only.iter().any(|it| it == name));
-    all.extend(asked.collect::<Vec<_>>());
-    if let Some(strange) = options.only.iter().find(|name| !all.contains(&name.as_str())) {
-        let nearest = nearest(strange, all.iter().copied()).join(", ");
-        let message = format!("unknown algorithm '{strange}' for --only: nearest are {nearest}");
+    let selected = others.filter(|name| options.only.iter().any(|it| it == name));
+    all.extend(selected.collect::<Vec<_>>());
+    if let Some(unknown) = options.only.iter().find(|name| !all.contains(&name.as_str())) {
+        let nearest = nearest(unknown, all.iter().copied()).join(", ");
+        let message = format!("unknown algorithm '{unknown}' for --only: nearest are {nearest}");
         return Err(Failure::usage(message));
     }
     let is_wanted =

@@ -1,4 +1,5 @@
-//! Measures messages and delays against the number of processes, beside the theory.
+//! Measures messages and delays as a function of the number of processes, and compares them with
+//! theory.
 
 use tenure_algorithms::catalogue::Parameters;
 use tenure_sim::{EndReason, Entries, Moments};

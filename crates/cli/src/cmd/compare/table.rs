@@ -11,7 +11,7 @@ use crate::cmd::output::{width, wrapped};
 use crate::cmd::simulate::experiment::Outcome;
 use crate::cmd::simulate::plan::Plan;
 use crate::cmd::simulate::rows::{Rows, figure};
-use crate::cmd::simulate::theory::{self, Outside};
+use crate::cmd::simulate::theory::{self, CostDeviation};
 
 /// The result of one algorithm, with the theory.
 #[derive(Debug, Serialize)]
@@ -117,7 +117,7 @@ impl Row {
             messages: outcome.messages,
             total: summary.figure("messages.total").copied().unwrap_or_default(),
             received: summary.figure("messages.received").copied().unwrap_or_default(),
-            outside: outcome.outside == Outside::Plainly,
+            outside: outcome.outside == CostDeviation::Undisturbed,
             theory,
             delays,
             election_time: summary.figure("election_time").copied().unwrap_or_default(),
@@ -145,9 +145,8 @@ fn violated(summary: &Summary) -> BTreeMap<Property, u64> {
 }
 
 /// Note on the column `order`.
-const ORDER_NOTE: &str = "  Messages between users violate the order of requests: `--app-messages \
-                          0.5 --latency 1..9 --think 0..20`.\n  The effect of one fault, over \
-                          every schedule: `--faults`.";
+const ORDER_NOTE: &str = "  Order under messages between users: `--app-messages 0.5 --latency 1..9 \
+                          --think 0..20`.\n  Effect of one fault, over every schedule: `--faults`.";
 
 /// Terminal width from which the table has all columns.
 const FULL_WIDTH: usize = 98;

@@ -7,12 +7,12 @@ mod table;
 
 use clap::Parser;
 use serde_json::Value;
-use tenure_lessons::{Made, Performs, Results};
 use tenure_trace::diagram::{Direction, Margin, View, lay_out_files};
 
 use super::failure::{Failure, Status};
 use super::output::width;
-use super::{Command, Subcommands, check, compare, interrupt, list, simulate};
+use super::{Command, Subcommands, check, compare, interrupt, list, simulate, usage_error};
+use crate::lessons::{ActionResult, Performs, Results};
 
 /// Performs experiments in this process.
 struct InProcess;
@@ -20,11 +20,11 @@ struct InProcess;
 impl Performs for InProcess {
     type Failure = Failure;
 
-    fn line(&self, line: &str, drawn: bool) -> Result<Made, Failure> {
+    fn run_line(&self, line: &str, drawn: bool) -> Result<ActionResult, Failure> {
         uninterrupted(|| run_line(line, drawn))
     }
 
-    fn call(&self, name: &str, arguments: &Value) -> Result<Made, Failure> {
+    fn call(&self, name: &str, arguments: &Value) -> Result<ActionResult, Failure> {
         uninterrupted(|| calls::call(name, arguments).map_err(Failure::usage))
     }
 
@@ -34,7 +34,9 @@ impl Performs for InProcess {
 }
 
 /// Discards the result of interrupted work, whose figures are partial.
-fn uninterrupted(act: impl FnOnce() -> Result<Made, Failure>) -> Result<Made, Failure> {
+fn uninterrupted(
+    act: impl FnOnce() -> Result<ActionResult, Failure>,
+) -> Result<ActionResult, Failure> {
     interrupt::fail_if_interrupted("before it started")?;
     let made = act();
     interrupt::fail_if_interrupted("before it was complete")?;
@@ -55,10 +57,10 @@ fn words(line: &str) -> Vec<String> {
 }
 
 /// Runs a command line and draws the trace that it writes.
-fn run_line(line: &str, drawn: bool) -> Result<Made, Failure> {
+fn run_line(line: &str, drawn: bool) -> Result<ActionResult, Failure> {
     let mut words = words(line);
     if !drawn {
-        return json_output(&words).map(Made::from);
+        return json_output(&words).map(ActionResult::from);
     }
     let folder = tempfile::tempdir().map_err(Failure::environment)?;
     let file = folder.path().join("trace.ndjson");
@@ -70,15 +72,13 @@ fn run_line(line: &str, drawn: bool) -> Result<Made, Failure> {
     } else {
         None
     };
-    Ok(Made { data, picture })
+    Ok(ActionResult { data, picture })
 }
 
 /// Runs a command and returns its JSON output.
 fn json_output(words: &[String]) -> Result<Value, Failure> {
-    let command = Command::try_parse_from(words).map_err(|error| {
-        let message = error.to_string();
-        Failure::usage(message.lines().next().unwrap_or_default())
-    })?;
+    let command = Command::try_parse_from(words)
+        .map_err(|error| Failure::usage(usage_error::one_line(&error)))?;
     match command.command {
         Subcommands::Simulate(options) => {
             let run_line = simulate::perform(&options)?;
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn line_returns_its_json_output() {
-        let data = |line| InProcess.line(line, false).unwrap().data;
+        let data = |line| InProcess.run_line(line, false).unwrap().data;
         let run = data("simulate ricart-agrawala -n 3 --entries 1");
         assert_eq!(run["messages"]["total"], 12);
         let checked = data("check token-ring -n 2 --duplicate 1 --beyond-assumptions");
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn draws_counterexamples() {
-        let picture = |line| InProcess.line(line, true).unwrap().picture;
+        let picture = |line| InProcess.run_line(line, true).unwrap().picture;
         let drawn = picture("check ricart-agrawala -n 2 --variant clock-only-strict");
         assert!(drawn.is_some_and(|picture| picture.contains("P2")));
         assert_eq!(picture("check ricart-agrawala -n 2"), None);
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn rejects_unsupported_commands() {
         for line in ["run", "completions bash", "simulate", "simulate central -n none"] {
-            assert!(InProcess.line(line, false).is_err(), "{line}");
+            assert!(InProcess.run_line(line, false).is_err(), "{line}");
         }
         assert!(InProcess.call("nothing", &Value::Null).is_err());
     }

@@ -5,13 +5,13 @@ use std::fmt::Write;
 use clap::Args;
 use serde::Serialize;
 use serde_json::Value;
-use tenure_lessons::{Chapter, Conducted, Question, Results, conduct};
 
 use super::{InProcess, status, table};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::interrupt;
 use crate::cmd::name_parser;
 use crate::cmd::output::{Format, print, print_json, width, wrapped};
+use crate::lessons::{Chapter, CompletedExperiment, Question, Results, conduct};
 
 /// Answer a question for self-study by running experiments
 ///
@@ -38,14 +38,16 @@ pub(crate) struct Options {
 struct QuestionEntry {
     id: &'static str,
     chapter: &'static str,
-    asks: &'static str,
+    #[serde(rename = "asks")]
+    text: &'static str,
 }
 
 /// An answered question, in JSON.
 #[derive(Serialize)]
 struct AnsweredQuestion {
     id: &'static str,
-    asks: &'static str,
+    #[serde(rename = "asks")]
+    text: &'static str,
     recalls: &'static str,
     answer: &'static str,
     holds: bool,
@@ -57,7 +59,8 @@ struct AnsweredQuestion {
 /// A performed experiment, in JSON.
 #[derive(Serialize)]
 struct ExperimentResult {
-    says: String,
+    #[serde(rename = "says")]
+    description: String,
     /// Command lines to copy, or a description.
     command: String,
     expected: Value,
@@ -96,7 +99,7 @@ fn list(
         let listed = questions.iter().map(|(chapter, question)| QuestionEntry {
             id: &question.id,
             chapter: &chapter.title,
-            asks: &question.asks,
+            text: &question.text,
         });
         return print_json(&listed.collect::<Vec<_>>());
     }
@@ -104,8 +107,8 @@ fn list(
     for chapter in questions.chunk_by(|one, next| one.0.title == next.0.title) {
         writeln!(text, "{}\n", chapter[0].0.title).expect("a string takes everything");
         for (_, question) in chapter {
-            let asks = wrapped(&question.asks, width() - 10).join("\n          ");
-            writeln!(text, "  {:<6}  {asks}", question.id).expect("a string takes everything");
+            let lines = wrapped(&question.text, width() - 10).join("\n          ");
+            writeln!(text, "  {:<6}  {lines}", question.id).expect("a string takes everything");
         }
         text.push('\n');
     }
@@ -154,7 +157,7 @@ fn answered(
 ) -> AnsweredQuestion {
     AnsweredQuestion {
         id: &question.id,
-        asks: &question.asks,
+        text: &question.text,
         recalls: &chapter.recalls,
         answer: &question.answer,
         holds: results.hold(),
@@ -164,7 +167,7 @@ fn answered(
 }
 
 fn text(chapter: &Chapter, question: &Question, results: &Results) -> String {
-    let mut text = wrapped(&format!("{}: {}", question.id, question.asks), width()).join("\n");
+    let mut text = wrapped(&format!("{}: {}", question.id, question.text), width()).join("\n");
     text.push_str("\n\n");
     let recalled = wrapped(&chapter.recalls, width() - 4).join("\n    ");
     writeln!(text, "    {recalled}\n").expect("a string takes everything");
@@ -189,17 +192,17 @@ fn line(question: &Question, results: &Results) -> String {
     if !results.hold() {
         return format!("{:<6}  ✗\n\n{}\n", question.id, table::text(results));
     }
-    let asks = wrapped(&question.asks, width() - 13);
-    let more = if asks.len() > 1 { " …" } else { "" };
-    format!("{:<6}  ✓  {}{more}\n", question.id, asks[0])
+    let lines = wrapped(&question.text, width() - 13);
+    let more = if lines.len() > 1 { " …" } else { "" };
+    format!("{:<6}  ✓  {}{more}\n", question.id, lines[0])
 }
 
 impl ExperimentResult {
-    fn of(conducted: Conducted) -> Self {
-        let (says, command) = (conducted.says.clone(), conducted.acts.join("; "));
+    fn of(conducted: CompletedExperiment) -> Self {
+        let (description, command) = (conducted.description.clone(), conducted.acts.join("; "));
         let alone = Results(vec![conducted]);
         ExperimentResult {
-            says,
+            description,
             command,
             expected: alone.expected(),
             observed: alone.observed(),

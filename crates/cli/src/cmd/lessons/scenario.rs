@@ -5,12 +5,12 @@ use std::fmt::Write;
 use clap::Args;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use tenure_lessons::{Conducted, Results, Scenario, conduct, option};
 
 use super::{InProcess, status, table};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::name_parser;
 use crate::cmd::output::{Format, print, print_json, width, wrapped};
+use crate::lessons::{CompletedExperiment, Results, Scenario, conduct, option};
 
 /// Reproduce a worked example of a paper or textbook: expected and observed results
 ///
@@ -70,7 +70,8 @@ impl ScenarioOptions {
 struct ScenarioEntry<'a> {
     name: &'a str,
     source: &'a str,
-    says: &'a str,
+    #[serde(rename = "says")]
+    description: &'a str,
 }
 
 /// The result of a scenario, in JSON.
@@ -106,7 +107,7 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
         Format::Json => print_json(&ScenarioResult {
             name: &scenario.name,
             holds: results.hold(),
-            held: results.0.iter().map(Conducted::holds).collect(),
+            held: results.0.iter().map(CompletedExperiment::holds).collect(),
             expected: results.expected(),
             observed: results.observed(),
             done: results.acts(),
@@ -118,14 +119,17 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
 fn list(format: Format) -> Result<(), Failure> {
     if format == Format::Json {
         let listed = Scenario::all().iter();
-        let listed =
-            listed.map(|it| ScenarioEntry { name: &it.name, source: &it.source, says: &it.says });
+        let listed = listed.map(|it| ScenarioEntry {
+            name: &it.name,
+            source: &it.source,
+            description: &it.description,
+        });
         return print_json(&listed.collect::<Vec<_>>());
     }
     let mut text = String::new();
     for scenario in Scenario::all() {
         writeln!(text, "{}", scenario.name).expect("a string takes everything");
-        for line in wrapped(&scenario.says, width() - 4) {
+        for line in wrapped(&scenario.description, width() - 4) {
             writeln!(text, "    {line}").expect("a string takes everything");
         }
     }
@@ -134,7 +138,7 @@ fn list(format: Format) -> Result<(), Failure> {
 }
 
 fn text(scenario: &Scenario, results: &Results) -> String {
-    let mut lines = wrapped(&format!("{}: {}", scenario.name, scenario.says), width());
+    let mut lines = wrapped(&format!("{}: {}", scenario.name, scenario.description), width());
     lines.extend(wrapped(&format!("From {}.", scenario.source), width()));
     let verdict = if results.hold() {
         "All observations are as expected."

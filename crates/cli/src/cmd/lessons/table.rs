@@ -3,10 +3,10 @@
 use std::fmt::Write;
 
 use serde_json::Value;
-use tenure_lessons::{Conducted, Finding, Results};
 
 use crate::cmd::output::{width, wrapped};
 use crate::cmd::simulate::rows::figure;
+use crate::lessons::{CompletedExperiment, Finding, Results};
 
 /// Start of the second, third and last column, at a width of 100.
 const COLUMNS: [usize; 3] = [36, 64, 92];
@@ -21,13 +21,13 @@ pub(super) fn text(results: &Results) -> String {
     results.0.iter().map(result_table).collect::<Vec<_>>().join("\n")
 }
 
-fn result_table(made: &Conducted) -> String {
+fn result_table(made: &CompletedExperiment) -> String {
     let mut text = String::new();
     let mut line = |line: &str| {
         writeln!(text, "{}", line.trim_end()).expect("a string takes everything");
     };
-    if !made.says.is_empty() {
-        wrapped(&made.says, width()).iter().for_each(|part| line(part));
+    if !made.description.is_empty() {
+        wrapped(&made.description, width()).iter().for_each(|part| line(part));
     }
     for act in &made.acts {
         action_lines(act).iter().for_each(|part| line(part));
@@ -94,7 +94,7 @@ fn format_expectation(expected: &Value) -> String {
         (Some(least), Some(most), _) => format!("{least} … {most}"),
         (Some(least), None, _) => format!("≥ {least}"),
         (None, Some(most), _) => format!("≤ {most}"),
-        (None, None, Some(said)) => format!("… {} …", format_value(said)),
+        (None, None, Some(value)) => format!("… {} …", format_value(value)),
         _ => format_value(expected),
     }
 }
@@ -139,8 +139,8 @@ mod tests {
             observed: json!((0..40).collect::<Vec<_>>()),
             holds: false,
         };
-        let result_table = Conducted {
-            says: String::new(),
+        let result_table = CompletedExperiment {
+            description: String::new(),
             acts: vec![format!("tenure check central{}", " --entries 1".repeat(10))],
             findings: vec![finding],
             picture: None,

@@ -10,14 +10,14 @@ use std::time::Duration;
 use tenure_core::ProcessId;
 use tenure_daemon::resource::Holder;
 use tenure_daemon::{
-    Channel, Config, Detector, Log, Report, Store, Trace, VERSION, Work, make_keys,
-    private_key_file, public_keys_file,
+    Channel, Config, Detector, Report, Store, Trace, VERSION, Work, make_keys, private_key_file,
+    public_keys_file,
 };
-use tenure_ports::Ports;
+use tenure_runtime::ports::Ports;
 use tenure_trace::Kind;
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::node_process::{LogState, NodeFiles, NodeMessage, NodeOutput, NodeProcess, NodeState};
+use super::node_process::{NodeFiles, NodeMessage, NodeOutput, NodeProcess, NodeState};
 use super::parent_trace::ParentTrace;
 use super::plan::Plan;
 use super::proxies::Proxies;
@@ -39,7 +39,7 @@ pub(super) struct Cluster<'a> {
     /// Proxies between the nodes, if the run has partitions.
     proxies: Option<Proxies>,
     /// Address of the counter that the lock protects.
-    resource: Option<SocketAddr>,
+    resource: SocketAddr,
     /// The process in the critical section, which waits there until this is dropped.
     pub(super) holder: Option<Holder>,
     trace: ParentTrace,
@@ -50,23 +50,19 @@ impl<'a> Cluster<'a> {
     pub(super) async fn new(
         plan: &'a Plan,
         workspace: &'a Workspace,
-        resource: Option<SocketAddr>,
+        resource: SocketAddr,
         messages: UnboundedSender<NodeMessage>,
     ) -> Result<Self, Failure> {
         let program = std::env::current_exe().map_err(|error| {
             Failure::environment(format!("cannot find this program's own file: {error}"))
         })?;
-        // Ports of the nodes, followed by those for clients of a log.
-        let ports = if plan.log.is_some() { 2 * plan.size } else { plan.size };
-        let ports = Ports::reserve(ports)
+        let ports = Ports::reserve(plan.size)
             .map_err(|error| Failure::environment(format!("cannot reserve ports: {error}")))?;
         let proxies = match plan.cuts[..] {
             [] => None,
-            _ => Some(Proxies::start(&ports.addresses()[..plan.size as usize]).await.map_err(
-                |error| {
-                    Failure::environment(format!("cannot start proxies between the nodes: {error}"))
-                },
-            )?),
+            _ => Some(Proxies::start(ports.addresses()).await.map_err(|error| {
+                Failure::environment(format!("cannot start proxies between the nodes: {error}"))
+            })?),
         };
         make_keys(&workspace.keys(), plan.size).map_err(Failure::environment)?;
         let trace =
@@ -133,11 +129,6 @@ impl<'a> Cluster<'a> {
         Ok(())
     }
 
-    /// Returns the addresses for clients of a log, by process.
-    pub(super) fn client_addresses(&self) -> &[SocketAddr] {
-        &self.ports.addresses()[self.plan.size as usize..]
-    }
-
     /// Asks a process to leave the cluster.
     pub(super) fn leave(&mut self, process: ProcessId) -> Result<(), Failure> {
         let left = self.nodes[process.index()].leave();
@@ -201,9 +192,6 @@ impl<'a> Cluster<'a> {
             }
             NodeOutput::Report(Report::Deposed { .. }) => node.leader_view = None,
             NodeOutput::Report(Report::Progress { entries, .. }) => node.entries = entries,
-            NodeOutput::Report(Report::Log { stored, committed, last_terms }) => {
-                node.log_state = LogState { stored, committed, last_terms };
-            }
             NodeOutput::Report(Report::Done { entries, .. }) => {
                 node.entries = entries;
                 node.done = true;
@@ -242,14 +230,6 @@ impl<'a> Cluster<'a> {
             Target::Inside => self.holder.as_ref().map(|holder| vec![holder.process]),
             Target::All => Some((0..self.plan.size).map(ProcessId).collect()),
         }
-    }
-
-    /// True if all running nodes have the same log and know all of it to be committed.
-    pub(super) fn logs_are_equal(&self) -> bool {
-        let mut log_state = self.nodes.iter().filter(|it| it.is_up()).map(|it| &it.log_state);
-        let Some(first) = log_state.next() else { return true };
-        let level = |it: &LogState| it.stored == it.committed && it.stored == first.stored;
-        level(first) && log_state.all(level)
     }
 
     /// Returns the process that was killed as this target and is still down.
@@ -348,7 +328,7 @@ impl<'a> Cluster<'a> {
         let Plan { service, fifo, lose, duplicate, seed, .. } = self.plan;
         let addresses = match &self.proxies {
             Some(proxies) => proxies.of(process),
-            None => &self.ports.addresses()[..self.plan.size as usize],
+            None => self.ports.addresses(),
         };
         let addresses = addresses.iter().map(ToString::to_string).collect();
         Config {
@@ -378,21 +358,14 @@ impl<'a> Cluster<'a> {
                 segment_kib: self.plan.segment_kib,
             }),
             page: None,
-            work: self.resource.map(|resource| Work {
-                resource,
+            work: Some(Work {
+                resource: self.resource,
                 lock: self.plan.lock,
                 entries,
                 duration_ms: duration.map(millis),
                 hold_us: micros(self.plan.hold),
                 think_us: micros(self.plan.think),
                 seed: *seed,
-            }),
-            log: self.plan.log.as_ref().map(|log| Log {
-                algorithm: log.name.clone(),
-                variants: log.variants.clone(),
-                clients: self.client_addresses()[process.index()],
-                election_ms: Some((millis(log.timeouts.min), millis(log.timeouts.max))),
-                snapshot_after: Some(log.snapshot_after),
             }),
         }
     }
@@ -403,7 +376,7 @@ fn parts(size: u32, cuts: &[Vec<ProcessId>]) -> Vec<Vec<ProcessId>> {
     let mut parts: Vec<(Vec<bool>, Vec<ProcessId>)> = Vec::new();
     for process in (0..size).map(ProcessId) {
         let sides: Vec<bool> = cuts.iter().map(|side| side.contains(&process)).collect();
-        match parts.iter_mut().find(|(log_state, _)| *log_state == sides) {
+        match parts.iter_mut().find(|(other, _)| *other == sides) {
             Some((_, part)) => part.push(process),
             None => parts.push((sides, vec![process])),
         }

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tenure_core::ProcessId;
-use tenure_daemon::log::history::Operation;
 use tenure_daemon::resource::{Holder, Server};
 use tenure_trace::{Segments, Source, Writer};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
@@ -12,8 +11,7 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
 
 use super::cluster::Cluster;
-use super::log::{Clients, box_diagram};
-use super::node_process::{NodeMessage, NodeProcess, NodeState};
+use super::node_process::{NodeMessage, NodeState};
 use super::parent_trace::header;
 use super::plan::Plan;
 use super::progress::Progress;
@@ -46,19 +44,6 @@ pub(super) struct RunRecord {
     pub(super) partitions: Vec<Partition>,
     /// Notes for the user.
     pub(super) notes: Vec<String>,
-    /// Operations of the clients of a log, and the numbers of rejections and of retries of
-    /// operations that might have been performed.
-    pub(super) operations: Vec<Operation>,
-    pub(super) refusals: u64,
-    pub(super) repeats: u64,
-    /// Times from the start at which a leader was killed or asked to leave, with the process that
-    /// was known as the leader.
-    pub(super) kills: Vec<(Duration, ProcessId)>,
-    pub(super) departures: Vec<(Duration, ProcessId)>,
-    /// Number of clients without a response at the end.
-    pub(super) left_waiting: usize,
-    /// True if a majority of the nodes was up at the end.
-    pub(super) has_majority: bool,
     /// Longest delay of the machine while the run waited for progress.
     pub(super) late: Option<Duration>,
 }
@@ -80,19 +65,11 @@ pub(super) async fn drive(
     workspace: &Workspace,
     interrupts: &mut TerminationSignals,
 ) -> Result<RunRecord, Failure> {
-    let server = match &plan.log {
-        Some(_) => None,
-        None => Some(resource(plan, workspace).await?),
-    };
+    let server = resource(plan, workspace).await?;
     let (tell, messages) = mpsc::unbounded_channel();
-    let address = server.as_ref().map(Server::address);
-    let cluster = Cluster::new(plan, workspace, address, tell).await?;
-    let work = match &server {
-        Some(server) => Work::Lock(server),
-        None => Work::Log(Clients::new(cluster.client_addresses().to_vec())),
-    };
+    let cluster = Cluster::new(plan, workspace, server.address(), tell).await?;
     let mut run =
-        Run::new(plan, cluster, work, (messages, ResponsivenessProbe::of(workspace.path())));
+        Run::new(plan, cluster, &server, (messages, ResponsivenessProbe::of(workspace.path())));
     let went = run.run(interrupts).await;
     let ended = match &went {
         Ok(()) => tokio::select! {
@@ -103,10 +80,10 @@ pub(super) async fn drive(
     };
     // Kills the nodes that are left.
     run.cluster.abandon().await;
-    let record = run.take_record();
+    let record = std::mem::take(&mut run.record);
     drop(run);
     went.and(ended)?;
-    server.map_or(Ok(()), |server| server.stop().map(drop)).map_err(Failure::environment)?;
+    server.stop().map_err(Failure::environment)?;
     Ok(record)
 }
 
@@ -122,19 +99,12 @@ async fn resource(plan: &Plan, workspace: &Workspace) -> Result<Server, Failure>
     Ok(server)
 }
 
-/// Workload of a run.
-enum Work<'a> {
-    /// Nodes increment this counter under the lock.
-    Lock(&'a Server),
-    /// Clients use the log of the nodes.
-    Log(Clients),
-}
-
 /// A run in progress.
 struct Run<'a> {
     plan: &'a Plan,
     cluster: Cluster<'a>,
-    work: Work<'a>,
+    /// Counter that the nodes increment under the lock.
+    server: &'a Server,
     messages: UnboundedReceiver<NodeMessage>,
     progress: Progress,
     /// Pending actions, in order.
@@ -161,13 +131,13 @@ impl<'a> Run<'a> {
     fn new(
         plan: &'a Plan,
         cluster: Cluster<'a>,
-        work: Work<'a>,
+        server: &'a Server,
         (messages, probe): (UnboundedReceiver<NodeMessage>, ResponsivenessProbe),
     ) -> Self {
         Run {
             plan,
             cluster,
-            work,
+            server,
             messages,
             progress: Progress::new(plan),
             actions: plan.actions.clone(),
@@ -194,21 +164,11 @@ impl<'a> Run<'a> {
                 return Ok(());
             }
             let next_wakeup = self.next_wakeup();
-            let server = match self.work {
-                Work::Lock(server) => Some(server),
-                Work::Log(_) => None,
-            };
-            let failed = async {
-                match server {
-                    Some(server) => server.failed().await,
-                    None => std::future::pending().await,
-                }
-            };
             tokio::select! {
                 Some(messages) = self.messages.recv() => self.cluster.handle(messages).await?,
                 holder = wait_holder(&mut self.awaited_holder) => self.cluster.holder = holder,
                 () = sleep_until(next_wakeup) => {}
-                failure = failed => return Err(Failure::environment(failure)),
+                failure = self.server.failed() => return Err(Failure::environment(failure)),
                 () = interrupts.next() => {
                     self.record.interrupted = true;
                     return Ok(());
@@ -228,9 +188,6 @@ impl<'a> Run<'a> {
                 self.start = Some(Instant::now());
                 self.active = Instant::now();
                 self.progress.started();
-                if let (Work::Log(clients), Some(log)) = (&mut self.work, &self.plan.log) {
-                    clients.begin(self.plan, log, self.active);
-                }
             }
             Some(late) if self.active.elapsed() > BOOT_TIMEOUT => {
                 let (process, seconds) = (late.process, BOOT_TIMEOUT.as_secs());
@@ -272,11 +229,8 @@ impl<'a> Run<'a> {
         let mut cuts = self.cuts.iter();
         let wanted = self.actions.iter().any(|it| it.at <= passed && of_holder(it))
             || cuts.any(|it| it.from <= passed && it.side.contains(&Target::Inside));
-        match &self.work {
-            Work::Lock(server) if wanted && self.awaited_holder.is_none() => {
-                self.awaited_holder = Some(server.await_holder());
-            }
-            _ => {}
+        if wanted && self.awaited_holder.is_none() {
+            self.awaited_holder = Some(self.server.await_holder());
         }
     }
 
@@ -366,17 +320,9 @@ impl<'a> Run<'a> {
         action: &Action,
         passed: Duration,
     ) -> Result<(), Failure> {
-        let of_leader = action.target == Target::Leader;
         if matches!(action.kind, ActionKind::Kill | ActionKind::Leave) {
             for process in processes {
                 self.cluster.nodes[process.index()].killed_as = Some(action.target);
-            }
-            let now = self.start.map_or(Duration::ZERO, |start| start.elapsed());
-            let them = processes.iter().map(|process| (now, *process));
-            match action.kind {
-                ActionKind::Kill if of_leader => self.record.kills.extend(them),
-                ActionKind::Leave if of_leader => self.record.departures.extend(them),
-                _ => {}
             }
         }
         if action.kind == ActionKind::Kill {
@@ -410,33 +356,13 @@ impl<'a> Run<'a> {
     }
 
     fn watch_progress(&mut self) {
-        let entries = match &self.work {
-            Work::Lock(_) => self.cluster.entries(),
-            Work::Log(clients) => clients.record().completed(),
-        };
+        let entries = self.cluster.entries();
         if entries != self.entries {
             self.entries = entries;
             self.active = Instant::now();
         }
         self.probe.set_enabled(self.active.elapsed() > PROBE_AFTER);
-        let leader = self.cluster.leader();
-        self.progress.show(entries, leader);
-        if self.plan.watch.is_some() && self.plan.log.is_some() && self.start.is_some() {
-            self.progress.logs(|| box_diagram(&self.cluster.nodes, leader));
-        }
-    }
-
-    /// Returns the record at the end of the run.
-    fn take_record(&mut self) -> RunRecord {
-        let mut record = std::mem::take(&mut self.record);
-        if let Work::Log(clients) = &mut self.work {
-            clients.abandon();
-            let seen = clients.record();
-            record.operations = seen.operations();
-            record.refusals = seen.rejections();
-            record.repeats = seen.retries();
-        }
-        record
+        self.progress.show(entries, self.cluster.leader());
     }
 
     /// Returns true if the run is complete or must be given up.
@@ -445,24 +371,14 @@ impl<'a> Run<'a> {
         let idle =
             |state| !matches!(state, NodeState::Booting | NodeState::Stopped | NodeState::Leaving);
         let nodes = &self.cluster.nodes;
-        let level = self.cluster.logs_are_equal();
-        let working = match &mut self.work {
-            Work::Lock(_) => 0,
-            Work::Log(clients) => clients.working(),
-        };
-        let of_log = self.plan.log.is_some();
-        let done = |it: &NodeProcess| if of_log { working == 0 && level } else { it.done };
-        let served = nodes.iter().all(|it| idle(it.state) && (done(it) || !it.is_up()));
-        let up = nodes.iter().filter(|it| it.is_up()).count();
-        self.record.has_majority = 2 * up > nodes.len();
+        let served = nodes.iter().all(|it| idle(it.state) && (it.done || !it.is_up()));
         let killed_target = self.cluster.killed_target(Target::Leader).is_some();
         let needed =
             |it: &Action| !it.by_default || (it.kind == ActionKind::Restart && killed_target);
         if served && self.cuts.is_empty() && !self.actions.iter().any(needed) {
             return true;
         }
-        let grace =
-            PROGRESS_TIMEOUT + 2 * (self.plan.hold + self.plan.think) + Clients::max_retry_time();
+        let grace = PROGRESS_TIMEOUT + 2 * (self.plan.hold + self.plan.think);
         let early = self.plan.duration.is_some_and(|duration| start.elapsed() < duration);
         let passed = start.elapsed();
         let due = self.actions.iter().any(|action| action.at > passed)
@@ -475,8 +391,7 @@ impl<'a> Run<'a> {
         if self.record.late.is_some() && self.active.elapsed() < MAX_PROGRESS_TIMEOUT {
             return false;
         }
-        self.record.left_waiting = working;
-        let unfinished = nodes.iter().filter(|it| it.is_up() && !it.done && !(of_log && level));
+        let unfinished = nodes.iter().filter(|it| it.is_up() && !it.done);
         self.record.unfinished = unfinished.map(|node| node.process).collect();
         let undone = self.actions.iter().map(Action::to_string);
         let undone = undone.chain(self.cuts.iter().map(PartitionSpec::to_string));
@@ -511,7 +426,7 @@ async fn wait_holder(awaited_holder: &mut Option<oneshot::Receiver<Holder>>) -> 
     }
 }
 
-/// `P1 is`, `P1 and P2 are`.
+/// Formats processes as the subject of a sentence: `P1 is`, `P1 and P2 are`.
 fn subject(names: &[String]) -> String {
     format!("{} {}", names.join(" and "), if names.len() == 1 { "is" } else { "are" })
 }

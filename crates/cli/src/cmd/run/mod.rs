@@ -3,7 +3,6 @@
 mod analysis;
 mod cluster;
 mod drive;
-mod log;
 mod node_process;
 mod options;
 mod parent_trace;
@@ -24,7 +23,6 @@ pub(crate) use options::Options;
 #[cfg(feature = "service")]
 pub(crate) use service::{ClientOptions, WriterOptions, client, writer};
 
-use serde::Serialize;
 use serde_json::json;
 use tenure_daemon::page::{LivePage, PageInfo, Source};
 
@@ -51,9 +49,9 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
     }
     let given = options.clone();
     let plan = Plan::new(options)?;
-    let lock = plan.log.is_none().then_some(&*plan.service.mutex);
+    let lock = &plan.service.mutex;
     for option in unused_options::of_nodes(&given, lock) {
-        warn_no_effect(option, lock.unwrap_or("a log"));
+        warn_no_effect(option, lock);
     }
     let format = given.format;
     let mut workspace = Workspace::new(plan.directory.as_deref(), plan.size)?;
@@ -72,75 +70,28 @@ pub(crate) fn run(options: Options) -> Result<Status, Failure> {
         workspace.keep();
         failure.see(workspace.path())
     })?;
-    if !summary.succeeded() || summary.is_undecided() {
+    if !summary.succeeded() || summary.undecided {
         workspace.keep();
     }
-    summary.set_directory(workspace.is_kept().then(|| workspace.path().display().to_string()));
+    summary.directory = workspace.is_kept().then(|| workspace.path().display().to_string());
     match format {
         Format::Json => print_json(&summary)?,
-        Format::Text => print(&summary.table())?,
+        Format::Text => print(&table::table(&summary))?,
     }
-    Ok(match (summary.succeeded(), summary.is_undecided() || summary.was_interrupted()) {
+    Ok(match (summary.succeeded(), summary.undecided || summary.interrupted) {
         (false, _) => Status::Violated,
         (true, true) => Status::Incomplete,
         (true, false) => Status::Success,
     })
 }
 
-/// The result of a run with a lock or a log.
-#[derive(Clone, Debug, Serialize)]
-#[serde(untagged)]
-enum Outcome {
-    Lock(Box<Summary>),
-    Log(Box<log::Summary>),
-}
-
-impl Outcome {
-    fn succeeded(&self) -> bool {
-        match self {
-            Outcome::Lock(summary) => summary.succeeded(),
-            Outcome::Log(summary) => summary.succeeded(),
-        }
-    }
-
-    /// True if progress is undecided, as the machine was too slow.
-    fn is_undecided(&self) -> bool {
-        match self {
-            Outcome::Lock(summary) => summary.undecided,
-            Outcome::Log(summary) => summary.undecided,
-        }
-    }
-
-    fn was_interrupted(&self) -> bool {
-        match self {
-            Outcome::Lock(summary) => summary.interrupted,
-            Outcome::Log(summary) => summary.interrupted,
-        }
-    }
-
-    fn set_directory(&mut self, directory: Option<String>) {
-        match self {
-            Outcome::Lock(summary) => summary.directory = directory,
-            Outcome::Log(summary) => summary.set_directory(directory),
-        }
-    }
-
-    fn table(&self) -> String {
-        match self {
-            Outcome::Lock(summary) => table::table(summary),
-            Outcome::Log(summary) => log::table(summary),
-        }
-    }
-}
-
 /// Opens the page of the run, if requested.
 fn open_page(plan: &Plan, workspace: &Workspace) -> Result<Option<LivePage>, Failure> {
     let Some(listen) = plan.watch else { return Ok(None) };
-    let log = plan.log.as_ref().map(|log| &log.name);
     let about = PageInfo {
         title: "tenure run".to_owned(),
-        mutex: log.unwrap_or(&plan.service.mutex).clone(),
-        election: log.unwrap_or(&plan.service.election).clone(),
+        mutex: plan.service.mutex.clone(),
+        election: plan.service.election.clone(),
         size: plan.size,
         own: None,
     };
@@ -152,19 +103,13 @@ fn open_page(plan: &Plan, workspace: &Workspace) -> Result<Option<LivePage>, Fai
 }
 
 /// Runs the cluster and verifies its traces concurrently.
-async fn run_and_verify(plan: &Plan, workspace: &Workspace) -> Result<Outcome, Failure> {
+async fn run_and_verify(plan: &Plan, workspace: &Workspace) -> Result<Summary, Failure> {
     let mut interrupts = TerminationSignals::new()?;
     let verifier = Verifier::begin(plan, workspace);
     let record = drive::drive(plan, workspace, &mut interrupts).await?;
-    if plan.log.is_some() {
-        parent_trace::write_history(&workspace.history(), &record.operations)?;
-    }
     let _line = VerificationLine::start();
     tokio::select! {
-        verified = verifier.end() => Ok(match &plan.log {
-            Some(log) => Outcome::Log(Box::new(log::Summary::new(plan, log, verified?, record))),
-            None => Outcome::Lock(Box::new(Summary::new(plan, verified?, record))),
-        }),
+        verified = verifier.end() => Ok(Summary::new(plan, verified?, record)),
         () = interrupts.next() => {
             Err(Failure::incomplete("interrupted before the traces were verified"))
         }

@@ -55,8 +55,6 @@ pub(super) struct NodeProcess {
     pub(super) entries: u64,
     /// Entries of earlier boots.
     pub(super) entries_before: u64,
-    /// State of its log, as it reported.
-    pub(super) log_state: LogState,
     /// Target as which it was killed, if any.
     pub(super) killed_as: Option<Target>,
     /// True if it was killed before it reported its session in this boot. It may or may not have
@@ -67,17 +65,6 @@ pub(super) struct NodeProcess {
     child: Option<Child>,
     /// The node runs while this is open.
     lifeline: Option<ChildStdin>,
-}
-
-/// Reported state of a log.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct LogState {
-    /// Number of entries.
-    pub(super) stored: u64,
-    /// Number of entries known to be committed.
-    pub(super) committed: u64,
-    /// Terms of the last entries.
-    pub(super) last_terms: Vec<u64>,
 }
 
 /// A message from a node.
@@ -91,7 +78,7 @@ pub(super) struct NodeMessage {
 /// Output of a node.
 #[derive(Debug)]
 pub(super) enum NodeOutput {
-    /// A report.
+    /// A report that the node printed.
     Report(Report),
     /// A line that is not a report.
     Invalid(String),
@@ -110,7 +97,6 @@ impl NodeProcess {
             leader_view: None,
             entries: 0,
             entries_before: 0,
-            log_state: LogState::default(),
             killed_as: None,
             died_unobserved: false,
             files,
@@ -146,7 +132,6 @@ impl NodeProcess {
         (self.done, self.leader_view, self.killed_as) = (false, None, None);
         self.died_unobserved = false;
         self.entries_before += std::mem::take(&mut self.entries);
-        self.log_state = LogState::default();
         self.lifeline = child.stdin.take();
         if let Some(out) = child.stdout.take() {
             tokio::spawn(forward_output(out, self.process, self.boot, messages.clone()));

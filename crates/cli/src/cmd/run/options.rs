@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::schedule::{PartitionSpec, Pause, TargetAt, Timeouts};
+use super::schedule::{PartitionSpec, Pause, TargetAt};
 use crate::cmd::duration;
 use crate::cmd::group::parse_size;
 use crate::cmd::name_parser::algorithm;
@@ -19,8 +19,7 @@ Examples:
   tenure run
   tenure run --mutex coordinated:raft --kill leader@2s --restart leader@5s --duration 10s
   tenure run --election raft --partition leader@2s..5s --duration 8s
-  tenure run --log raft-log --kill all@2s --restart all@3s
-  tenure run --service 3 --clients 8";
+  tenure run --service 3 --clients 8 --kill all@2s --restart all@3s";
 
 /// Run a cluster of real processes, inject faults, and verify the result
 ///
@@ -44,39 +43,31 @@ pub(crate) struct Options {
     #[arg(long, value_name = "NAME", value_parser = algorithm(), hide_possible_values = true)]
     #[arg(help_heading = "Cluster")]
     pub(super) election: Option<String>,
-    /// Run a replicated log instead of a lock and an election: raft-log
-    #[arg(long, value_name = "NAME", value_parser = algorithm(), hide_possible_values = true)]
-    #[arg(conflicts_with_all = ["mutex", "election", "no_lock", "hold", "fifo"])]
-    #[arg(help_heading = "Cluster")]
-    pub(super) log: Option<String>,
     /// Run a lock service with this number of members (`tenure serve`) and clients of one lock
     ///
     /// Members and clients are processes. Clients increment the counter with the fencing tokens of
     /// the lock. Their observations are checked against the log of the service.
-    #[arg(long, value_name = "N", conflicts_with_all = ["mutex", "election", "log", "fifo"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["mutex", "election", "fifo"])]
     #[arg(help_heading = "Cluster")]
     pub(super) service: Option<u32>,
-    /// With --log or --service: number of clients [default: 8]
-    ///
-    /// A quarter of the clients of a log only read, and stay with the node that serves them.
-    #[arg(long, value_name = "N")]
+    /// With --service: number of clients [default: 8]
+    #[arg(long, value_name = "N", requires = "service")]
     #[arg(help_heading = "Workload")]
     pub(super) clients: Option<u32>,
-    /// With --log: range of election timeouts [default: 150ms..300ms]
-    #[arg(long, value_name = "FROM..UNTIL", requires = "log")]
-    #[arg(help_heading = "Cluster")]
-    pub(super) election_timeout: Option<Timeouts>,
-    /// With --log or --service: number of log entries after which a snapshot is taken [default:
-    /// 1000, for a service 10000]
+    /// With --service: number of log entries after which a snapshot is taken [default: 10000]
     ///
     /// A tenth of this number of entries before the snapshot is kept for slow followers.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", requires = "service")]
     #[arg(help_heading = "Cluster")]
     pub(super) snapshot_after: Option<NonZeroU64>,
-    /// Variants of the lock or log, from `tenure list NAME`, separated by commas
+    /// Variants of the lock, from `tenure list NAME`, separated by commas
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     #[arg(help_heading = "Cluster")]
     pub(super) variant: Vec<String>,
+    /// Allow variants that are deliberate mistakes: the run may violate what the card promises
+    #[arg(long, requires = "variant")]
+    #[arg(help_heading = "Cluster")]
+    pub(super) allow_mistakes: bool,
     /// Quorum system of a lock that uses quorums: pairs, fpp, grid, majority or tree [default:
     /// grid]
     #[arg(long, value_name = "NAME")]
@@ -86,8 +77,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "NAME")]
     #[arg(help_heading = "Cluster")]
     pub(super) tree: Option<String>,
-    /// Number of entries of each node, or operations of each client, instead of or within
-    /// --duration
+    /// Number of entries of each node, instead of or within --duration
     #[arg(long, value_name = "N")]
     #[arg(help_heading = "Workload")]
     pub(super) entries: Option<u64>,
@@ -182,11 +172,11 @@ pub(crate) struct Options {
     #[arg(long)]
     #[arg(help_heading = "Cluster")]
     pub(super) fifo: bool,
-    /// With --fifo or --log: probability that a message is lost above the sockets, 0 to 1
+    /// With --fifo: probability that a message is lost above the sockets, 0 to 1
     #[arg(long, value_name = "P", default_value_t = 0.0, allow_hyphen_values = true)]
     #[arg(help_heading = "Faults")]
     pub(super) lose: f64,
-    /// With --fifo or --log: probability that a message is duplicated, 0 to 1
+    /// With --fifo: probability that a message is duplicated, 0 to 1
     #[arg(long, value_name = "P", default_value_t = 0.0, allow_hyphen_values = true)]
     #[arg(help_heading = "Faults")]
     pub(super) duplicate: f64,

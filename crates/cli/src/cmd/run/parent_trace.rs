@@ -1,17 +1,13 @@
 //! The trace of the parent: the faults that it injected.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use tenure_core::ProcessId;
-use tenure_daemon::log::history::Operation;
 use tenure_trace::{
     ClockUnit, CreateError, Header, Kind, Record, Service, Source, Subject, WriteError, Writer, now,
 };
 
 use super::plan::Plan;
-use crate::cmd::failure::Failure;
 
 /// The trace of the parent process. Every record is flushed at once: there are few.
 #[derive(Debug)]
@@ -47,27 +43,13 @@ impl ParentTrace {
     }
 }
 
-/// Writes the operations of the clients of a log, a line of JSON each.
-pub(super) fn write_history(path: &Path, operations: &[Operation]) -> Result<(), Failure> {
-    let failed = |error: io::Error| {
-        Failure::environment(format!("cannot write {}: {error}", path.display()))
-    };
-    let mut file = BufWriter::new(File::create(path).map_err(failed)?);
-    for operation in operations {
-        serde_json::to_writer(&mut file, operation).map_err(|error| failed(error.into()))?;
-        file.write_all(b"\n").map_err(failed)?;
-    }
-    file.flush().map_err(failed)
-}
-
 /// Returns the header of a trace that is not from a node.
 pub(super) fn header(plan: &Plan, source: Source) -> Header {
-    let service = if plan.log.is_some() { plan.card.service } else { Service::Office };
     Header {
         clock: ClockUnit::Nanosecond,
         fenced: plan.lock && plan.card.fenced(),
         most_bypass: plan.card.most_bypass().filter(|_| plan.lock),
         seed: Some(plan.seed),
-        ..Header::new(plan.card.name.clone(), service, plan.size, source)
+        ..Header::new(plan.card.name.clone(), Service::Office, plan.size, source)
     }
 }

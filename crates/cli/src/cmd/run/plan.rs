@@ -2,17 +2,16 @@
 
 use std::fmt;
 use std::net::SocketAddr;
-use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use tenure_algorithms::catalogue::{CatalogueError, Parameters};
-use tenure_core::{Card, Crashes, Property, Service as Offered, SystemModel, TICKS_PER_UNIT};
+use tenure_core::{Card, Crashes, Property, SystemModel, TICKS_PER_UNIT};
 use tenure_daemon::Service;
 
 use super::analysis::Coordinator;
 use super::options::Options;
-use super::schedule::{Action, ActionKind, PartitionSpec, Target, TargetAt, Timeouts};
+use super::schedule::{Action, ActionKind, PartitionSpec, Target, TargetAt};
 use crate::cmd::failure::Failure;
 use crate::cmd::name_parser::describe_mismatch;
 
@@ -33,30 +32,8 @@ const DEFAULT_FAULTS: [TargetAt; 2] = [TargetAt::leader_at(2), TargetAt::leader_
 const WATCHED_DURATION: Duration = Duration::from_secs(60);
 const WATCHED_FAULTS: [TargetAt; 2] = [TargetAt::leader_at(10), TargetAt::leader_at(15)];
 
-/// Default number and upper bound of clients of a log.
-const DEFAULT_CLIENTS: u32 = 8;
-const MAX_CLIENTS: u32 = 256;
-
-/// Default election timeouts of a log: those of the paper.
-const DEFAULT_TIMEOUTS: Timeouts =
-    Timeouts { min: Duration::from_millis(150), max: Duration::from_millis(300) };
-
-/// Default number of entries after which a log takes a snapshot.
-const DEFAULT_SNAPSHOT_AFTER: NonZeroU64 = NonZeroU64::new(1_000).expect("it is not 0");
-
 /// Default size of a trace to keep, in MiB.
 const DEFAULT_TRACE_MIB: u64 = 64;
-
-/// A run of a replicated log instead of a lock.
-#[derive(Clone, Debug)]
-pub(super) struct LogPlan {
-    pub(super) name: String,
-    pub(super) variants: Vec<String>,
-    pub(super) clients: u32,
-    pub(super) timeouts: Timeouts,
-    /// Number of entries after which a snapshot is taken.
-    pub(super) snapshot_after: NonZeroU64,
-}
 
 /// A validated run.
 #[derive(Clone, Debug)]
@@ -65,8 +42,6 @@ pub(super) struct Plan {
     pub(super) service: Service,
     pub(super) card: Card,
     pub(super) coordinator: Coordinator,
-    /// The log, if the run has one instead of a lock.
-    pub(super) log: Option<LogPlan>,
     pub(super) lock: bool,
     pub(super) entries: Option<u64>,
     pub(super) duration: Option<Duration>,
@@ -93,12 +68,7 @@ impl Plan {
     pub(super) fn new(options: Options) -> Result<Plan, Failure> {
         let (fifo, service) = service(&options);
         validate(&options, fifo)?;
-        let log = log(&options)?;
-        let card = match &log {
-            Some(log) => card_of_log(options.size(), log)?,
-            None => card(options.size(), &service)?,
-        };
-        let name = log.as_ref().map_or(&service.mutex, |log| &log.name);
+        let card = card(options.size(), &service)?;
         let lock = tenure_instances::card(&service.mutex, &Parameters::plain(options.size()));
         let coordinator = lock.map_or(Coordinator::None, |lock| Coordinator::of(&lock));
         let duration = match (options.duration, options.entries) {
@@ -106,24 +76,20 @@ impl Plan {
             (None, None) => Some(DEFAULT_DURATION),
             (duration, _) => duration,
         };
-        let actions = actions(&options, name, &card, duration)?;
+        let actions = actions(&options, &service.mutex, &card, duration)?;
         let cuts = cuts(&options, duration)?;
         // A process that is suspended or partitioned for longer than the heartbeat timeout is
         // falsely suspected. A partition loses no messages: TCP retransmits them.
         let stops = actions.iter().any(|action| matches!(action.kind, ActionKind::Pause(_)));
         let suspicion = stops || !cuts.is_empty();
         let around = SystemModel { false_suspicion: suspicion, ..card.system_model() };
-        let mut promises = card.promises_under(&around);
-        // No-creation is checked with the clients' operations, not with traces.
-        promises.retain(|promise| log.is_none() || *promise != Property::NoCreation);
         Ok(Plan {
-            promises,
+            promises: card.promises_under(&around),
             size: options.size(),
             service,
             card,
             coordinator,
-            lock: !options.no_lock && log.is_none(),
-            log,
+            lock: !options.no_lock,
             entries: options.entries,
             duration,
             hold: options.hold,
@@ -165,15 +131,15 @@ fn service(options: &Options) -> (bool, Service) {
 }
 
 fn service_of(options: &Options, mutex: String, election: String) -> Service {
-    let Options { variant, quorums, tree, .. } = options.clone();
+    let Options { variant, allow_mistakes, quorums, tree, .. } = options.clone();
     let quorums = quorums.unwrap_or_else(|| "grid".to_owned());
     let tree = tree.unwrap_or_else(|| "star".to_owned());
-    Service { mutex, election, variants: variant, quorums, tree, named: false }
+    Service { mutex, election, variants: variant, allow_mistakes, quorums, tree, named: false }
 }
 
 fn validate(options: &Options, fifo: bool) -> Result<(), Failure> {
     let require =
-        |holds: bool, says: String| if holds { Ok(()) } else { Err(Failure::usage(says)) };
+        |holds: bool, message: String| if holds { Ok(()) } else { Err(Failure::usage(message)) };
     let (nodes, lose, duplicate) = (options.size(), options.lose, options.duplicate);
     require(
         (1..=MAX_NODES).contains(&nodes),
@@ -188,7 +154,7 @@ fn validate(options: &Options, fifo: bool) -> Result<(), Failure> {
             ),
         )?;
         require(
-            chance == 0.0 || fifo || options.log.is_some(),
+            chance == 0.0 || fifo,
             format!("{option} requires --fifo, which retransmits lost messages"),
         )?;
     }
@@ -206,42 +172,6 @@ fn validate(options: &Options, fifo: bool) -> Result<(), Failure> {
     )
 }
 
-/// Returns the log to run, if one is given.
-fn log(options: &Options) -> Result<Option<LogPlan>, Failure> {
-    let Some(name) = options.log.clone() else {
-        return match (options.clients, options.snapshot_after) {
-            (None, None) => Ok(None),
-            (Some(_), _) => Err(Failure::usage("--clients requires --log or --service")),
-            _ => Err(Failure::usage("--snapshot-after requires --log or --service")),
-        };
-    };
-    let clients = options.clients.unwrap_or(DEFAULT_CLIENTS);
-    if !(1..=MAX_CLIENTS).contains(&clients) {
-        return Err(Failure::usage(format!(
-            "invalid value '{clients}' for --clients: expected 1 to {MAX_CLIENTS}"
-        )));
-    }
-    let timeouts = options.election_timeout.unwrap_or(DEFAULT_TIMEOUTS);
-    let snapshot_after = options.snapshot_after.unwrap_or(DEFAULT_SNAPSHOT_AFTER);
-    let variants = options.variant.clone();
-    Ok(Some(LogPlan { name, variants, clients, timeouts, snapshot_after }))
-}
-
-fn card_of_log(size: u32, log: &LogPlan) -> Result<Card, Failure> {
-    let parameters = Parameters { variants: log.variants.clone(), ..Parameters::plain(size) };
-    let card = tenure_instances::card(&log.name, &parameters).map_err(Failure::usage)?;
-    if card.service != Offered::Log {
-        let name = &log.name;
-        return Err(Failure::usage(format!("{name} is not a replicated log: use --log raft-log")));
-    }
-    if log.name == "relayed-log" {
-        return Err(Failure::usage(
-            "relayed-log is the log of --service: use --service or --log raft-log",
-        ));
-    }
-    Ok(card)
-}
-
 fn card(size: u32, service: &Service) -> Result<Card, Failure> {
     let Service { mutex, election, .. } = service;
     let parameters = service.parameters(size, TICKS_PER_UNIT).map_err(Failure::usage)?;
@@ -254,6 +184,7 @@ fn card(size: u32, service: &Service) -> Result<Card, Failure> {
         other => Failure::usage(other),
     })?;
     let card = office.card(size);
+    service.check_mistakes(&card).map_err(Failure::usage)?;
     if !card.promised(Some(0)).any(|promise| promise == Property::MutualExclusion) {
         return Err(Failure::usage(format!(
             "{mutex} does not promise mutual exclusion, which `tenure run` requires: use `tenure \
@@ -313,8 +244,8 @@ fn actions(
     card: &Card,
     duration: Option<Duration>,
 ) -> Result<Vec<Action>, Failure> {
-    let asked = |moment: &TargetAt| Action::kill(*moment, false);
-    let mut actions: Vec<Action> = options.kill.iter().map(asked).collect();
+    let to_kill = |moment: &TargetAt| Action::kill(*moment, false);
+    let mut actions: Vec<Action> = options.kill.iter().map(to_kill).collect();
     actions.extend(options.leave.iter().map(|moment| Action::leave(*moment)));
     actions.extend(options.restart.iter().map(|moment| Action::restart(*moment, false)));
     let has_default = !options.no_faults && !has_faults(options);
@@ -336,7 +267,7 @@ fn actions(
 
 /// Checks that there is a lock, so that a process can hold it.
 fn check_has_lock(fault: &impl fmt::Display, options: &Options) -> Result<(), Failure> {
-    if options.no_lock || options.log.is_some() {
+    if options.no_lock {
         return Err(Failure::usage(format!(
             "{fault}: no process is inside without a lock: use leader or a process"
         )));
@@ -372,9 +303,9 @@ fn check_action(
     };
     let around = SystemModel { crashes, ..card.system_model() };
     if card.unmet_assumptions(&around).next().is_some() && !options.beyond_assumptions {
-        let (name, says) = (mutex, card.faults.description);
+        let (name, faults) = (mutex, card.faults.description);
         return Err(Failure::usage(format!(
-            "{action} exceeds the faults that {name} tolerates ({says}): leave it out, or add \
+            "{action} exceeds the faults that {name} tolerates ({faults}): leave it out, or add \
              --beyond-assumptions"
         )));
     }
@@ -421,21 +352,14 @@ mod tests {
     }
 
     #[test]
-    fn log_defaults_to_eight_clients_and_paper_timeouts() {
-        let log = plan("--log raft-log").unwrap();
-        assert_eq!(log.card.service, Offered::Log);
-        let LogPlan { clients, timeouts, .. } = log.log.unwrap();
-        assert_eq!((clients, timeouts), (8, DEFAULT_TIMEOUTS));
-        assert!(!log.lock);
-        assert_eq!(actions("--log raft-log"), "--kill leader@2s --restart leader@5s");
-        let all = "--kill all@1s --restart all@2s";
-        assert_eq!(actions(&format!("--log raft-log {all}")), all);
-        let some = "--kill 1@1s --kill leader@2s --restart all@3s";
-        assert_eq!(actions(&format!("--log raft-log {some}")), some);
-        let gone = "--leave leader@1s --restart leader@2s";
-        assert_eq!(actions(&format!("--log raft-log {gone}")), gone);
-        let lossy = plan("--log raft-log --lose 0.1 --election-timeout 1s..2s").unwrap();
-        assert_eq!(lossy.log.unwrap().timeouts.min, Duration::from_secs(1));
+    fn restart_may_follow_kill_of_all_and_departure() {
+        for line in [
+            "--kill all@1s --restart all@2s",
+            "--kill 1@1s --kill leader@2s --restart all@3s",
+            "--leave leader@1s --restart leader@2s",
+        ] {
+            assert_eq!(actions(&format!("--election raft {line}")), line);
+        }
     }
 
     #[test]
@@ -454,9 +378,9 @@ mod tests {
 
     #[test]
     fn rejects_faults_beyond_the_card() {
-        let says = plan("--mutex ricart-agrawala --kill leader@2s").unwrap_err();
-        assert!(says.contains("needs a reply from every process"), "{says}");
-        assert!(says.contains("--beyond-assumptions"), "{says}");
+        let error = plan("--mutex ricart-agrawala --kill leader@2s").unwrap_err();
+        assert!(error.contains("needs a reply from every process"), "{error}");
+        assert!(error.contains("--beyond-assumptions"), "{error}");
         let line = "--mutex ricart-agrawala --kill leader@2s --beyond-assumptions";
         assert_eq!(plan(line).unwrap().actions.len(), 1);
         assert_eq!(actions("--mutex central --pause 1@1s..3s"), "--pause 1@1s..3s");
@@ -479,7 +403,7 @@ mod tests {
 
     #[test]
     fn errors_contain_the_remedy() {
-        for (line, says) in [
+        for (line, expected) in [
             ("--nodes 0", "1 to 64"),
             ("--nodes 65", "1 to 64"),
             ("--lose 0.1", "--fifo"),
@@ -497,31 +421,29 @@ mod tests {
             ("--mutex maekawa --quorums fpp", "plane"),
             ("--mutex raymond --tree oak", "heap"),
             ("--mutex ricart-agrawala --variant quick", "reference"),
+            ("--mutex coordinated:raft --variant quick", "pre-vote"),
+            ("--mutex lamport --variant own-request-on-top", "--allow-mistakes"),
+            ("--election raft --variant forgotten-vote", "--allow-mistakes"),
+            ("--mutex lamport --allow-mistakes", "--variant"),
             ("--election central", "--mutex central"),
             ("--kill 6@1s", "1 to 5"),
             ("--kill leader@10s", "10s"),
             ("--pause 2@1s..10s", "10s"),
             ("--partition 2@1s..10s", "10s"),
             ("--partition 6@1s..2s", "1 to 5"),
-            ("--log bully", "--log raft-log"),
-            ("--log relayed-log", "--service"),
-            ("--log raft-log --clients 0", "1 to 256"),
-            ("--log raft-log --mutex central", "--mutex"),
-            ("--log raft-log --variant quick", "no-check-quorum"),
-            ("--clients 3", "--log"),
+            ("--clients 3", "--service"),
             ("--snapshot-after 3", "--service"),
             ("--restart all@5s", "--kill all"),
             ("--partition 2@1s..", "1,2@1s..3s"),
             ("--partition 2@1s..2s -n 17", "16"),
             ("--kill leader", "leader@2s"),
             ("--no-lock --pause inside@1s..2s", "without a lock"),
-            ("--log raft-log --kill inside@1s", "without a lock"),
             ("--restart leader@5s", "--kill leader"),
             ("--kill 3@4s --restart 3@1s", "--kill 3"),
             ("--kill 3@1s --restart 3@2s --restart 3@3s", "--kill 3"),
         ] {
             let error = plan(line).unwrap_err();
-            assert!(error.contains(says), "{line}: {error}");
+            assert!(error.contains(expected), "{line}: {error}");
         }
     }
 
@@ -536,6 +458,15 @@ mod tests {
             let Service { mutex: lock, election: found, .. } = plan(line).unwrap().service;
             assert_eq!((&*lock, &*found), (mutex, election), "{line}");
         }
+    }
+
+    #[test]
+    fn allows_mistakes_on_request_only() {
+        let line = "--mutex lamport --variant own-request-on-top";
+        let refusal = plan(line).unwrap_err();
+        assert!(refusal.contains("'own-request-on-top' of lamport"), "{refusal}");
+        let plan = plan(&format!("{line} --allow-mistakes")).unwrap();
+        assert!(plan.service.allow_mistakes);
     }
 
     #[test]

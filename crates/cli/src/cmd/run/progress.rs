@@ -1,14 +1,11 @@
 //! Progress of a run, at a terminal only.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use tenure_core::ProcessId;
 
 use super::plan::Plan;
-
-/// Minimum interval between prints of the logs.
-const LOGS_INTERVAL: Duration = Duration::from_millis(500);
 
 /// A progress line on standard error, which is removed when this is dropped.
 #[derive(Debug)]
@@ -17,8 +14,6 @@ pub(super) struct Progress {
     /// True if the bar shows time; otherwise it shows entries.
     timed: bool,
     total: u64,
-    /// Time and text of the last print of the logs.
-    shown: Option<(Instant, String)>,
 }
 
 /// A progress line during the verification.
@@ -50,7 +45,7 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template("{elapsed:>4} {bar:30} {msg}") {
             bar.set_style(style);
         }
-        Progress { bar, timed, total, shown: None }
+        Progress { bar, timed, total }
     }
 
     /// Starts the clock: all nodes are ready.
@@ -62,20 +57,6 @@ impl Progress {
     /// Prints a fault.
     pub(super) fn event(&self, text: &str) {
         self.bar.println(format!("{:>6.2} s  {text}", self.bar.elapsed().as_secs_f64()));
-    }
-
-    /// Prints the logs on standard error if they changed, with a minimum interval.
-    pub(super) fn logs(&mut self, rows: impl FnOnce() -> String) {
-        let now = Instant::now();
-        if self.shown.as_ref().is_some_and(|(at, _)| now.duration_since(*at) < LOGS_INTERVAL) {
-            return;
-        }
-        let rows = rows();
-        if self.shown.as_ref().is_none_or(|(_, before)| *before != rows) {
-            let passed = self.bar.elapsed().as_secs_f64();
-            self.bar.suspend(|| eprint!("{passed:>6.2} s\n{rows}"));
-        }
-        self.shown = Some((now, rows));
     }
 
     pub(super) fn show(&self, entries: u64, leader: Option<ProcessId>) {

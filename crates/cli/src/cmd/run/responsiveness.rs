@@ -21,7 +21,7 @@ const PROBE_INTERVAL: Duration = Duration::from_millis(100);
 struct Delays {
     /// Time of the last delay.
     last: Option<Instant>,
-    /// Longest delay.
+    /// Longest delay so far.
     most: Duration,
 }
 
@@ -86,7 +86,7 @@ impl Shared {
 
     fn run(&self, mut file: Option<File>) {
         while !self.is_stopped.load(Ordering::Relaxed) {
-            let begun = Instant::now();
+            let started = Instant::now();
             thread::sleep(PROBE_INTERVAL);
             if !self.is_enabled.load(Ordering::Relaxed) {
                 continue;
@@ -94,7 +94,7 @@ impl Shared {
             // Write errors are not delays, and are ignored.
             let _ = file.as_mut().map(flush);
             let now = Instant::now();
-            self.delays().record(now, now.duration_since(begun).saturating_sub(PROBE_INTERVAL));
+            self.delays().record(now, now.duration_since(started).saturating_sub(PROBE_INTERVAL));
         }
     }
 }
@@ -111,14 +111,14 @@ mod tests {
 
     #[test]
     fn reports_longest_recent_delay() {
-        let (begun, second) = (Instant::now(), Duration::from_secs(1));
+        let (started, second) = (Instant::now(), Duration::from_secs(1));
         let mut delays = Delays::default();
-        delays.record(begun, MAX_DELAY);
-        assert_eq!(delays.late_within(begun, second), None, "within the limit");
-        delays.record(begun, 3 * MAX_DELAY);
-        delays.record(begun + second, 2 * MAX_DELAY);
-        delays.record(begun + 2 * second, MAX_DELAY / 2);
-        let now = begun + 3 * second;
+        delays.record(started, MAX_DELAY);
+        assert_eq!(delays.late_within(started, second), None, "within the limit");
+        delays.record(started, 3 * MAX_DELAY);
+        delays.record(started + second, 2 * MAX_DELAY);
+        delays.record(started + 2 * second, MAX_DELAY / 2);
+        let now = started + 3 * second;
         assert_eq!(delays.late_within(now, 3 * second), Some(3 * MAX_DELAY));
         assert_eq!(delays.late_within(now, 2 * second), None, "no delay since then");
     }

@@ -110,7 +110,7 @@ pub(super) struct Recovered {
 impl Summary {
     /// Builds the summary from the record of a run and its verification.
     pub(super) fn new(plan: &Plan, verified: VerifiedRun, record: RunRecord) -> Summary {
-        let VerifiedRun { verification, analysis, .. } = verified;
+        let VerifiedRun { verification, analysis } = verified;
         let mut violated = violated(&record, &verification);
         let late = record.late.and_then(|late| undecided(&mut violated, late));
         let mut notes = record.notes;
@@ -191,8 +191,8 @@ impl Summary {
 fn violated(record: &RunRecord, verification: &Verification) -> Vec<Violated> {
     let counting = verification.violations.iter().filter(|violated| violated.counts);
     let mut violated: Vec<_> = counting.cloned().collect();
-    let mut add = |property, says| {
-        violated.push(Violated { property, at: verification.duration, says, counts: true });
+    let mut add = |property, description| {
+        violated.push(Violated { property, at: verification.duration, description, counts: true });
     };
     if !record.unfinished.is_empty() && !record.interrupted {
         let names: Vec<_> = record.unfinished.iter().map(ProcessId::to_string).collect();
@@ -202,11 +202,11 @@ fn violated(record: &RunRecord, verification: &Verification) -> Vec<Violated> {
 }
 
 /// Removes violations of liveness, as the machine was too slow, and returns a note on it.
-pub(super) fn undecided(violated: &mut Vec<Violated>, late: Duration) -> Option<String> {
+fn undecided(violated: &mut Vec<Violated>, late: Duration) -> Option<String> {
     let waits = |it: &mut Violated| it.property.is_liveness();
-    let says = violated.extract_if(.., waits).last()?.says;
+    let description = violated.extract_if(.., waits).last()?.description;
     let late = late.as_millis();
-    Some(format!("{says}, but the machine was late by up to {late} ms: undecided"))
+    Some(format!("{description}, but the machine was late by up to {late} ms: undecided"))
 }
 
 /// Combines the verdicts of the traces with violations and unknown results that are not in the
@@ -260,7 +260,7 @@ fn latency(quantiles: Quantiles) -> Latency {
     }
 }
 
-pub(super) fn round_election(election: Election) -> Election {
+fn round_election(election: Election) -> Election {
     Election {
         at: round_to_thousandths(election.at),
         ms: round_to_thousandths(election.ms),
@@ -281,15 +281,15 @@ mod tests {
     fn violations_override_verdicts_of_traces() {
         let verified =
             [Property::StarvationFreedom, Property::Fencing].map(|it| (it, Judgement::Holds));
-        let says = "P2 did not finish".to_owned();
+        let description = "P2 did not finish".to_owned();
         let waited =
-            Violated { property: Property::StarvationFreedom, at: 17.0, says, counts: true };
+            Violated { property: Property::StarvationFreedom, at: 17.0, description, counts: true };
         let mut violated = vec![waited];
         let known = verdicts(verified.into(), &violated, false);
         assert_eq!(known[&Property::StarvationFreedom], Judgement::Violated);
         assert_eq!(known[&Property::Fencing], Judgement::Holds);
-        let says = undecided(&mut violated, Duration::from_millis(90));
-        assert!(says.is_some_and(|says| says.contains("late by up to 90 ms")));
+        let description = undecided(&mut violated, Duration::from_millis(90));
+        assert!(description.is_some_and(|description| description.contains("late by up to 90 ms")));
         let known = verdicts(verified.into(), &violated, true);
         assert_eq!(known[&Property::StarvationFreedom], Judgement::Incomplete);
         assert_eq!(

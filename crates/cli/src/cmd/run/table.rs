@@ -41,7 +41,7 @@ fn head(summary: &Summary) -> String {
 }
 
 /// Groups the properties by verdict.
-pub(super) fn verdicts(
+fn verdicts(
     verdicts: &BTreeMap<Property, Judgement>,
     not_promised: &[Property],
     label_of: impl Fn(Property) -> &'static str,
@@ -133,7 +133,7 @@ impl Table {
     }
 
     /// Adds the changes of the leader. A re-election of the same leader shows only in its terms.
-    pub(super) fn elections(&mut self, elections: &[Election]) {
+    fn elections(&mut self, elections: &[Election]) {
         if elections.is_empty() {
             self.row("leader elections", "none");
         }
@@ -220,12 +220,12 @@ impl Table {
     }
 
     /// Adds notes and violations.
-    pub(super) fn verdict(&mut self, notes: &[String], violated: &[Violated]) {
+    fn verdict(&mut self, notes: &[String], violated: &[Violated]) {
         for note in notes {
             self.row("note", note);
         }
         for violated in violated {
-            let (at, text) = (violated.at / 1e3, &violated.says);
+            let (at, text) = (violated.at / 1e3, &violated.description);
             self.row("VIOLATED", &format!("{} at {at:.2} s: {text}", violated.property));
         }
         let many = violated.len();

@@ -7,11 +7,11 @@ use tenure_core::tree::Shape;
 use super::options::Options;
 use crate::cmd::group::ignores;
 
-/// Returns the given options that this lock ignores; without a lock, those of locks.
-pub(super) fn of_nodes(options: &Options, lock: Option<&str>) -> Vec<&'static str> {
+/// Returns the given options that this lock ignores.
+pub(super) fn of_nodes(options: &Options, lock: &str) -> Vec<&'static str> {
     let variants = options.variant.clone();
     let plain = Parameters { variants, ..Parameters::plain(7) };
-    let ignored = |other: Parameters| lock.is_none_or(|lock| ignores(lock, &plain, &other));
+    let ignored = |other: Parameters| ignores(lock, &plain, &other);
     let (quorums, tree) = (Kind::Plane, Shape::Path);
     selected([
         (
@@ -30,7 +30,6 @@ pub(super) fn of_service(options: &Options) -> Vec<&'static str> {
         ("--quorums", options.quorums.is_some()),
         ("--tree", options.tree.is_some()),
         ("--variant", !options.variant.is_empty()),
-        ("--election-timeout", options.election_timeout.is_some()),
         ("--lose", options.lose != 0.0),
         ("--duplicate", options.duplicate != 0.0),
         ("--trace-mib", options.trace_mib.is_some()),
@@ -64,11 +63,10 @@ mod tests {
     fn lock_ignores_unused_quorums_and_tree() {
         let unused = |line: &str, lock| of_nodes(&options(line), lock);
         let both = "--quorums fpp --tree path";
-        assert_eq!(unused(both, Some("lamport")), ["--quorums", "--tree"]);
-        assert_eq!(unused(both, None), ["--quorums", "--tree"], "a log needs neither");
-        assert_eq!(unused(both, Some("maekawa")), ["--tree"]);
-        assert_eq!(unused(both, Some("raymond")), ["--quorums"]);
-        assert_eq!(unused("", Some("lamport")), [""; 0]);
+        assert_eq!(unused(both, "lamport"), ["--quorums", "--tree"]);
+        assert_eq!(unused(both, "maekawa"), ["--tree"]);
+        assert_eq!(unused(both, "raymond"), ["--quorums"]);
+        assert_eq!(unused("", "lamport"), [""; 0]);
     }
 
     #[cfg(feature = "service")]

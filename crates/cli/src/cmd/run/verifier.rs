@@ -8,13 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use tenure_core::service::{agreement, log};
-use tenure_core::{ProcessId, Service};
-use tenure_daemon::log::committed_log::CommittedLog;
+use tenure_core::Service;
 use tenure_trace::live::{Follow, Next};
-use tenure_trace::{
-    EventData, Judgement, Kind, MergeError, Record, TraceVerifier, Verification, segment,
-};
+use tenure_trace::{Judgement, MergeError, TraceVerifier, Verification, segment};
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::analysis::{Analysis, Coordinator};
@@ -33,8 +29,6 @@ const RECORDS_PER_CHECK: u64 = 4096;
 pub(super) struct VerifiedRun {
     pub(super) verification: Verification,
     pub(super) analysis: Analysis,
-    /// The log, if the run has one.
-    pub(super) committed_log: CommittedLog,
 }
 
 /// A verification in progress. Dropping it cancels the verification.
@@ -54,8 +48,8 @@ impl Verifier {
         let (run_ended, abandoned) = (Arc::default(), Arc::default());
         let task = Task {
             traces: workspace.trace_paths(),
-            // Without a lock or a log only the election is verified.
-            only_election: !plan.lock && plan.log.is_none(),
+            // Without a lock only the election is verified.
+            only_election: !plan.lock,
             coordinator: plan.coordinator,
             run_ended: Arc::clone(&run_ended),
             abandoned: Arc::clone(&abandoned),
@@ -105,7 +99,6 @@ impl Task {
         }
         let mut judge = TraceVerifier::new(&header);
         let mut analysis = Analysis::default();
-        let (mut committed_log, mut sessions) = (CommittedLog::default(), HashMap::new());
         let mut segments = SegmentStore::default();
         for read in 1_u64.. {
             if read.is_multiple_of(RECORDS_PER_CHECK) {
@@ -119,7 +112,6 @@ impl Task {
                 Next::Record(record) => {
                     judge.read(&record);
                     analysis.read(&record, self.coordinator);
-                    record_log_event(&mut committed_log, &mut sessions, &record);
                 }
                 Next::Later => {
                     self.wait()?;
@@ -128,11 +120,7 @@ impl Task {
                 Next::End => break,
             }
         }
-        Ok(VerifiedRun {
-            verification: judge.finish_with(follow.merge_report()),
-            analysis,
-            committed_log,
-        })
+        Ok(VerifiedRun { verification: judge.finish_with(follow.merge_report()), analysis })
     }
 
     fn has_ended(&self) -> bool {
@@ -150,35 +138,6 @@ impl Task {
             return Err(Failure::incomplete("the verification was cancelled"));
         }
         Ok(())
-    }
-}
-
-/// Records the log events of a trace. A new session of a process implies a crash.
-fn record_log_event(
-    committed_log: &mut CommittedLog,
-    sessions: &mut HashMap<ProcessId, u64>,
-    record: &Record,
-) {
-    let Some(at) = record.process.process() else { return };
-    let session = sessions.entry(at).or_insert(record.session);
-    if record.session > *session {
-        *session = record.session;
-        committed_log.record_crash(at);
-    }
-    match &record.kind {
-        Kind::Crash => committed_log.record_crash(at),
-        Kind::Event(EventData::Agreement(agreement::Event::Log(told))) => match told {
-            log::Event::Leading { term } => committed_log.record_leader(at, *term),
-            log::Event::Committed { index, entry } => {
-                committed_log.record_commit(at, *index, entry)
-            }
-            log::Event::Compacted { index, .. } => committed_log.record_compaction(at, *index),
-            log::Event::Restored { index, state, .. } => {
-                committed_log.record_restore(at, *index, state)
-            }
-            _ => {}
-        },
-        _ => {}
     }
 }
 

@@ -96,11 +96,6 @@ impl Workspace {
         self.path.join("parent.ndjson")
     }
 
-    /// Returns the file with the operations of the clients of a log.
-    pub(super) fn history(&self) -> PathBuf {
-        self.path.join("clients.ndjson")
-    }
-
     /// Returns the paths of all traces, those of the nodes first.
     pub(super) fn trace_paths(&self) -> Vec<PathBuf> {
         let nodes = (0..self.size).map(|process| self.trace(ProcessId(process)));

@@ -1,5 +1,5 @@
-//! The flags of etcd that `tenure serve` accepts beside its own options, and the environment
-//! variables that set them.
+//! The flags of etcd that `tenure serve` accepts in addition to its own options, and the
+//! environment variables that set them.
 
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 

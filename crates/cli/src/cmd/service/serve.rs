@@ -14,6 +14,7 @@ use super::etcd_flags::{self, EtcdFlags};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::node::{self, LogFormat, interrupted};
 use crate::cmd::notify::ServiceManager;
+use crate::cmd::usage_error;
 
 /// Run a lock and election server for clients of etcd
 ///
@@ -219,10 +220,8 @@ fn options_from(arguments: Vec<String>) -> Result<Options, Failure> {
     let read = command.try_get_matches_from(arguments);
     let read = read.and_then(|matches| Options::from_arg_matches(&matches));
     read.map_err(|error| {
-        let message = error.to_string();
-        let first = message.lines().next().unwrap_or_default();
-        let first = first.trim_start_matches("error: ");
-        Failure::usage(format!("invalid environment variable ETCD_…: {first}"))
+        let reason = usage_error::one_line(&error);
+        Failure::usage(format!("invalid environment variable ETCD_…: {reason}"))
     })
 }
 

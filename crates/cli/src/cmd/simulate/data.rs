@@ -27,7 +27,8 @@ pub(crate) struct Violated<'a> {
     seed: u64,
     at: f64,
     process: u32,
-    says: &'a str,
+    #[serde(rename = "says")]
+    description: &'a str,
     replay: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     shrunk: Option<&'a str>,
@@ -53,7 +54,7 @@ impl<'a> Violated<'a> {
             seed: violation.seed,
             at: first.time as f64 / TICKS_PER_UNIT as f64,
             process: first.at.number(),
-            says: &first.message,
+            description: &first.message,
             replay: &violation.replay,
             shrunk: violation.shrunk.as_deref(),
         })

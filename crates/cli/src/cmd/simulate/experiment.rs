@@ -14,7 +14,7 @@ use tenure_sim::{
 };
 
 use super::plan::{Plan, TraceTo};
-use super::theory::{self, Outside};
+use super::theory::{self, CostDeviation};
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt;
 
@@ -29,7 +29,7 @@ pub(crate) struct Outcome {
     /// Number of runs with any entry, election or agreement.
     pub(crate) measured: u64,
     /// Comparison of these messages with the bounds of the card.
-    pub(crate) outside: Outside,
+    pub(crate) outside: CostDeviation,
     /// Messages including those of lower layers.
     pub(crate) all: Moments,
     /// Exact predictions for the rings that were drawn.
@@ -123,7 +123,7 @@ struct Tally {
     summary: Summary,
     messages: Moments,
     measured: u64,
-    outside: Outside,
+    outside: CostDeviation,
     all: Moments,
     predicted: Moments,
     faults: BTreeMap<&'static str, (u64, u64)>,
@@ -154,7 +154,7 @@ impl Tally {
             self.all.add(measured.all);
         }
         let elections = &report.metrics.elections;
-        let outside = Outside::of_elections(&plan.card.messages, elections);
+        let outside = CostDeviation::of_elections(&plan.card.messages, elections);
         self.outside = self.outside.max(outside);
         if let Some(predicted) = predicted {
             self.predicted.add(predicted as f64);

@@ -145,21 +145,22 @@ impl Plan {
 
     fn check_properties(&mut self) -> Result<(), Failure> {
         let Card { name, service, .. } = &self.card;
-        if let Some(strange) = self.named.iter().find(|named| !named.applies_to(*service)) {
-            if let Some(message) = property::progress_of_lock(*strange, &self.card) {
+        if let Some(unknown) = self.named.iter().find(|named| !named.applies_to(*service)) {
+            if let Some(message) = property::progress_of_lock(*unknown, &self.card) {
                 return Err(Failure::usage(message));
             }
             let known =
                 supported_properties().filter(|it| it.applies_to(*service)).map(Property::name);
             let known = known.collect::<Vec<_>>().join(", ");
             let message =
-                format!("--property {strange} does not apply to {name}: expected {known}");
+                format!("--property {unknown} does not apply to {name}: expected {known}");
             return Err(Failure::usage(message));
         }
-        let asked = |property| self.named.contains(&property);
-        let cost = self.settings.cost_exemption(&self.card).filter(|_| asked(Property::Cost));
+        let is_requested = |property| self.named.contains(&property);
+        let cost =
+            self.settings.cost_exemption(&self.card).filter(|_| is_requested(Property::Cost));
         let topology =
-            self.settings.ring_exemption(&self.card).filter(|_| asked(Property::Topology));
+            self.settings.ring_exemption(&self.card).filter(|_| is_requested(Property::Topology));
         if let Some(why) = cost.or(topology) {
             let property = if cost.is_some() { "cost" } else { "topology" };
             let message = format!("--property {property} cannot be checked for {name} here: {why}");

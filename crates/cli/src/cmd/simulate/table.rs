@@ -1,4 +1,4 @@
-//! The result as a table: measured figures beside the theory.
+//! The result as a table: measured figures and theory side by side.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use tenure_sim::{BlockKind, EndReason, Moments, Report, Tally};
 use super::experiment::{Outcome, Violation};
 use super::plan::Plan;
 use super::rows::{Rows, figure, listed};
-use super::theory::{self, Outside};
+use super::theory::{self, CostDeviation};
 use crate::cmd::output::width;
 
 /// Formats the result as a table.
@@ -245,7 +245,7 @@ impl Table<'_> {
         self.rows.line(&of_runs([name, &mean, &confidence, &deviation, &min, &max]));
     }
 
-    /// Adds the card and the theory beside the measured messages.
+    /// Adds the figures of the card and of theory to the measured messages.
     fn theory(&mut self) {
         let unit = self.unit();
         let cost = &self.plan.card.messages;
@@ -257,9 +257,9 @@ impl Table<'_> {
         };
         let is_counted = self.outcome.messages.count() > 0;
         let note = match self.outcome.outside {
-            Outside::Never => "",
-            Outside::WhenDisturbed => "; outside in elections with a crash or recovery",
-            Outside::Plainly => "; outside this range",
+            CostDeviation::Never => "",
+            CostDeviation::OnlyDisturbed => "; outside in elections with a crash or recovery",
+            CostDeviation::Undisturbed => "; outside this range",
         };
         let formula = cost.formula;
         let all = self.outcome.all.mean();

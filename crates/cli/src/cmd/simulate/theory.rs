@@ -91,13 +91,13 @@ fn is_outside(cost: &Cost, measured: f64) -> bool {
 }
 
 /// Returns how the messages of many runs compare with the bounds of the card.
-pub(crate) fn outside(plan: &Plan, elections: Outside, messages: &Moments) -> Outside {
+pub(crate) fn outside(plan: &Plan, elections: CostDeviation, messages: &Moments) -> CostDeviation {
     let is_election = plan.card.service == Service::Election;
     let is_outside = |messages: &Moments| is_outside(&plan.card.messages, messages.mean());
     match messages.count() > 0 {
         true if is_election => elections,
-        true if is_outside(messages) => Outside::Plainly,
-        _ => Outside::Never,
+        true if is_outside(messages) => CostDeviation::Undisturbed,
+        _ => CostDeviation::Never,
     }
 }
 
@@ -135,17 +135,17 @@ pub(crate) fn measured(plan: &Plan, report: &Report) -> Vec<Measured> {
 
 /// Comparison of the messages of runs with the bounds of a card.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Outside {
+pub(crate) enum CostDeviation {
     /// All are within the bounds.
     #[default]
     Never,
     /// Only elections with a crash or recovery are outside.
-    WhenDisturbed,
+    OnlyDisturbed,
     /// Undisturbed elections are outside.
-    Plainly,
+    Undisturbed,
 }
 
-impl Outside {
+impl CostDeviation {
     /// Compares each election of a run with the bounds.
     pub(crate) fn of_elections(cost: &Cost, elections: &[ElectionCost]) -> Self {
         let outside = elections.iter().filter(|election| {
@@ -154,8 +154,8 @@ impl Outside {
             cost.whole && (above || below)
         });
         let each = outside.map(|election| match election.is_disturbed {
-            true => Outside::WhenDisturbed,
-            false => Outside::Plainly,
+            true => CostDeviation::OnlyDisturbed,
+            false => CostDeviation::Undisturbed,
         });
         each.max().unwrap_or_default()
     }

@@ -93,9 +93,9 @@ impl Target {
 
 /// Removes the nodes whose page one argument does not know if another argument does.
 fn deduplicate(mut cluster: Vec<Response>) -> Vec<Response> {
-    let asked = cluster.iter().filter(|response| response.page.is_some());
-    let asked: BTreeSet<Option<u32>> = asked.map(|response| response.node).collect();
-    cluster.retain(|response| response.page.is_some() || !asked.contains(&response.node));
+    let responding = cluster.iter().filter(|response| response.page.is_some());
+    let responding: BTreeSet<Option<u32>> = responding.map(|response| response.node).collect();
+    cluster.retain(|response| response.page.is_some() || !responding.contains(&response.node));
     cluster
 }
 

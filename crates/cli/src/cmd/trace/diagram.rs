@@ -133,10 +133,10 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     let layout = lay_out_files(&options.files, view).map_err(input_failure)?;
     warn_unknown_fields(options)?;
     let Some((first, last)) = layout.shown else {
-        let says = format!("none of the {} events is in this window", layout.records);
-        return Err(Failure::usage(says));
+        let description = format!("none of the {} events is in this window", layout.records);
+        return Err(Failure::usage(description));
     };
-    if is_whole && layout.goes_on {
+    if is_whole && layout.is_cut_off {
         eprintln!(
             "showing events {first} to {last} of {}; see the next with --events {}..{}",
             layout.records,
@@ -266,14 +266,12 @@ fn paginated(text: &str, rows: usize) -> String {
 
 /// Parses units with up to six digits after the decimal point, as ticks.
 fn ticks(text: &str) -> Result<u64, String> {
-    parse_units(text)
-        .map_err(|_| format!("invalid time '{text}': expected units, such as 12 or 12.5"))
+    parse_units(text).map_err(|_| "expected units, such as 12 or 12.5".to_owned())
 }
 
 /// Parses a range such as `5..200`; either end may be missing.
 fn events(text: &str) -> Result<RangeInclusive<u64>, String> {
-    let invalid =
-        || format!("invalid events '{text}': expected a range, such as 1..200, 5000.. or ..100");
+    let invalid = || "expected a range, such as 1..200, 5000.. or ..100".to_owned();
     let (first, last) = text.split_once("..").ok_or_else(invalid)?;
     let end = |end: &str, otherwise| match end {
         "" => Ok(otherwise),

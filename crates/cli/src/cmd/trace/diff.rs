@@ -122,7 +122,7 @@ fn is_same(event: &DiffEvent) -> bool {
     event.run == Run::Both
 }
 
-/// Adds common events: those near a difference, and the number of the others.
+/// Adds the common events near a difference, and the number of omitted ones.
 fn add_common(part: &[DiffEvent], all: &[DiffEvent], row: &mut impl FnMut(&str, &str, &str)) {
     let begins = part.as_ptr_range().start == all.as_ptr_range().start;
     let ends = part.as_ptr_range().end == all.as_ptr_range().end;
@@ -131,7 +131,7 @@ fn add_common(part: &[DiffEvent], all: &[DiffEvent], row: &mut impl FnMut(&str, 
     for (place, event) in part.iter().enumerate() {
         let left = part.len() - place;
         if place < head || left <= tail || part.len() <= head + tail + 1 {
-            row(&event.says, " ", &event.says);
+            row(&event.description, " ", &event.description);
         } else if place == head {
             let more = format!("… {} events in both", part.len() - head - tail);
             row(&more, " ", &more);
@@ -139,10 +139,10 @@ fn add_common(part: &[DiffEvent], all: &[DiffEvent], row: &mut impl FnMut(&str, 
     }
 }
 
-/// Adds events of one run only, those of both runs side by side.
+/// Adds events that occur in one run only, with the two runs side by side.
 fn add_different(part: &[DiffEvent], row: &mut impl FnMut(&str, &str, &str)) {
     let of = |run: Run| -> Vec<&str> {
-        part.iter().filter(|event| event.run == run).map(|event| &*event.says).collect()
+        part.iter().filter(|event| event.run == run).map(|event| &*event.description).collect()
     };
     let (first, second) = (of(Run::First), of(Run::Second));
     for place in 0..first.len().max(second.len()) {
@@ -160,8 +160,10 @@ mod tests {
     use super::*;
 
     fn contrast(events: &[(Run, &str)]) -> TraceDiff {
-        let event =
-            |(run, message): &(Run, &str)| DiffEvent { run: *run, says: (*message).to_owned() };
+        let event = |(run, message): &(Run, &str)| DiffEvent {
+            run: *run,
+            description: (*message).to_owned(),
+        };
         let events: Vec<DiffEvent> = events.iter().map(event).collect();
         let both = events.iter().filter(|event| is_same(event)).count();
         TraceDiff { same_until: events.iter().take_while(|it| is_same(it)).count(), both, events }

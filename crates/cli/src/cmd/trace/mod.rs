@@ -157,18 +157,18 @@ fn show(options: &ShowOptions) -> Result<Status, Failure> {
 }
 
 /// Warns of files with a torn last line or without a header. Both happen when a writer is killed,
-/// and are no errors.
+/// and are not errors.
 pub(crate) fn warn_torn(torn: &[PathBuf], empty: &[PathBuf]) {
     let name = program::name();
     let left_out = torn.iter().map(|path| (path, "the last line is torn (its writer was killed)"));
     let empty = empty.iter().map(|path| (path, "the header is incomplete"));
-    for (path, says) in left_out.chain(empty) {
+    for (path, description) in left_out.chain(empty) {
         let path = path.display().to_string();
-        eprintln!("{name}: {}: {says} and was left out", plain(&path));
+        eprintln!("{name}: {}: {description} and was left out", plain(&path));
     }
 }
 
-/// The same for files that are read by a function that does not report torn lines.
+/// Warns of torn lines in files that are read by a function that does not report them.
 pub(crate) fn warn_torn_files(paths: &[PathBuf]) {
     let is_torn = |path: &&PathBuf| {
         // Only files without a final line feed are read twice.
@@ -218,7 +218,7 @@ fn parse_process(text: &str) -> Result<Subject, String> {
         Ok(number) if number > 0 => Ok(Subject::Process(ProcessId(number - 1))),
         _ if text == "resource" => Ok(Subject::Resource),
         _ if text == "parent" => Ok(Subject::Parent),
-        _ => Err(format!("invalid process '{text}': expected a number from 1, resource or parent")),
+        _ => Err("expected a number from 1, resource or parent".to_owned()),
     }
 }
 

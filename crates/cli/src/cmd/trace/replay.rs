@@ -28,8 +28,8 @@ pub(super) struct Options {
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Engine that replays the run
-    #[arg(long, value_enum, default_value_t)]
-    over: Over,
+    #[arg(long = "over", value_name = "OVER", value_enum, default_value_t)]
+    engine: ReplayEngine,
     /// Property to check [default: the one for which the trace was saved, or the first violated
     /// one]
     #[arg(long, value_parser = property_parser(Property::ALL), hide_possible_values = true)]
@@ -41,7 +41,7 @@ pub(super) struct Options {
 
 /// Engine that replays a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Over {
+enum ReplayEngine {
     /// Simulator
     #[default]
     Simulator,
@@ -61,7 +61,8 @@ struct Line {
 #[derive(Serialize)]
 struct Outcome<'a> {
     property: Property,
-    over: &'a str,
+    #[serde(rename = "over")]
+    engine: &'a str,
     steps: usize,
     violated_again: bool,
     /// Step that violates the property; absent if the end of the run does.
@@ -82,7 +83,7 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
     };
     let parameters = parameters(&trace.header)?;
     let directory = tempfile::tempdir().map_err(Failure::environment)?;
-    let (mut merged, schedule) = replay(options.over, &trace, &parameters, directory.path())?;
+    let (mut merged, schedule) = replay(options.engine, &trace, &parameters, directory.path())?;
     // The checks are those of the time when the run was saved.
     merged.header = Header {
         // The run ends when no event is left, so that its end decides liveness without a delay.
@@ -104,10 +105,10 @@ pub(super) fn run(options: &Options) -> Result<Status, Failure> {
         options,
         &Outcome {
             property,
-            over: match options.over {
-                Over::Simulator => "simulator",
-                Over::Checker => "checker",
-                Over::Tcp => "tcp",
+            engine: match options.engine {
+                ReplayEngine::Simulator => "simulator",
+                ReplayEngine::Checker => "checker",
+                ReplayEngine::Tcp => "tcp",
             },
             steps: schedule.steps(),
             violated_again: is_violated,
@@ -127,17 +128,17 @@ fn violates(verification: &Verification, property: Property) -> bool {
 fn records_until(merged: &Merged, property: Property) -> Option<usize> {
     let ends = |record: &&Record| record.process == Subject::Parent && record.kind == Kind::End;
     let ended = merged.records.iter().rev().take_while(ends).count();
-    let begun = merged.records.len() - ended;
+    let started = merged.records.len() - ended;
     let is_violated = |records: usize| {
         let mut judge = TraceVerifier::new(&merged.header);
         merged.records[..records].iter().for_each(|record| judge.read(record));
         violates(&judge.finish(), property)
     };
     // Liveness is decided by the end alone.
-    if property.is_liveness() || !is_violated(begun) {
+    if property.is_liveness() || !is_violated(started) {
         return None;
     }
-    let (mut before, mut after) = (0, begun);
+    let (mut before, mut after) = (0, started);
     while after - before > 1 {
         let middle = before.midpoint(after);
         if is_violated(middle) { after = middle } else { before = middle }
@@ -187,18 +188,18 @@ fn report(options: &Options, outcome: &Outcome<'_>) -> Result<(), Failure> {
     if options.format == Format::Json {
         return print_json(outcome);
     }
-    let Outcome { property, over, steps, violated_again, step, notes, verification } = outcome;
+    let Outcome { property, engine, steps, violated_again, step, notes, verification } = outcome;
     let verdict = if *violated_again { "violated again" } else { "not violated this time" };
     let when = match step {
         Some(step) => format!("by step {step} of {steps}"),
         None if *violated_again => format!("at the end of {steps} steps"),
         None => format!("{steps} steps"),
     };
-    let mut text = format!("{property} {verdict}, over {over}, {when}\n");
+    let mut text = format!("{property} {verdict}, over {engine}, {when}\n");
     for violation in
         verification.violations.iter().filter(|it| it.property.name() == property.name())
     {
-        text.push_str(&format!("  {}\n", violation.says));
+        text.push_str(&format!("  {}\n", violation.description));
     }
     for note in notes {
         text.push_str(&format!("  {}\n", plain(note)));
@@ -208,7 +209,7 @@ fn report(options: &Options, outcome: &Outcome<'_>) -> Result<(), Failure> {
 
 /// Replays the run. Returns the new trace and the schedule that was followed.
 fn replay(
-    over: Over,
+    engine: ReplayEngine,
     trace: &Trace,
     parameters: &Parameters,
     directory: &Path,
@@ -224,19 +225,19 @@ fn replay(
     if ended {
         schedule = whole;
     }
-    let merged = match over {
-        Over::Simulator => {
+    let merged = match engine {
+        ReplayEngine::Simulator => {
             let path = directory.join("run.ndjson");
             let file = File::create(&path).map_err(Failure::environment)?;
             let followed = algorithm.follow(&schedule, parameters.ranks.clone(), Box::new(file));
             followed.map_err(Failure::usage)?;
             merge_files(&[path])
         }
-        Over::Checker => {
+        ReplayEngine::Checker => {
             let followed = algorithm.follow_in_checker(&schedule).map_err(Failure::usage)?;
             merge(vec![followed])
         }
-        Over::Tcp => {
+        ReplayEngine::Tcp => {
             let followed = algorithm.follow_over_tcp(&schedule, directory);
             let files = followed.map_err(|error| match error {
                 FollowError::Engine(_)

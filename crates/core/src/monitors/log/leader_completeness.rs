@@ -47,9 +47,9 @@ impl LeaderCompleteness {
         if *known >= term || has || self.known_logs.is_compacted(leader, index) {
             return Ok(());
         }
-        let what = if self.acknowledged { "acknowledged" } else { "committed" };
+        let kind = if self.acknowledged { "acknowledged" } else { "committed" };
         let message = format!(
-            "{entry} was {what} at {index} in term {known}, and {leader}, which leads in term \
+            "{entry} was {kind} at {index} in term {known}, and {leader}, which leads in term \
              {term}, does not have it"
         );
         Err(Violation { at: leader, message })

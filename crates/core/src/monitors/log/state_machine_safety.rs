@@ -62,7 +62,8 @@ impl StateMachineSafety {
         }
     }
 
-    /// The property *no creation* judges that some user provided the snapshot.
+    /// Checks the snapshot that a process restores. The property *no creation* checks that some
+    /// user provided it.
     fn restore(&mut self, at: ProcessId, index: u64, state: &Payload) -> Result<(), Violation> {
         self.applied.insert(at, index);
         self.hand_over(at, index, state)

@@ -93,13 +93,13 @@ impl ClusterFiles {
             trust: Trust::Keys(self.keys[me.index()].clone().into()),
             limits: Limits::default(),
         };
-        let (application, lock, leadership, asks) = LockApplication::new();
+        let (application, lock, leadership, requests) = LockApplication::new();
         let running = start::<P, LockApplication>(Parts {
             config,
             transport,
             store,
             application,
-            requests: asks,
+            requests,
             recorder: Recorder::none(),
             injection: Injection::none(),
             suspected: None,
@@ -113,8 +113,9 @@ impl ClusterFiles {
 /// Acquires and releases the lock repeatedly, and starts an election if there is no leader. The
 /// highest process starts first.
 async fn user(lock: Lock, leadership: Leadership, view: MeshView, me: ProcessId) {
-    let begun = Instant::now();
-    while !view.peers().iter().all(|it| it.is_connected) && begun.elapsed() < Duration::from_secs(1)
+    let started = Instant::now();
+    while !view.peers().iter().all(|it| it.is_connected)
+        && started.elapsed() < Duration::from_secs(1)
     {
         sleep(Duration::from_millis(2)).await;
     }
@@ -204,10 +205,10 @@ impl Trial {
 
     /// Waits until all variants are sent.
     async fn wait_for_faults(&self, faults: &FaultSource) {
-        let (begun, mut sent, mut last) = (Instant::now(), 0, Instant::now());
+        let (started, mut sent, mut last) = (Instant::now(), 0, Instant::now());
         while sent < self.max_messages
             && last.elapsed() < MAX_IDLE_TIME
-            && begun.elapsed() < MAX_DURATION
+            && started.elapsed() < MAX_DURATION
         {
             sleep(Duration::from_millis(20)).await;
             let now = faults.count();

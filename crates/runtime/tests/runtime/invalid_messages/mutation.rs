@@ -26,7 +26,7 @@ const NUMBERS: [u64; 19] = [
     u64::MAX,
 ];
 
-/// A variant.
+/// A message that differs from the original in one place of its encoding.
 #[derive(Clone, Debug)]
 pub(super) struct Variant<M> {
     /// Position of the first different byte, and index of the variant.

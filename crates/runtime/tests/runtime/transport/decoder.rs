@@ -3,7 +3,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tenure_runtime::transport::frame::{
-    Boot, Decoder, Frame, FrameError, Hello, Introduction, MAGIC, Opening, Refused, Welcome,
+    Boot, Decoder, Frame, FrameError, Hello, HelloContent, Introduction, MAGIC, Refused, Welcome,
     offered_version,
 };
 
@@ -26,11 +26,11 @@ impl OwnedFrame {
                 let boot = Boot { session: *session, nonce: 9 };
                 let (group_size, sender, receiver) = *ids;
                 let introduction = Introduction { cluster, group_size, sender, receiver, boot };
-                let opening = Opening::Introduction(introduction);
+                let opening = HelloContent::Introduction(introduction);
                 Frame::Hello(Hello { magic: MAGIC, version: *version, opening })
             }
             OwnedFrame::Call { version, key } => {
-                let opening = Opening::Exchange(key);
+                let opening = HelloContent::Exchange(key);
                 Frame::Hello(Hello { magic: MAGIC, version: *version, opening })
             }
             OwnedFrame::Welcome { session, nonce } => {

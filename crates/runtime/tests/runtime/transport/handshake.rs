@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure_runtime::transport::frame::{Frame, Hello, Introduction, Opening};
+use tenure_runtime::transport::frame::{Frame, Hello, HelloContent, Introduction};
 use tenure_runtime::transport::{
     Incoming, Limits, Listen, Mesh, MeshError, Refusal, Settings, Trust,
 };
@@ -17,9 +17,9 @@ async fn wrong_handshake_is_refused_without_harm() {
     let mut ports = Ports::of(3);
     let mut nodes = pair(&mut ports).await;
     let right = hello(P3, P1, 3);
-    let opening = || Opening::Introduction(right.clone());
+    let opening = || HelloContent::Introduction(right.clone());
     let hello_with = Hello::with;
-    let claim = |claim| hello_with(Opening::Introduction(claim));
+    let claim = |claim| hello_with(HelloContent::Introduction(claim));
     let wrong: Vec<(Hello<'_>, Refusal)> = vec![
         (claim(Introduction { cluster: "toast", ..right.clone() }), Refusal::WrongCluster),
         (claim(Introduction { group_size: 4, ..right.clone() }), Refusal::WrongGroupSize),
@@ -32,7 +32,7 @@ async fn wrong_handshake_is_refused_without_harm() {
         (Hello { version: 3, ..hello_with(opening()) }, Refusal::NewerVersion),
         (Hello { version: 1, ..hello_with(opening()) }, Refusal::OlderVersion),
         (Hello { magic: *b"HTTP", ..hello_with(opening()) }, Refusal::Malformed),
-        (hello_with(Opening::Exchange(&[9; 96])), Refusal::Unproven),
+        (hello_with(HelloContent::Exchange(&[9; 96])), Refusal::Unproven),
     ];
     for (hello, refusal) in wrong {
         let before = refused(&nodes[0].0.view(), refusal);

@@ -65,7 +65,7 @@ async fn forward(mut near: TcpStream, target: SocketAddr, mut there: u64, mut ba
     }
 }
 
-/// Sends `count` numbered messages as far as there is room, and receives as many.
+/// Sends `count` numbered messages whenever there is room, and receives `count` messages.
 async fn exchange((mesh, inbox): &mut (Mesh, Inbox), peer: tenure_core::ProcessId, count: u32) {
     let (mut sent, mut received) = (0_u32, 0_u32);
     while sent < count || received < count {

@@ -181,13 +181,13 @@ async fn older_of_two_nodes_of_one_process_is_evicted() {
     let settings = Settings { listen: elsewhere, ..ports.settings(P2, 9) };
     let (_newer, _) = Mesh::start(settings).expect("a mesh");
     let out = Evicted { by: P1, refusal: Refusal::OldSession };
-    let told = loop {
+    let context = loop {
         match receive(&mut superseded).await {
             Incoming::Evicted(expelled) => break expelled,
             other => assert!(matches!(other, Incoming::PeerDown { .. }), "{other:?}"),
         }
     };
-    assert_eq!(told, out);
+    assert_eq!(context, out);
 }
 
 #[tokio::test]

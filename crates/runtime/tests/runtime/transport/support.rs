@@ -4,7 +4,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
 use tenure_core::ProcessId;
-use tenure_runtime::transport::frame::{Boot, Decoder, Frame, Hello, Introduction, Opening};
+use tenure_runtime::transport::frame::{Boot, Decoder, Frame, Hello, HelloContent, Introduction};
 use tenure_runtime::transport::{
     GroupKeys, Inbox, Incoming, Keyring, Keys, Limits, Listen, Mesh, MeshView, PrivateKey, Refusal,
     Settings, Trust,
@@ -238,5 +238,5 @@ pub(crate) fn boot(session: u64) -> Boot {
 }
 
 pub(crate) fn greeting(introduction: Introduction<'_>) -> Frame<'_> {
-    Frame::Hello(Hello::with(Opening::Introduction(introduction)))
+    Frame::Hello(Hello::with(HelloContent::Introduction(introduction)))
 }

@@ -26,7 +26,7 @@ pub enum Rule {
     /// The earlier timestamp.
     #[default]
     Stamps,
-    /// All reply at once. Wrong.
+    /// All reply immediately. Wrong.
     ReplyAlways,
     /// All defer. Wrong.
     DeferAlways,
@@ -135,7 +135,7 @@ impl Protocol for Permission {
     }
 }
 
-/// A token that circulates for ever; an idle holder keeps it for a moment.
+/// A token that circulates forever; an idle holder keeps it for a moment.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ring {
     group: Group,

@@ -20,11 +20,11 @@ fn messages_per_entry_match_literature() {
             let others = u64::from(size) - 1;
             let entries = u64::from(size) * 2;
             let sent = |name| run(name, busy(size, 2, seed)).metrics.sent;
-            let told = format!("n = {size}, seed {seed}");
-            assert_eq!(sent("lamport"), 3 * others * entries, "lamport, {told}");
-            assert_eq!(sent("ricart-agrawala"), 2 * others * entries, "ricart-agrawala, {told}");
+            let context = format!("n = {size}, seed {seed}");
+            assert_eq!(sent("lamport"), 3 * others * entries, "lamport, {context}");
+            assert_eq!(sent("ricart-agrawala"), 2 * others * entries, "ricart-agrawala, {context}");
             // The coordinator's own entries cost nothing.
-            assert_eq!(sent("central"), 3 * (entries - 2), "central, {told}");
+            assert_eq!(sent("central"), 3 * (entries - 2), "central, {context}");
         }
     }
 }
@@ -61,10 +61,10 @@ fn bypass_meter_matches_monitor_and_catalogue() {
             }
             settings.instrumentation.properties = Some(vec![Property::Bypass(Some(1))]);
             let report = run(name, settings);
-            let told = format!("{name}, seed {seed}");
-            assert!(report.bypass_max <= bound, "{told}: {}", report.bypass_max);
+            let context = format!("{name}, seed {seed}");
+            assert!(report.bypass_max <= bound, "{context}: {}", report.bypass_max);
             let violated = report.judgement("bounded-bypass") == Some(Judgement::Violated);
-            assert_eq!(violated, report.bypass_max > 1, "{told}");
+            assert_eq!(violated, report.bypass_max > 1, "{context}");
         }
     }
     let worst = (0..100).map(|seed| {
@@ -99,7 +99,7 @@ fn kinds(report: &Report) -> Vec<(&'static str, u64)> {
     report.metrics.kinds.iter().map(|kind| (kind.label.kind, kind.sent)).collect()
 }
 
-/// These processes (by number) enter once, all requesting at once.
+/// These processes (by number) enter once, all requesting at the same time.
 fn entering(size: u32, numbers: &[u32]) -> Settings {
     let mut settings = Settings::new(size);
     let entries = (1..=size).map(|number| u32::from(numbers.contains(&number)));
@@ -221,7 +221,7 @@ fn suppressed_replies_save_up_to_a_third() {
     assert!(saved > 500, "{saved} replies in 500 runs");
 }
 
-/// An idle token costs a message per hop and rest, for ever, and none while a process is inside.
+/// An idle token costs a message per hop and rest, forever, and none while a process is inside.
 #[test]
 fn idle_token_circulates_except_during_entry() {
     let idle = |size, units: u64| {
@@ -275,12 +275,12 @@ fn ring_passes_token_within_lap() {
             locking.pattern = Pattern::Closed { think: Distribution::between_units(0, 30) };
         }
         let report = run("token-ring", settings);
-        let (told, metrics) = (format!("n = {size}, seed {seed}"), &report.metrics);
+        let (context, metrics) = (format!("n = {size}, seed {seed}"), &report.metrics);
         // N hops of a unit; each other process may rest for one unit and then be inside for one.
         let lap = (u64::from(size) * 3 - 2) * 1_000_000;
-        assert!(metrics.synchronisation_delay.longest <= lap, "{told}");
-        assert!(metrics.entry_delay.longest <= lap, "{told}");
-        assert_eq!(metrics.exit_delay.longest, 0, "{told}");
+        assert!(metrics.synchronisation_delay.longest <= lap, "{context}");
+        assert!(metrics.entry_delay.longest <= lap, "{context}");
+        assert_eq!(metrics.exit_delay.longest, 0, "{context}");
     }
 }
 
@@ -321,10 +321,10 @@ fn saturated_maekawa_takes_about_four_messages_per_member() {
             let mut settings = busy(size, 20, seed);
             settings.network.latency = Distribution::exponential_units(1).into();
             let report = maekawa(kind, settings);
-            let told = format!("{kind:?}, n = {size}, seed {seed}");
-            assert_eq!(report.failures().next(), None, "{told}");
+            let context = format!("{kind:?}, n = {size}, seed {seed}");
+            assert_eq!(report.failures().next(), None, "{context}");
             let each = report.metrics.messages_per_entry(Layer::Mutex);
-            assert!(each >= least as f64 && each <= 2.0 * least as f64, "{told}: {each}");
+            assert!(each >= least as f64 && each <= 2.0 * least as f64, "{context}: {each}");
             mean.add(each);
         }
         assert!((mean.mean() - expected).abs() < 0.04 * expected, "{kind:?}, {size}: {mean:?}");

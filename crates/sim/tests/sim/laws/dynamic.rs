@@ -37,8 +37,8 @@ fn mean(name: &str, parameters: &Parameters, total: u64, seeds: u64) -> Moments 
 /// Asserts the mean within four standard errors.
 fn agree(name: &str, parameters: &Parameters, predicted: f64) {
     let measured = mean(name, parameters, 2000, 50);
-    let told = format!("{name}, {parameters:?}: {measured:?}, not {predicted}");
-    assert!(measured.agrees_with(predicted, 4.0), "{told}");
+    let context = format!("{name}, {parameters:?}: {measured:?}, not {predicted}");
+    assert!(measured.agrees_with(predicted, 4.0), "{context}");
 }
 
 #[test]
@@ -47,10 +47,10 @@ fn mean_cost_stays_within_card() {
         for (size, seeds) in [(1, 5), (2, 300), (3, 600), (7, 200)] {
             for seed in 0..seeds {
                 let report = run(name, busy(size, 3, seed));
-                let told = format!("{name}, n = {size}, seed {seed}");
-                assert_eq!(report.failures().next(), None, "{told}");
+                let context = format!("{name}, n = {size}, seed {seed}");
+                assert_eq!(report.failures().next(), None, "{context}");
                 let most = card(name, size).messages.most.expect("they have a bound");
-                assert!(report.metrics.sent <= most * report.metrics.entered, "{told}");
+                assert!(report.metrics.sent <= most * report.metrics.entered, "{context}");
             }
         }
     }

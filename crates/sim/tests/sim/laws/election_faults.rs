@@ -60,7 +60,7 @@ struct Trial {
     variant: &'static str,
 }
 
-/// Four processes with ranks in any order; at least one starts at once.
+/// Four processes with ranks in any order; at least one starts immediately.
 fn trial(name: &str, seed: u64) -> Trial {
     let mut random = Random::new(seed);
     let ids: Vec<u32> = random.permutation(4).iter().map(|id| id + 1).collect();
@@ -97,9 +97,10 @@ fn is_violated(report: &Report, property: &str) -> bool {
 #[track_caller]
 fn cell(name: &str, expected: Cell, change: &dyn Fn(&mut Trial)) {
     let runs = runs(name, change);
-    let asked = runs.iter().flat_map(|report| &report.faults).filter(|count| count.requested);
-    let observed: u64 = asked.clone().map(|count| count.observed).sum();
-    assert!(observed > 0 || asked.count() == 0, "{name}: the fault never happened");
+    let requested_faults =
+        runs.iter().flat_map(|report| &report.faults).filter(|count| count.requested);
+    let observed: u64 = requested_faults.clone().map(|count| count.observed).sum();
+    assert!(observed > 0 || requested_faults.count() == 0, "{name}: the fault never happened");
     let wrong = |report: &&Report| {
         let believed: BTreeSet<_> = report.beliefs.iter().flatten().collect();
         // A belief in the largest process, which has crashed since, is stuck but not wrong.
@@ -124,7 +125,7 @@ fn no_fault_no_violation() {
     }
 }
 
-/// A late starter waits for ever, and all others agree.
+/// A late starter waits forever, and all others agree.
 #[test]
 fn reordering_blocks_late_starter_of_chang_roberts() {
     let late = |order| {
@@ -233,9 +234,9 @@ fn false_alarm_repeats_election_with_same_winner() {
     for name in RINGS.into_iter().filter(|name| is_of_the_largest(name)) {
         cell(name, Fine, &alarm);
         for (once, again) in runs(name, &calm).iter().zip(runs(name, &alarm)) {
-            let told = format!("{name}, seed {}", again.seed);
-            assert!(again.metrics.sent > once.metrics.sent, "{told}");
-            assert_eq!(again.leaders, once.leaders, "{told}");
+            let context = format!("{name}, seed {}", again.seed);
+            assert!(again.metrics.sent > once.metrics.sent, "{context}");
+            assert_eq!(again.leaders, once.leaders, "{context}");
         }
     }
 }
@@ -249,7 +250,7 @@ fn two_at_a_time(report: &&Report) -> bool {
     is_violated(report, "one-leader-at-a-time")
 }
 
-/// Two bullies at a time, and for ever where lower leaders are accepted.
+/// Two bullies at a time, and forever where lower leaders are accepted.
 #[test]
 fn short_timeouts_create_two_bullies_without_terms() {
     assert!(runs("bully", &too_short).iter().any(|run| two_at_a_time(&run)), "too early");

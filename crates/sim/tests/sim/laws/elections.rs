@@ -274,7 +274,7 @@ fn bully(size: u32, initiators: &[u32], down: &[u32]) -> Report {
 }
 
 /// The cost by kind if the lowest starts: most while the highest is up, less if it is down. If all
-/// live processes start at once, the cost is the same.
+/// live processes start at the same time, the cost is the same.
 #[test]
 fn bully_cost_ranges_from_n_to_square() {
     for size in 3..12 {

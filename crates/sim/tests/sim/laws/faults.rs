@@ -17,7 +17,7 @@ use super::{LOCKS, busy, parameters, run, run_with};
 enum Cell {
     /// Safe and live in every run.
     Fine,
-    /// Some process waits for ever in some run, and never are two inside.
+    /// Some process waits forever in some run, and never are two inside.
     Blocked,
     /// Two are inside in some run.
     Unsafe,
@@ -69,10 +69,11 @@ fn row(fault: &dyn Fn(&mut Settings), cells: &[(&str, Cell)]) {
     for (name, expected) in cells {
         let runs = runs(name, fault);
         // A single token has no other message to overtake.
-        let asked = runs.iter().flat_map(|report| &report.faults);
-        let asked = asked.filter(|count| count.requested && count.fault != "reordering");
-        let observed: u64 = asked.clone().map(|count| count.observed).sum();
-        assert!(observed > 0 || asked.count() == 0, "{name}: the fault never happened");
+        let requested_faults = runs.iter().flat_map(|report| &report.faults);
+        let requested_faults =
+            requested_faults.filter(|count| count.requested && count.fault != "reordering");
+        let observed: u64 = requested_faults.clone().map(|count| count.observed).sum();
+        assert!(observed > 0 || requested_faults.count() == 0, "{name}: the fault never happened");
         let count = |property| runs.iter().filter(|run| is_violated(run, property)).count();
         let (two_inside, blocked) = (count("mutual-exclusion"), count("starvation-freedom"));
         let found = match (two_inside, blocked) {

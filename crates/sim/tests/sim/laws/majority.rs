@@ -55,13 +55,13 @@ fn entry_cost_matches_card_without_crash() {
         let cost = Majority::card(&Config::of(kind, size).unwrap(), size).messages;
         for seed in 0..300 {
             let report = run(kind, busy(size, 3, seed));
-            let told = format!("{kind:?}, n = {size}, seed {seed}");
-            assert_eq!(report.failures().next(), None, "{told}");
-            assert_eq!(report.ended, EndReason::Served, "{told}");
+            let context = format!("{kind:?}, n = {size}, seed {seed}");
+            assert_eq!(report.failures().next(), None, "{context}");
+            assert_eq!(report.ended, EndReason::Served, "{context}");
             let entries = u64::from(size) * 3;
-            assert_eq!(report.metrics.entered, entries, "{told}");
+            assert_eq!(report.metrics.entered, entries, "{context}");
             let range = cost.least * entries..=cost.most.unwrap() * entries;
-            assert!(range.contains(&report.metrics.sent), "{told}: {}", report.metrics.sent);
+            assert!(range.contains(&report.metrics.sent), "{context}: {}", report.metrics.sent);
         }
     }
 }
@@ -81,14 +81,14 @@ fn survives_crashes_while_quorum_remains() {
             let mut settings = busy(size, 3, seed);
             settings.faults = crashes(size, 1 + (seed as u32) % most, seed);
             let report = run(kind, settings);
-            let told = format!("{kind:?}, n = {size}, seed {seed}");
-            assert_eq!(report.failures().next(), None, "{told}");
-            assert_eq!(report.ended, EndReason::Served, "{told}");
+            let context = format!("{kind:?}, n = {size}, seed {seed}");
+            assert_eq!(report.failures().next(), None, "{context}");
+            assert_eq!(report.ended, EndReason::Served, "{context}");
         }
     }
 }
 
-/// Control: with one more crash the survivors wait for ever, and no process enters.
+/// Control: with one more crash the survivors wait forever, and no process enters.
 #[test]
 fn no_entry_without_majority() {
     for (size, seeds) in [(5, 100), (7, 100)] {
@@ -98,10 +98,14 @@ fn no_entry_without_majority() {
             settings.faults =
                 down(Random::new(seed).permutation(size).into_iter().take(gone as usize));
             let report = run(Kind::Majority, settings);
-            let told = format!("n = {size}, seed {seed}");
-            assert_eq!(report.metrics.entered, 0, "{told}");
-            assert_eq!(report.blocked.len(), (size - gone) as usize, "{told}");
-            assert_eq!(report.judgement("starvation-freedom"), Some(Judgement::Violated), "{told}");
+            let context = format!("n = {size}, seed {seed}");
+            assert_eq!(report.metrics.entered, 0, "{context}");
+            assert_eq!(report.blocked.len(), (size - gone) as usize, "{context}");
+            assert_eq!(
+                report.judgement("starvation-freedom"),
+                Some(Judgement::Violated),
+                "{context}"
+            );
         }
     }
     let mut blocked = 0;
@@ -156,8 +160,8 @@ impl Monitor<Command, Event> for DifferentFences {
     ) -> Result<(), Violation> {
         match seen {
             Observation::Event(Event::Entered { fence }) if !self.0.insert(*fence) => {
-                let says = format!("{at} entered with fence {fence}, which another had");
-                Err(Violation { at, message: says })
+                let description = format!("{at} entered with fence {fence}, which another had");
+                Err(Violation { at, message: description })
             }
             _ => Ok(()),
         }
@@ -199,15 +203,15 @@ fn false_suspicions_admit_two_with_different_fences() {
             let simulation =
                 simulation.with_monitor("different-fences", DifferentFences::default());
             let report = simulation.run().unwrap();
-            let told = format!("{kind:?}, n = {size}, seed {seed}");
+            let context = format!("{kind:?}, n = {size}, seed {seed}");
             for property in ["different-fences", "starvation-freedom"] {
                 assert_eq!(
                     report.judgement(property),
                     Some(Judgement::Holds),
-                    "{told}: {property}"
+                    "{context}: {property}"
                 );
             }
-            assert_eq!(report.metrics.entered, u64::from(size) * 3, "{told}");
+            assert_eq!(report.metrics.entered, u64::from(size) * 3, "{context}");
             let exclusion = report.judgement("mutual-exclusion");
             two_inside += u32::from(exclusion == Some(Judgement::Violated));
         }

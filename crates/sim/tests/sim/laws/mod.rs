@@ -82,7 +82,7 @@ fn run_late(
     ran.unwrap_or_else(|error| panic!("{name}, seed {seed}: {error}"))
 }
 
-/// All processes at once, again and again, over random delays.
+/// All processes at the same time, again and again, over random delays.
 fn busy(size: u32, entries: u32, seed: u64) -> Settings {
     let mut settings = Settings::new(size);
     settings.seed = seed;

@@ -7,8 +7,8 @@ use tenure_sim::{
     Simulation, Tracking, Workload,
 };
 
-/// Users that think, request, send a message about it, and request at once when they receive one.
-/// Their messages are faster than those of the lock.
+/// Users that think, request, send a message about it, and request immediately when they receive
+/// one. Their messages are faster than those of the lock.
 fn talkative(size: u32, seed: u64) -> Settings {
     let mut settings = Settings::new(size);
     let locking = Locking {

@@ -14,16 +14,16 @@ fn every_lock_keeps_card_promises() {
         for (size, seeds) in [(2, 200), (3, 400), (7, 100)] {
             for seed in 0..seeds {
                 let report = run(name, busy(size, 3, seed));
-                let told = format!("{name}, n = {size}, seed {seed}");
-                assert_eq!(report.failures().next(), None, "{told}");
-                assert_eq!(report.metrics.entered, u64::from(size) * 3, "{told}");
-                assert_eq!(report.ended, EndReason::Served, "{told}");
+                let context = format!("{name}, n = {size}, seed {seed}");
+                assert_eq!(report.failures().next(), None, "{context}");
+                assert_eq!(report.metrics.entered, u64::from(size) * 3, "{context}");
+                assert_eq!(report.ended, EndReason::Served, "{context}");
             }
         }
     }
 }
 
-/// All start at once, on a ring in any order.
+/// All start at the same time, on a ring in any order.
 #[test]
 fn every_election_keeps_card_promises() {
     for name in ELECTIONS {
@@ -36,13 +36,13 @@ fn every_election_keeps_card_promises() {
                 settings.seed = seed;
                 settings.network.latency = Distribution::between_units(0, 4).into();
                 let report = run(name, settings);
-                let told = format!("{name}, {ids:?}, seed {seed}");
-                assert_eq!(report.failures().next(), None, "{told}");
-                assert_eq!(report.ended, EndReason::Served, "{told}");
-                assert_eq!(report.leaders.len(), 1, "{told}");
+                let context = format!("{name}, {ids:?}, seed {seed}");
+                assert_eq!(report.failures().next(), None, "{context}");
+                assert_eq!(report.ended, EndReason::Served, "{context}");
+                assert_eq!(report.leaders.len(), 1, "{context}");
                 let sent = report.metrics.sent;
-                assert!(sent >= cost.least, "{told}: {sent}");
-                assert!(cost.most.is_none_or(|most| sent <= most), "{told}: {sent}");
+                assert!(sent >= cost.least, "{context}: {sent}");
+                assert!(cost.most.is_none_or(|most| sent <= most), "{context}: {sent}");
             }
         }
     }
@@ -75,11 +75,14 @@ fn rejects_environment_weaker_than_card() {
         error.to_string()
     };
     let lose = |settings: &mut Settings| settings.network.loss = Chance::of(0.5);
-    let says = refused("ricart-agrawala", &lose);
-    assert!(says.starts_with("ricart-agrawala: ") && says.contains("messages are lost"), "{says}");
+    let description = refused("ricart-agrawala", &lose);
+    assert!(
+        description.starts_with("ricart-agrawala: ") && description.contains("messages are lost"),
+        "{description}"
+    );
     let reorder = |settings: &mut Settings| settings.network.order = Some(Order::Reordered);
-    let says = refused("lamport", &reorder);
-    assert!(says.contains("needs channels in order"), "{says}");
+    let description = refused("lamport", &reorder);
+    assert!(description.contains("needs channels in order"), "{description}");
     let late = |settings: &mut Settings| {
         settings.time.timing = Some(Timing::Asynchronous);
         settings.workload = Workload::elect();

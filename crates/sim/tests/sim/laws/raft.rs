@@ -23,15 +23,15 @@ fn held(settings: &Settings, mut look: impl FnMut(&Report)) {
         let mut parameters = parameters(settings);
         parameters.variants = variant.into_iter().map(str::to_owned).collect();
         let report = run_with("raft", &parameters, settings.clone());
-        let told = format!("{variant:?}, n = {}, seed {}", settings.size, settings.seed);
-        assert_eq!(report.failures().next(), None, "{told}");
-        assert_eq!(report.judgement("one-leader-per-term"), Some(Judgement::Holds), "{told}");
-        assert_eq!(report.ended, EndReason::Served, "{told}");
+        let context = format!("{variant:?}, n = {}, seed {}", settings.size, settings.seed);
+        assert_eq!(report.failures().next(), None, "{context}");
+        assert_eq!(report.judgement("one-leader-per-term"), Some(Judgement::Holds), "{context}");
+        assert_eq!(report.ended, EndReason::Served, "{context}");
         look(&report);
     }
 }
 
-/// Section 2.12 of the checklist.
+/// Confirms section 2.12 of `docs/checklist.md`.
 #[test]
 fn uncontested_raft_takes_four_messages_per_peer() {
     for size in 2..12_u32 {

@@ -33,10 +33,10 @@ fn any_ring(size: u32, seed: u64) -> Settings {
 }
 
 fn held(name: &str, settings: Settings) -> Report {
-    let told = format!("{name}, n = {}, seed {}", settings.size, settings.seed);
+    let context = format!("{name}, n = {}, seed {}", settings.size, settings.seed);
     let report = run(name, settings);
-    assert_eq!(report.failures().next(), None, "{told}");
-    assert!(report.beliefs.iter().all(Option::is_some), "{told}");
+    assert_eq!(report.failures().next(), None, "{context}");
+    assert!(report.beliefs.iter().all(Option::is_some), "{context}");
     report
 }
 
@@ -48,7 +48,7 @@ fn lelann_costs_n_squared_for_any_initiators() {
     }
 }
 
-/// 2.8: N if all start at once, at most 2N − 1 if one does.
+/// 2.8: N if all start at the same time, at most 2N − 1 if one does.
 #[test]
 fn lelann_takes_one_to_two_laps() {
     for size in 2..12_u32 {
@@ -94,8 +94,9 @@ fn phase_cost_depends_only_on_ring() {
     }
 }
 
-/// Returns the mean number of rounds when all processes start at once on FIFO channels. All
-/// processes that drew the highest of 1 … n take part in another round, unless that is one process.
+/// Returns the mean number of rounds when all processes start at the same time on FIFO channels.
+/// All processes that drew the highest of 1 … n take part in another round, unless that is one
+/// process.
 fn mean_rounds(n: u32) -> f64 {
     let mut means = vec![0.0, 0.0];
     for active in 2..=n {

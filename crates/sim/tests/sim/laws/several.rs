@@ -30,10 +30,10 @@ fn every_deadlock_is_broken() {
         let mut totals = [0; 3];
         for seed in 0..1000 {
             let report = edge_chasing(size, seed, &[]);
-            let told = format!("n = {size}, seed {seed}");
-            assert_eq!(report.failures().next(), None, "{told}");
-            assert_eq!(report.ended, EndReason::Served, "{told}");
-            assert_eq!(report.metrics.entered, u64::from(size) * 3, "{told}");
+            let context = format!("n = {size}, seed {seed}");
+            assert_eq!(report.failures().next(), None, "{context}");
+            assert_eq!(report.ended, EndReason::Served, "{context}");
+            assert_eq!(report.metrics.entered, u64::from(size) * 3, "{context}");
             totals[0] += report.metrics.sent;
             totals[1] += sent(&report, "probe");
             totals[2] += sent(&report, "abort");
@@ -55,11 +55,11 @@ fn ordered_requests_avoid_deadlock() {
             let report = edge_chasing(size, seed, &["no-detection"]);
             blocked += u32::from(report.ended != EndReason::Served);
             let report = edge_chasing(size, seed, &["ordered"]);
-            let told = format!("n = {size}, seed {seed}");
-            assert_eq!(report.failures().next(), None, "{told}");
+            let context = format!("n = {size}, seed {seed}");
+            assert_eq!(report.failures().next(), None, "{context}");
             // Six for each entry; a manager needs no message for one of its two locks.
             let (managers, others) = (u64::from(size.min(3)), u64::from(size.max(3) - 3));
-            assert_eq!(report.metrics.sent, 3 * (3 * managers + 6 * others), "{told}");
+            assert_eq!(report.metrics.sent, 3 * (3 * managers + 6 * others), "{context}");
         }
         blocked
     });

@@ -12,7 +12,7 @@ use tenure_sim::{
     Chance, Controls, CrashTrigger, Distribution, Fault, Memory, Recovery, Settings, Simulation,
     Workload,
 };
-use tenure_trace::diagram::{Clock, Direction, Fate, Margin, Scale, View, lay_out};
+use tenure_trace::diagram::{Clock, Direction, Margin, MessageOutcome, Scale, View, lay_out};
 use tenure_trace::export::{from_shiviz, mermaid, otel, shiviz};
 use tenure_trace::{Kind, Record, Recorded, Subject, Trace};
 
@@ -52,9 +52,9 @@ fn every_run(check: impl Fn(&Trace, &str)) {
             eventful::<Coordinated<Bully>>(bully.into(), seed),
         ];
         for trace in runs {
-            let told = format!("{}, seed {seed}", trace.header.algorithm);
-            assert!(trace.records.len() > 8, "{told}: something happens");
-            check(&trace, &told);
+            let context = format!("{}, seed {seed}", trace.header.algorithm);
+            assert!(trace.records.len() > 8, "{context}: something happens");
+            check(&trace, &context);
         }
     }
 }
@@ -102,17 +102,17 @@ fn clocks(log: &str) -> Vec<(String, BTreeMap<String, u64>)> {
 
 #[test]
 fn shiviz_round_trip_keeps_events_and_causality() {
-    every_run(|trace, told| {
+    every_run(|trace, context| {
         let log = shiviz(&trace.header, &trace.records);
         let back = from_shiviz(&log).unwrap();
-        assert_eq!(&back, trace, "{told}");
+        assert_eq!(&back, trace, "{context}");
         let (pasts, clocks) = (pasts(&back.records), clocks(&log));
-        assert_eq!(clocks.len(), pasts.len(), "{told}");
+        assert_eq!(clocks.len(), pasts.len(), "{context}");
         for (later, past) in pasts.iter().enumerate() {
             for (earlier, (host, clock)) in clocks.iter().enumerate() {
                 let known = clocks[later].1.get(host).copied().unwrap_or(0);
                 let before = earlier != later && clock[host] <= known;
-                assert_eq!(before, past[earlier], "{told}: {earlier} before {later}?");
+                assert_eq!(before, past[earlier], "{context}: {earlier} before {later}?");
             }
         }
     });
@@ -120,26 +120,28 @@ fn shiviz_round_trip_keeps_events_and_causality() {
 
 #[test]
 fn diagram_messages_go_forward_in_time() {
-    every_run(|trace, told| {
+    every_run(|trace, context| {
         for scale in [Scale::Time, Scale::Causal] {
             let view = View { scale, clock: Clock::Vector, ..View::default() };
             let layout = lay_out(&trace.header, &trace.records, view);
-            for crossing in layout.crossings.iter().filter(|it| it.fate == Fate::Arrives) {
+            for crossing in layout.crossings.iter().filter(|it| it.fate == MessageOutcome::Arrives)
+            {
                 let (Some(sent), Some(ended)) = (crossing.sent, crossing.ended) else {
-                    panic!("{told}: the whole run is shown");
+                    panic!("{context}: the whole run is shown");
                 };
-                assert!(layout.place(ended) >= layout.place(sent) + 100, "{told}");
+                assert!(layout.place(ended) >= layout.place(sent) + 100, "{context}");
                 let (from, to) = (&layout.steps[sent].clock, &layout.steps[ended].clock);
-                assert!(from.iter().zip(to).all(|(one, other)| one <= other), "{told}");
-                assert!(from != to, "{told}");
+                assert!(from.iter().zip(to).all(|(one, other)| one <= other), "{context}");
+                assert!(from != to, "{context}");
             }
             let received = trace.records.iter().filter(|it| matches!(it.kind, Kind::Receive(_)));
-            let arrived = layout.crossings.iter().filter(|it| it.fate == Fate::Arrives).count();
-            assert_eq!(arrived, received.count(), "{told}: each arrow is one arrival");
+            let arrived =
+                layout.crossings.iter().filter(|it| it.fate == MessageOutcome::Arrives).count();
+            assert_eq!(arrived, received.count(), "{context}: each arrow is one arrival");
             for direction in [Direction::Down, Direction::Right] {
                 let text = layout.to_text(direction, Margin::Place);
-                assert!(text.lines().all(|line| line.chars().count() <= 100), "{told}");
-                assert!(layout.to_svg(direction).ends_with("</svg>\n"), "{told}");
+                assert!(text.lines().all(|line| line.chars().count() <= 100), "{context}");
+                assert!(layout.to_svg(direction).ends_with("</svg>\n"), "{context}");
             }
         }
     });
@@ -147,12 +149,12 @@ fn diagram_messages_go_forward_in_time() {
 
 #[test]
 fn exports_contain_every_delivered_message() {
-    every_run(|trace, told| {
+    every_run(|trace, context| {
         let received = trace.records.iter().filter(|it| matches!(it.kind, Kind::Receive(_)));
         let received = received.count();
         let sequence = mermaid(&trace.header, &trace.records);
-        assert_eq!(sequence.matches("->>").count(), received, "{told}");
+        assert_eq!(sequence.matches("->>").count(), received, "{context}");
         let spans = otel(&trace.header, &trace.records);
-        assert_eq!(spans.matches("\"key\": \"message\"").count(), received, "{told}");
+        assert_eq!(spans.matches("\"key\": \"message\"").count(), received, "{context}");
     });
 }

@@ -102,7 +102,7 @@ fn picture(
     Picture { name, trace, direction, scale: Scale::Time, fields }
 }
 
-/// Locks of the book beside the first ones.
+/// Further locks of the book.
 fn more_locks() -> Vec<Picture> {
     let golden = |folder: &str| format!("{GOLDEN}/{folder}");
     let path = |group: Group| raymond::Config::of(Shape::Path, group.size());
@@ -253,7 +253,7 @@ where
 fn in_rounds(records: &mut [Record]) {
     let mut sent: HashMap<(ProcessId, ProcessId, u64), u64> = HashMap::new();
     let mut own: BTreeMap<Subject, u64> = BTreeMap::new();
-    let (mut latest, mut barrier, mut streak, mut begun) = (0, 0, false, false);
+    let (mut latest, mut barrier, mut streak, mut started) = (0, 0, false, false);
     for record in records {
         let who = record.process;
         let mine = own.get(&who).copied();
@@ -271,13 +271,13 @@ fn in_rounds(records: &mut [Record]) {
             }
             _ if asked && streak => barrier,
             _ => {
-                barrier = latest + u64::from(begun);
+                barrier = latest + u64::from(started);
                 barrier
             }
         };
         if !matches!(record.kind, Kind::Send(_) | Kind::Event(_)) {
             streak = asked;
-            begun |= record.kind != Kind::Boot;
+            started |= record.kind != Kind::Boot;
         }
         if let (Kind::Send(message_record), Subject::Process(at)) = (&record.kind, who) {
             sent.insert((at, message_record.peer, message_record.number), time);
@@ -335,16 +335,16 @@ fn texts(svg: &str) -> Vec<([i64; 4], String)> {
         value.parse::<i64>().ok()
     };
     let element = |element: &str| {
-        let says = element.split('>').nth(1)?.split('<').next()?.to_owned();
+        let description = element.split('>').nth(1)?.split('<').next()?.to_owned();
         let (x, y) = (attribute(element, " x")?, attribute(element, " y")?);
         // Narrower than the reserved width, because letters differ.
-        let wide = says.chars().count() as i64 * 6;
+        let wide = description.chars().count() as i64 * 6;
         let left = match () {
             () if element.contains("\"middle\"") => x - wide / 2,
             () if element.contains("\"end\"") => x - wide,
             () => x,
         };
-        Some(([left, y - 9, left + wide, y + 2], says))
+        Some(([left, y - 9, left + wide, y + 2], description))
     };
     svg.split("<text ").skip(1).filter_map(element).collect()
 }
@@ -358,13 +358,13 @@ fn picture_texts_do_not_overlap() {
         let (right, bottom) = (left + frame[2], top + frame[3]);
         let texts = texts(&svg);
         assert!(texts.len() > 10, "{name}");
-        for (place, (one, says)) in texts.iter().enumerate() {
+        for (place, (one, description)) in texts.iter().enumerate() {
             let inside = one[0] >= left && one[1] >= top && one[2] <= right && one[3] <= bottom;
-            assert!(inside, "{name}: `{says}` is cut");
+            assert!(inside, "{name}: `{description}` is cut");
             for (other, also) in &texts[place + 1..] {
                 let beside = one[2] <= other[0] || other[2] <= one[0];
                 let apart = beside || one[3] <= other[1] || other[3] <= one[1];
-                assert!(apart, "{name}: `{says}` covers `{also}` at {one:?}");
+                assert!(apart, "{name}: `{description}` covers `{also}` at {one:?}");
             }
         }
     }

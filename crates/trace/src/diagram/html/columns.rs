@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use tenure_core::ProcessId;
 
-use super::super::layout::{Condition, Fate, Layout, Mark};
+use super::super::layout::{Condition, Layout, Mark, MessageOutcome};
 use crate::format::{Kind, Record, Subject};
 use crate::verify::Verification;
 
@@ -57,7 +57,8 @@ pub(super) struct Records {
     /// Name of its kind in the trace.
     kind: Vec<i64>,
     /// Description of the record.
-    says: Vec<i64>,
+    #[serde(rename = "says")]
+    description: Vec<i64>,
     /// Its data; of a message only the content.
     data: Vec<i64>,
 }
@@ -68,8 +69,8 @@ impl Records {
         self.kind.push(names.text(record.kind.name()));
         // A state is displayed as a tree.
         let is_state = matches!(record.kind, Kind::State(_));
-        let says = if is_state { String::new() } else { record.describe() };
-        self.says.push(names.text(&says));
+        let description = if is_state { String::new() } else { record.describe() };
+        self.description.push(names.text(&description));
         self.data.push(match &record.kind {
             Kind::Command(command) => names.data(command),
             Kind::Event(event) => names.data(event),
@@ -121,10 +122,11 @@ pub(super) struct Steps {
     /// Cause of the step, as the index of its [`Mark`].
     mark: Vec<u8>,
     /// Text of the mark.
-    says: Vec<i64>,
+    #[serde(rename = "says")]
+    description: Vec<i64>,
     /// Message that arrived, was lost or was duplicated with it.
     about: Vec<i64>,
-    /// Lamport clock.
+    /// Lamport clock at each step, if requested.
     clock: Vec<u64>,
 }
 
@@ -142,7 +144,7 @@ impl Steps {
             at: each.clone().map(|step| process(step.at)).collect(),
             record: each.clone().map(|step| step.record).collect(),
             mark: each.clone().map(|step| code(&step.mark)).collect(),
-            says: each.clone().map(|step| said(&step.mark, names)).collect(),
+            description: each.clone().map(|step| mark_text(&step.mark, names)).collect(),
             about: each.clone().map(|step| place(about(&step.mark).or(step.received))).collect(),
             clock: each.map(|step| step.clock.first().copied().unwrap_or(0)).collect(),
         }
@@ -171,7 +173,7 @@ const fn code(mark: &Mark) -> u8 {
     }
 }
 
-fn said(mark: &Mark, names: &mut Names) -> i64 {
+fn mark_text(mark: &Mark, names: &mut Names) -> i64 {
     match mark {
         Mark::Says(text) | Mark::Network(text) | Mark::Note(text) => names.text(text),
         _ => NONE,
@@ -185,7 +187,7 @@ const fn about(mark: &Mark) -> Option<usize> {
     }
 }
 
-/// Messages.
+/// Messages of the diagram, one column per property.
 #[derive(Serialize)]
 pub(super) struct Crossings {
     from: Vec<usize>,
@@ -215,9 +217,9 @@ impl Crossings {
             fate: each
                 .clone()
                 .map(|crossing| match crossing.fate {
-                    Fate::Arrives => 0,
-                    Fate::Lost => 1,
-                    Fate::UnderWay => 2,
+                    MessageOutcome::Arrives => 0,
+                    MessageOutcome::Lost => 1,
+                    MessageOutcome::UnderWay => 2,
                 })
                 .collect(),
             token: each.map(|crossing| u8::from(crossing.token)).collect(),
@@ -279,7 +281,7 @@ impl Regions {
     }
 }
 
-/// Violations.
+/// Violations, one column per property.
 #[derive(Serialize)]
 pub(super) struct ViolationMarks {
     step: Vec<usize>,

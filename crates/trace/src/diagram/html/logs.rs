@@ -19,7 +19,8 @@ pub(super) struct LogChanges {
     snapshot: Vec<u64>,
     /// Terms of the later entries, and their contents; -1 for none.
     terms: Vec<Vec<u64>>,
-    says: Vec<Vec<i64>>,
+    #[serde(rename = "says")]
+    description: Vec<Vec<i64>>,
     /// Commit index after the change.
     committed: Vec<u64>,
 }
@@ -43,12 +44,12 @@ impl LogChanges {
         self.stays.push(stays);
         self.snapshot.push(kept.snapshot);
         self.terms.push(new.clone().map(|entry| entry.term).collect());
-        let says = new.map(|entry| match &entry.content {
+        let description = new.map(|entry| match &entry.content {
             Content::Nothing => -1,
             Content::Payload(payload) => names.text(&payload.to_string()),
             Content::Members(members) => names.text(&members.text()),
         });
-        self.says.push(says.collect());
+        self.description.push(description.collect());
         self.committed.push(kept.committed);
     }
 }

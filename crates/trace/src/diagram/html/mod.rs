@@ -78,7 +78,8 @@ struct PageData<'a> {
     unit: &'static str,
     records: u64,
     shown: Option<(u64, u64)>,
-    goes_on: bool,
+    #[serde(rename = "goes_on")]
+    is_cut_off: bool,
     /// Initial scale: `time` or `rank`.
     scale: &'static str,
     card: Option<&'a Card>,
@@ -196,8 +197,8 @@ impl Page {
         }
     }
 
-    /// Writes the page. With the algorithm's card, it displays the promised message costs beside
-    /// the measured ones.
+    /// Writes the page. With the algorithm's card, it displays the promised and the measured
+    /// message costs side by side.
     ///
     /// # Errors
     ///
@@ -213,7 +214,7 @@ impl Page {
             unit: layout.unit(),
             records: layout.records,
             shown: layout.shown,
-            goes_on: layout.goes_on,
+            is_cut_off: layout.is_cut_off,
             scale: if self.scale == Scale::Time { "time" } else { "rank" },
             card,
             verification: &verification,

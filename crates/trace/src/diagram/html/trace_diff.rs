@@ -85,7 +85,7 @@ fn in_both(event: &DiffEvent) -> bool {
     event.run == Run::Both
 }
 
-/// Renders common events: those near a difference, with the rest folded.
+/// Renders the common events near a difference, and folds the rest.
 fn same(rows: &mut String, part: &[DiffEvent], begins: bool, ends: bool) {
     let head = if begins { 0 } else { CONTEXT_EVENTS };
     let tail = if ends { 0 } else { CONTEXT_EVENTS };
@@ -105,7 +105,7 @@ fn same(rows: &mut String, part: &[DiffEvent], begins: bool, ends: bool) {
     }
 }
 
-/// Renders events of one run only, both runs side by side.
+/// Renders events that occur in one run only, with the two runs side by side.
 fn apart(rows: &mut String, part: &[DiffEvent]) {
     let of = |run| part.iter().filter(move |event| event.run == run);
     let (mut first, mut second) = (of(Run::First), of(Run::Second));
@@ -124,10 +124,10 @@ fn row(
     (one, two): (&str, &str),
 ) {
     let cell = |event: Option<&DiffEvent>, class: &str| {
-        let says = event.map_or_else(String::new, |event| escaped(&event.says));
+        let description = event.map_or_else(String::new, |event| escaped(&event.description));
         match event {
-            Some(_) if !class.is_empty() => format!("<span class=\"{class}\">{says}</span>"),
-            _ => format!("<span>{says}</span>"),
+            Some(_) if !class.is_empty() => format!("<span class=\"{class}\">{description}</span>"),
+            _ => format!("<span>{description}</span>"),
         }
     };
     let sign = match (one, first, second) {
@@ -145,7 +145,10 @@ mod tests {
     use super::*;
 
     fn contrast(events: &[(Run, &str)]) -> TraceDiff {
-        let event = |(run, says): &(Run, &str)| DiffEvent { run: *run, says: (*says).to_owned() };
+        let event = |(run, description): &(Run, &str)| DiffEvent {
+            run: *run,
+            description: (*description).to_owned(),
+        };
         let events: Vec<DiffEvent> = events.iter().map(event).collect();
         TraceDiff {
             same_until: events.iter().take_while(|event| in_both(event)).count(),

@@ -66,7 +66,7 @@ impl LogPicture {
         records: impl IntoIterator<Item = &'r Record>,
         moments: &[Moment],
     ) -> Self {
-        let mut taking = Taking::new(header, moments);
+        let mut taking = PanelCollector::new(header, moments);
         records.into_iter().for_each(|record| taking.read(record));
         taking.finish()
     }
@@ -84,14 +84,15 @@ impl LogPicture {
         };
         let mut reader = Reader::open(path)?.skipping_contents();
         fits(reader.header())?;
-        let mut taking = Taking::new(reader.header(), moments);
+        let mut taking = PanelCollector::new(reader.header(), moments);
         for record in reader.by_ref() {
             taking.read(&record?);
         }
         Ok(taking.finish())
     }
 
-    /// Replaces the titles above the moments, as far as `titles` has any.
+    /// Replaces the titles above the moments by those in `titles`. Moments without a new title keep
+    /// theirs.
     #[must_use]
     pub fn titled<'t>(mut self, titles: impl IntoIterator<Item = &'t str>) -> Self {
         for (panel, title) in self.panels.iter_mut().zip(titles) {
@@ -134,7 +135,7 @@ impl LogPicture {
 }
 
 /// Collects panels while records are read.
-struct Taking {
+struct PanelCollector {
     picture: LogPicture,
     /// Remaining moments, the next one last.
     pending: Vec<Moment>,
@@ -143,7 +144,7 @@ struct Taking {
     number: u64,
 }
 
-impl Taking {
+impl PanelCollector {
     fn new(header: &Header, moments: &[Moment]) -> Self {
         let mut pending = if moments.is_empty() { vec![Moment::End] } else { moments.to_vec() };
         pending.sort_by(|one, other| match (one, other) {
@@ -153,7 +154,7 @@ impl Taking {
             _ => Ordering::Equal,
         });
         let picture = LogPicture { header: header.clone(), panels: Vec::new() };
-        Taking { picture, pending, logs: Logs::default(), start: None, number: 0 }
+        PanelCollector { picture, pending, logs: Logs::default(), start: None, number: 0 }
     }
 
     fn read(&mut self, record: &Record) {

@@ -187,13 +187,13 @@ impl Drawing<'_> {
             self.text(self.left + NAMES_WIDTH + 4, top + BOX_HEIGHT / 2 + 4, "", "small", "…");
         }
         if kept.last() > 0 && kept.last() < self.first {
-            let says = format!("ends at {}", kept.last());
+            let label = format!("ends at {}", kept.last());
             self.text(
                 self.left + NAMES_WIDTH + ELLIPSIS_WIDTH,
                 top + BOX_HEIGHT / 2 + 4,
                 "",
                 "small",
-                &says,
+                &label,
             );
         }
         if kept.snapshot >= self.first {
@@ -224,8 +224,8 @@ impl Drawing<'_> {
             left + 1,
             right - left - 4
         );
-        let says = if right - left > 2 * BOX_WIDTH { "snapshot" } else { "sn." };
-        self.text((left + right) / 2 - 1, top + 21, "middle", "says", says);
+        let label = if right - left > 2 * BOX_WIDTH { "snapshot" } else { "sn." };
+        self.text((left + right) / 2 - 1, top + 21, "middle", "says", label);
     }
 
     fn entry(&mut self, entry: &Entry, safe: bool, left: i64, top: i64) {
@@ -240,13 +240,13 @@ impl Drawing<'_> {
             BOX_WIDTH - 4
         );
         let middle = left + BOX_WIDTH / 2 - 1;
-        let says = says(entry);
+        let label = label(entry);
         let term = entry.term.to_string();
-        let below = if says.is_empty() { top + 22 } else { top + 16 };
+        let below = if label.is_empty() { top + 22 } else { top + 16 };
         let class = if term.len() > FULL_SIZE_DIGITS { "term says" } else { "term" };
         self.text(middle, below, "middle", class, &shortened(&term, MAX_DIGITS));
-        if !says.is_empty() {
-            self.text(middle, top + 29, "middle", "says", &says);
+        if !label.is_empty() {
+            self.text(middle, top + 29, "middle", "says", &label);
         }
     }
 
@@ -280,20 +280,20 @@ impl Drawing<'_> {
         x
     }
 
-    fn sign(&mut self, x: i64, y: i64, says: &str) -> i64 {
-        self.text(x, y, "", "small", says);
-        x + width(says) + 10
+    fn sign(&mut self, x: i64, y: i64, label: &str) -> i64 {
+        self.text(x, y, "", "small", label);
+        x + width(label) + 10
     }
 
-    fn text(&mut self, x: i64, y: i64, anchor: &str, class: &str, says: &str) {
+    fn text(&mut self, x: i64, y: i64, anchor: &str, class: &str, label: &str) {
         let anchor = match anchor {
             "" => String::new(),
             anchor => format!(" text-anchor=\"{anchor}\""),
         };
-        let says = escaped(says);
+        let label = escaped(label);
         let _ = writeln!(
             self.drawn,
-            "<text class=\"{class}\" x=\"{x}\" y=\"{y}\"{anchor}>{says}</text>"
+            "<text class=\"{class}\" x=\"{x}\" y=\"{y}\"{anchor}>{label}</text>"
         );
     }
 
@@ -306,7 +306,8 @@ impl Drawing<'_> {
              width=\"{wide}\" height=\"{high}\" role=\"img\" aria-labelledby=\"title summary\">\n\
              <title id=\"title\">{title}: logs</title>\n<desc id=\"summary\">{description}</desc>\n\
              <style>\n{STYLE}</style>\n\
-             <rect class=\"paper\" x=\"-{MARGIN}\" y=\"-{MARGIN}\" width=\"{wide}\" height=\"{high}\"/>\n\
+             <rect class=\"paper\" x=\"-{MARGIN}\" y=\"-{MARGIN}\" \
+             width=\"{wide}\" height=\"{high}\"/>\n\
              {}</svg>\n",
             self.drawn
         )
@@ -322,15 +323,15 @@ fn shortened(number: &str, most: usize) -> Cow<'_, str> {
 }
 
 /// Formats the content of an entry in few letters.
-fn says(entry: &Entry) -> String {
-    let says = match &entry.content {
+fn label(entry: &Entry) -> String {
+    let label = match &entry.content {
         Content::Nothing => return String::new(),
         Content::Payload(payload) => payload.to_string(),
         Content::Members(members) => members.text(),
     };
-    let says = plain(&says).into_owned();
-    if says.chars().count() <= MAX_LETTERS {
-        return says;
+    let label = plain(&label).into_owned();
+    if label.chars().count() <= MAX_LETTERS {
+        return label;
     }
-    says.chars().take(MAX_LETTERS - 1).chain(['…']).collect()
+    label.chars().take(MAX_LETTERS - 1).chain(['…']).collect()
 }

@@ -63,12 +63,12 @@ impl<'p> Drawing<'p> {
         let mut text = text.trim_end().to_owned() + "\n";
         for at in self.picture.processes() {
             let kept = panel.logs.of(at);
-            let says = match kept {
+            let description = match kept {
                 Some(LogState { is_down: true, .. }) => "down",
                 Some(LogState { leads: Some(_), .. }) => "leads",
                 _ => "",
             };
-            let name = format!("{at} {says}");
+            let name = format!("{at} {description}");
             let row = kept.map_or_else(String::new, |kept| self.row(kept));
             let line = format!("{name:<names$}{row}", names = self.names);
             text += line.trim_end();

@@ -5,10 +5,10 @@ use std::fmt::Write;
 use tenure_core::ProcessId;
 
 use super::geometry::{Area, Line, Point};
-use super::kinds::look;
+use super::kinds::arrow_style;
 use super::style::{CROSS, escaped, width};
 use super::{Drawing, LINE_HEIGHT, path, shape};
-use crate::diagram::layout::{Crossing, Fate};
+use crate::diagram::layout::{Crossing, MessageOutcome};
 use crate::diagram::view::Direction;
 
 /// Radius of the dot of a step, plus a margin.
@@ -51,11 +51,11 @@ impl Drawing<'_> {
         let at = |along: i64, process| self.point(along, process, 0);
         let Crossing { from, to, fate, .. } = crossing;
         let line = match (sent, ended, fate) {
-            (Some(sent), Some(ended), Fate::Arrives) => {
+            (Some(sent), Some(ended), MessageOutcome::Arrives) => {
                 self.bent(Line::straight(at(sent, *from), at(ended, *to)), (*from, *to))
             }
             // The sender lies before the window, so only the end of the line is drawn.
-            (None, Some(ended), Fate::Arrives) => {
+            (None, Some(ended), MessageOutcome::Arrives) => {
                 let far = at(ended - self.step, *from);
                 let to = at(ended, *to);
                 Line::straight(
@@ -66,7 +66,7 @@ impl Drawing<'_> {
             (Some(sent), ended, _) => {
                 let ended = ended.filter(|ended| *ended > sent).unwrap_or(sent + self.step);
                 let (start, far) = (at(sent, *from), at(ended, *to));
-                let part = if *fate == Fate::Lost { 70 } else { 45 };
+                let part = if *fate == MessageOutcome::Lost { 70 } else { 45 };
                 Line::straight(start, start.towards(far, part))
             }
             _ => return None,
@@ -75,7 +75,7 @@ impl Drawing<'_> {
             return Some(self.bow(line));
         }
         let start = if sent.is_some() { line.from.nearer(line.to, DOT_RADIUS) } else { line.from };
-        let arrives = *fate == Fate::Arrives;
+        let arrives = *fate == MessageOutcome::Arrives;
         let end = if arrives {
             line.to.nearer(line.past.unwrap_or(line.from), DOT_RADIUS)
         } else {
@@ -124,19 +124,21 @@ impl Drawing<'_> {
     fn arrow(&mut self, crossing: &Crossing, line: &Line) {
         let Crossing { from, to, .. } = crossing;
         let (class, head) = match crossing.fate {
-            Fate::Lost => ("lost".to_owned(), String::new()),
-            Fate::UnderWay => ("open".to_owned(), " marker-end=\"url(#head)\"".to_owned()),
-            Fate::Arrives => look(crossing),
+            MessageOutcome::Lost => ("lost".to_owned(), String::new()),
+            MessageOutcome::UnderWay => {
+                ("open".to_owned(), " marker-end=\"url(#head)\"".to_owned())
+            }
+            MessageOutcome::Arrives => arrow_style(crossing),
         };
-        let says = escaped(&format!("{} from {from} to {to}", crossing.label()));
+        let description = escaped(&format!("{} from {from} to {to}", crossing.label()));
         let fate = match crossing.fate {
-            Fate::Arrives => "",
-            Fate::Lost => ", lost",
-            Fate::UnderWay => ", under way",
+            MessageOutcome::Arrives => "",
+            MessageOutcome::Lost => ", lost",
+            MessageOutcome::UnderWay => ", under way",
         };
-        let _ = writeln!(self.lines, "<g><title>{says}{fate}</title>");
+        let _ = writeln!(self.lines, "<g><title>{description}{fate}</title>");
         path(&mut self.lines, line, &class, &head);
-        if crossing.fate == Fate::Lost {
+        if crossing.fate == MessageOutcome::Lost {
             shape(&mut self.lines, line.to, CROSS, "cross");
             self.places.take(Area::around(line.to, 12, 12));
         }
@@ -145,8 +147,8 @@ impl Drawing<'_> {
 
     /// Draws the name of a message, on its line and between the lines of processes.
     fn label(&mut self, crossing: &Crossing, line: &Line, own: Option<usize>) {
-        let says = crossing.label();
-        let wide = width(&says);
+        let description = crossing.label();
+        let wide = width(&description);
         // On the line if possible, otherwise slightly beside it.
         let spots = self.spots(crossing, line);
         let aside = wide / 2 + 5;
@@ -176,7 +178,7 @@ impl Drawing<'_> {
         let Some((area, center)) = self.places.best(candidates, own) else { return };
         self.places.take(area);
         self.extent = self.extent.with(area);
-        self.write_over(center, &says, "halo");
+        self.write_over(center, &description, "halo");
     }
 
     /// Returns label positions along a line, in hundredths. The middle of each gap between two
@@ -187,7 +189,11 @@ impl Drawing<'_> {
             Direction::Down => point.x,
         };
         let gaps = (across(line.to) - across(line.from)).abs() / self.lane + 1;
-        let gaps = if crossing.fate == Fate::Arrives && crossing.sent.is_some() { gaps } else { 1 };
+        let gaps = if crossing.fate == MessageOutcome::Arrives && crossing.sent.is_some() {
+            gaps
+        } else {
+            1
+        };
         let parts = [50, 44, 56, 38, 62, 32, 68, 26, 74, 20, 80, 15, 85];
         let mut spots = Vec::new();
         for part in parts {

@@ -5,10 +5,10 @@ use std::fmt::Write;
 use tenure_core::ProcessId;
 
 use super::geometry::{Area, Line, Point};
-use super::kinds::look;
+use super::kinds::arrow_style;
 use super::style::{CROSS, CROWN, GEM, width};
 use super::{Drawing, END_MARGIN, LINE_HEIGHT, START_MARGIN, path, shape, text};
-use crate::diagram::layout::{Condition, Crossing, Fate};
+use crate::diagram::layout::{Condition, Crossing, MessageOutcome};
 use crate::diagram::view::{Direction, Scale};
 
 /// Entry of the legend.
@@ -163,8 +163,9 @@ impl Drawing<'_> {
     /// Draws the legend of the signs in the picture.
     fn legend(&mut self) {
         let layout = self.layout;
-        let lost = layout.crossings.iter().any(|crossing| crossing.fate == Fate::Lost);
-        let open = layout.crossings.iter().any(|crossing| crossing.fate == Fate::UnderWay);
+        let lost = layout.crossings.iter().any(|crossing| crossing.fate == MessageOutcome::Lost);
+        let open =
+            layout.crossings.iter().any(|crossing| crossing.fate == MessageOutcome::UnderWay);
         let down = layout.any(|condition| condition == Condition::Down);
         let learns = layout.steps.iter().any(|step| {
             step.leader.is_some_and(|term| step.at.is_some() && step.at != Some(term.leader))
@@ -181,7 +182,7 @@ impl Drawing<'_> {
             (down, "down", "is down"),
         ];
         let signs = entries.into_iter().filter(|(shown, ..)| *shown);
-        let signs = signs.map(|(_, sign, says)| (Sign::Named(sign), says.to_owned()));
+        let signs = signs.map(|(_, sign, description)| (Sign::Named(sign), description.to_owned()));
         let kinds = self.kinds().into_iter();
         let kinds = kinds.map(|kind| (Sign::Message(kind), kind.message.to_string()));
         let entries: Vec<(Sign<'_>, String)> = kinds.chain(signs).collect();
@@ -193,14 +194,15 @@ impl Drawing<'_> {
             Direction::Right => self.end() - 170,
             Direction::Down => self.below(0, self.lane / 2).x,
         };
-        let two = entries.iter().map(|(_, says)| 2 * (56 + width(says))).max().unwrap_or(0);
+        let two =
+            entries.iter().map(|(_, description)| 2 * (56 + width(description))).max().unwrap_or(0);
         if self.direction == Direction::Right && right < left + two {
             // There is no room beside the name of the scale.
             (top, right) = (top + LINE_HEIGHT + 6, self.end());
         }
         let begin = left;
-        for (sign, says) in entries {
-            let wide = 42 + width(&says) + 14;
+        for (sign, description) in entries {
+            let wide = 42 + width(&description) + 14;
             if left > begin && left + wide > right.max(begin + 2 * wide) {
                 (left, top) = (begin, top + LINE_HEIGHT + 6);
             }
@@ -208,13 +210,13 @@ impl Drawing<'_> {
             match sign {
                 Sign::Named(sign) => self.sign(at, sign),
                 Sign::Message(kind) => {
-                    let (class, head) = look(kind);
+                    let (class, head) = arrow_style(kind);
                     let end = Point { x: left + 32, y: top };
                     path(&mut self.dots, &Line::straight(at, end), &class, &head);
                 }
             }
             let start = Point { x: left + 42, y: top };
-            text(&mut self.texts, start, "start", &says, "small");
+            text(&mut self.texts, start, "start", &description, "small");
             let area = Area {
                 left,
                 top: top - LINE_HEIGHT / 2,

@@ -10,7 +10,7 @@ use crate::diagram::layout::Crossing;
 const STYLE_COUNT: usize = 6;
 
 /// Returns the class of an arrow's line and the name of its head.
-pub(super) fn look(crossing: &Crossing) -> (String, String) {
+pub(super) fn arrow_style(crossing: &Crossing) -> (String, String) {
     let head = |name: &str| format!(" marker-end=\"url(#{name})\"");
     if crossing.token {
         return ("carries".to_owned(), head("gemhead"));
@@ -39,11 +39,11 @@ impl<'l> Drawing<'l> {
         let most = self.layout.crossings.iter().map(|crossing| crossing.kind).max();
         let looks = 1..STYLE_COUNT.min(most.map_or(1, |most| most + 1));
         looks
-            .map(|look| {
+            .map(|arrow_style| {
                 format!(
-                    "<marker id=\"head{look}\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" \
+                    "<marker id=\"head{arrow_style}\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" \
                      markerWidth=\"9\" markerHeight=\"9\" markerUnits=\"userSpaceOnUse\" \
-                     orient=\"auto\"><path class=\"head{look}\" \
+                     orient=\"auto\"><path class=\"head{arrow_style}\" \
                      d=\"M0 0L10 5L0 10L3 5Z\"/></marker>\n"
                 )
             })

@@ -14,7 +14,7 @@ const CROWN_WIDTH: i64 = 22;
 /// Label of a step.
 struct Label {
     crown: Option<&'static str>,
-    says: String,
+    description: String,
 }
 
 impl Drawing<'_> {
@@ -51,10 +51,10 @@ impl Drawing<'_> {
         let layout = self.layout;
         for (place, step) in layout.steps.iter().enumerate() {
             let Some(dot) = self.dot(place) else { continue };
-            let Label { crown, says } = label(step);
+            let Label { crown, description } = label(step);
             let room = if crown.is_some() { CROWN_WIDTH } else { 0 };
-            if room > 0 || !says.is_empty() {
-                let wide = width(&says) + room;
+            if room > 0 || !description.is_empty() {
+                let wide = width(&description) + room;
                 let (area, center) = self.beside(dot, wide, crown.is_some());
                 self.places.take(area);
                 self.extent = self.extent.with(area);
@@ -63,7 +63,7 @@ impl Drawing<'_> {
                     shape(&mut self.texts, at, CROWN, class);
                 }
                 let at = Point { x: center.x + room / 2, ..center };
-                self.write_over(at, &says, "halo");
+                self.write_over(at, &description, "halo");
             }
             let clock = layout.clock(place);
             if !clock.is_empty() {
@@ -111,24 +111,24 @@ impl Drawing<'_> {
 }
 
 fn label(step: &Step) -> Label {
-    let mut says: Vec<String> = Vec::new();
+    let mut description: Vec<String> = Vec::new();
     match &step.mark {
-        Mark::Says(text) | Mark::Note(text) => says.push(text.clone()),
-        Mark::Crashes => says.push("crashes".to_owned()),
-        Mark::Recovers => says.push("recovers".to_owned()),
-        Mark::Duplicates(_) => says.push("×2".to_owned()),
+        Mark::Says(text) | Mark::Note(text) => description.push(text.clone()),
+        Mark::Crashes => description.push("crashes".to_owned()),
+        Mark::Recovers => description.push("recovers".to_owned()),
+        Mark::Duplicates(_) => description.push("×2".to_owned()),
         _ => {}
     }
-    says.extend(step.agrees.iter().cloned());
+    description.extend(step.agrees.iter().cloned());
     let crown = step.leader.map(|term| {
         let leads = step.at == Some(term.leader);
         if !leads {
-            says.push(term.leader.to_string());
+            description.push(term.leader.to_string());
         }
         if term.number > 0 {
-            says.push(format!("term {}", term.number));
+            description.push(format!("term {}", term.number));
         }
         if leads { "crown" } else { "learns" }
     });
-    Label { crown, says: says.join(", ") }
+    Label { crown, description: description.join(", ") }
 }

@@ -57,7 +57,7 @@ struct Drawing<'l> {
 }
 
 /// Canvas of one or several pictures.
-struct Sheet {
+struct Canvas {
     /// Bounding box of the content.
     area: Area,
     title: String,
@@ -66,7 +66,7 @@ struct Sheet {
     heads: String,
 }
 
-impl Sheet {
+impl Canvas {
     /// Wraps the content in an SVG file.
     fn around(&self, body: &str) -> String {
         let Area { left, top, right, bottom } = self.area;
@@ -165,37 +165,37 @@ impl<'l> Drawing<'l> {
     }
 
     /// Writes a text centered at a point and reserves its area.
-    fn write(&mut self, center: Point, says: &str, class: &str) {
-        let area = Area::around(center, width(says), LINE_HEIGHT);
+    fn write(&mut self, center: Point, label: &str, class: &str) {
+        let area = Area::around(center, width(label), LINE_HEIGHT);
         self.places.take(area);
         self.extent = self.extent.with(area);
-        text(&mut self.texts, center, "middle", says, class);
+        text(&mut self.texts, center, "middle", label, class);
     }
 
     /// Writes a text centered at a point, possibly over lines. A background box hides lines between
     /// words, where the halo of the letters does not.
-    fn write_over(&mut self, center: Point, says: &str, class: &str) {
-        if says.is_empty() {
+    fn write_over(&mut self, center: Point, label: &str, class: &str) {
+        if label.is_empty() {
             return;
         }
         let Area { left, top, right, bottom } =
-            Area::around(center, ink(says) + 4, LINE_HEIGHT - 2);
+            Area::around(center, ink(label) + 4, LINE_HEIGHT - 2);
         let (wide, high) = (right - left, bottom - top);
         let _ = writeln!(
             self.papers,
             "<rect class=\"paper\" x=\"{left}\" y=\"{top}\" width=\"{wide}\" height=\"{high}\"/>"
         );
-        text(&mut self.texts, center, "middle", says, class);
+        text(&mut self.texts, center, "middle", label, class);
     }
 
     /// Returns the canvas and the content.
-    fn finish(self) -> (Sheet, String) {
+    fn finish(self) -> (Canvas, String) {
         let pad = 14;
         let Area { left, top, right, bottom } = self.extent;
         let area =
             Area { left: left - pad, top: top - pad, right: right + pad, bottom: bottom + pad };
         let (title, description) = (self.layout.caption(), self.layout.summary());
-        let sheet = Sheet { area, title, description, heads: self.heads() };
+        let sheet = Canvas { area, title, description, heads: self.heads() };
         let Drawing { ground, lines, papers, dots, texts, .. } = self;
         (sheet, format!("{ground}{lines}{papers}{dots}{texts}"))
     }
@@ -226,9 +226,9 @@ impl Layout {
 
     fn step_summary(&self, step: &Step) -> String {
         match (&step.mark, step.at) {
-            (Mark::Network(says), _) => says.clone(),
-            (_, Some(at)) => format!("{at} {}", self.says(step)),
-            (_, None) => self.says(step),
+            (Mark::Network(text), _) => text.clone(),
+            (_, Some(at)) => format!("{at} {}", self.description(step)),
+            (_, None) => self.description(step),
         }
     }
 
@@ -237,12 +237,12 @@ impl Layout {
     }
 }
 
-fn text(to: &mut String, at: Point, anchor: &str, says: &str, class: &str) {
+fn text(to: &mut String, at: Point, anchor: &str, label: &str, class: &str) {
     let (x, y) = (at.x, at.y + 4);
     let anchor =
         if anchor == "start" { String::new() } else { format!(" text-anchor=\"{anchor}\"") };
-    let says = escaped(says);
-    let _ = writeln!(to, "<text class=\"{class}\" x=\"{x}\" y=\"{y}\"{anchor}>{says}</text>");
+    let label = escaped(label);
+    let _ = writeln!(to, "<text class=\"{class}\" x=\"{x}\" y=\"{y}\"{anchor}>{label}</text>");
 }
 
 fn path(to: &mut String, line: &Line, class: &str, more: &str) {

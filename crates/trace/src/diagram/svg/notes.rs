@@ -41,8 +41,10 @@ impl<'l> Drawing<'l> {
         let layout = self.layout;
         let mut notes = Vec::new();
         for (place, step) in layout.steps.iter().enumerate() {
-            if let (None, Mark::Network(says) | Mark::Note(says)) = (step.at, &step.mark) {
-                notes.push((self.step_along(place), says.as_str()));
+            if let (None, Mark::Network(description) | Mark::Note(description)) =
+                (step.at, &step.mark)
+            {
+                notes.push((self.step_along(place), description.as_str()));
             }
         }
         notes.sort_by_key(|(along, _)| *along);
@@ -55,32 +57,32 @@ impl<'l> Drawing<'l> {
         let next = notes.iter().skip(1).map(|(along, _)| *along).chain([i64::MAX]);
         let rooms: Vec<i64> =
             notes.iter().zip(next).map(|((along, _), next)| (next - along) / LINE_HEIGHT).collect();
-        let longest = notes.iter().map(|(_, says)| says.chars().count() as i64).max();
+        let longest = notes.iter().map(|(_, description)| description.chars().count() as i64).max();
         let mut letters = MIN_LETTERS;
         let fits = |letters: i64| {
             let mut each = notes.iter().zip(&rooms);
-            each.all(|((_, says), room)| broken(says, letters).len() as i64 <= *room)
+            each.all(|((_, description), room)| broken(description, letters).len() as i64 <= *room)
         };
         while Some(letters) < longest && !fits(letters) {
             letters += 5;
         }
-        notes.iter().map(|(along, says)| (*along, broken(says, letters))).collect()
+        notes.iter().map(|(along, description)| (*along, broken(description, letters))).collect()
     }
 
     /// Draws the notes in rows above the first process, the lowest free row first.
     fn notes_above(&mut self) {
         let mut ends: Vec<i64> = Vec::new();
-        for (along, says) in self.notes_in_order() {
+        for (along, description) in self.notes_in_order() {
             let row = ends.iter().position(|end| *end < along).unwrap_or(ends.len());
             if row == ends.len() {
                 ends.push(0);
             }
-            ends[row] = along + width(says) + 12;
+            ends[row] = along + width(description) + 12;
             let top = self.point(along, ProcessId(0), -self.lane / 2).y - 10;
             let start = Point { x: along, y: top - row as i64 * (LINE_HEIGHT + 2) };
-            self.keep_clear(start, says);
-            let center = Point { x: start.x + ink(says) / 2, ..start };
-            self.write_over(center, says, "halo");
+            self.keep_clear(start, description);
+            let center = Point { x: start.x + ink(description) / 2, ..start };
+            self.write_over(center, description, "halo");
         }
     }
 
@@ -97,8 +99,8 @@ impl<'l> Drawing<'l> {
     }
 
     /// Reserves the area of a text that starts here.
-    fn keep_clear(&mut self, start: Point, says: &str) {
-        let (left, right) = (start.x - 2, start.x + width(says));
+    fn keep_clear(&mut self, start: Point, description: &str) {
+        let (left, right) = (start.x - 2, start.x + width(description));
         let (top, bottom) = (start.y - LINE_HEIGHT / 2, start.y + LINE_HEIGHT / 2);
         let area = Area { left, top, right, bottom };
         self.places.take(area);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::geometry::Area;
-use super::{Drawing, Sheet};
+use super::{Canvas, Drawing};
 use crate::diagram::layout::Layout;
 use crate::diagram::view::Direction;
 
@@ -31,7 +31,7 @@ impl Layout {
         }
         let title = title.split(", events ").next().unwrap_or_default().to_owned();
         let area = Area { left: 0, top: 0, right: wide, bottom: high.max(1) };
-        let sheet = Sheet {
+        let sheet = Canvas {
             area,
             title,
             description: description.join(" "),

@@ -127,8 +127,8 @@ pub(in crate::diagram) fn width(text: &str) -> i64 {
     text.chars().count() as i64 * 7
 }
 
-/// Upper bound on the width of a text in Helvetica, which most viewers use. Backgrounds of texts
-/// have this width.
+/// Returns an upper bound on the width of a text in Helvetica, which most viewers use. Backgrounds
+/// of texts have this width.
 pub(super) fn ink(text: &str) -> i64 {
     let thousandths = |letter: char| match letter {
         'i' | 'j' | 'l' | '\'' | '|' => 222,

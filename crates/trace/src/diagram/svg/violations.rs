@@ -29,8 +29,8 @@ impl Drawing<'_> {
             }
         }
         let lines: Vec<String> = layout.violation_lines().collect();
-        for says in lines.iter().rev() {
-            self.above(says, "verdict");
+        for description in lines.iter().rev() {
+            self.above(description, "verdict");
         }
     }
 
@@ -45,12 +45,16 @@ impl Drawing<'_> {
     }
 
     /// Writes a line above everything else.
-    fn above(&mut self, says: &str, class: &str) {
+    fn above(&mut self, description: &str, class: &str) {
         let start = Point { x: 0, y: self.extent.top - LINE_HEIGHT };
         let (top, bottom) = (start.y - LINE_HEIGHT / 2, start.y + LINE_HEIGHT / 2);
-        self.extent =
-            self.extent.with(Area { left: start.x, top, right: start.x + width(says), bottom });
-        text(&mut self.texts, start, "start", says, class);
+        self.extent = self.extent.with(Area {
+            left: start.x,
+            top,
+            right: start.x + width(description),
+            bottom,
+        });
+        text(&mut self.texts, start, "start", description, class);
     }
 }
 

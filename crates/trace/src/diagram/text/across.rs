@@ -37,8 +37,8 @@ pub(super) fn draw(layout: &Layout, margin: Margin, columns: usize) -> String {
         for (column, step) in steps.iter().enumerate() {
             let head = layout.head(*step, margin);
             let clock = layout.clock(*step);
-            let says = [says(layout, *step), clock].join("  ");
-            text += &format!("{:>5}  {head:>8}  {}\n", first + column + 1, says.trim_end());
+            let description = [description(layout, *step), clock].join("  ");
+            text += &format!("{:>5}  {head:>8}  {}\n", first + column + 1, description.trim_end());
         }
         text.push('\n');
     }
@@ -48,19 +48,19 @@ pub(super) fn draw(layout: &Layout, margin: Margin, columns: usize) -> String {
 }
 
 /// Describes a step on a line of its own.
-fn says(layout: &Layout, place: usize) -> String {
+fn description(layout: &Layout, place: usize) -> String {
     let step = &layout.steps[place];
     let about = match (&step.mark, step.received) {
-        (Mark::Network(says) | Mark::Note(says), _) => says.clone(),
+        (Mark::Network(description) | Mark::Note(description), _) => description.clone(),
         (Mark::Loses(crossing), _) => route(&layout.crossings[*crossing]) + " is lost",
         (Mark::Duplicates(crossing), _) => route(&layout.crossings[*crossing]) + " is duplicated",
         (_, Some(crossing)) => route(&layout.crossings[crossing]),
         _ => step.at.map_or_else(String::new, |at| at.to_string()),
     };
-    match (layout.says(step), step.received) {
-        (says, _) if says.is_empty() || says == about => about,
-        (says, None) => format!("{about} {says}"),
-        (says, Some(_)) => format!("{about}: {says}"),
+    match (layout.description(step), step.received) {
+        (description, _) if description.is_empty() || description == about => about,
+        (description, None) => format!("{about} {description}"),
+        (description, Some(_)) => format!("{about}: {description}"),
     }
 }
 

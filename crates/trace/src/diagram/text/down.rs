@@ -95,9 +95,10 @@ impl<'l> Down<'l> {
         let place = self.order[row];
         let step = &layout.steps[place];
         let mut grid = Grid::new(self.lanes.len() * self.width);
-        if let (None, Mark::Network(says) | Mark::Note(says)) = (step.at, &step.mark) {
+        if let (None, Mark::Network(description) | Mark::Note(description)) = (step.at, &step.mark)
+        {
             self.lanes_as(&mut grid, None, |_| ("┊", ""));
-            grid.write(2, &format!(" {says} "), usize::MAX);
+            grid.write(2, &format!(" {description} "), usize::MAX);
             return grid.line();
         }
         let conditions = std::mem::take(&mut self.conditions);
@@ -117,10 +118,10 @@ impl<'l> Down<'l> {
             let column = self.column(at);
             grid.put(column, if step.mark == Mark::Crashes { '×' } else { '●' });
         }
-        let says = layout.says(step);
-        if !says.is_empty() {
+        let description = layout.description(step);
+        if !description.is_empty() {
             let from = step.received.map(|crossing| layout.crossings[crossing].from);
-            self.beside(&mut grid, at, from, &says);
+            self.beside(&mut grid, at, from, &description);
         }
         grid.line()
     }
@@ -178,18 +179,18 @@ impl<'l> Down<'l> {
 
     /// Writes words beside a mark: to its right, to its left if an arrow comes from the right, or
     /// after the arrow with the name of the process.
-    fn beside(&self, grid: &mut Grid, at: ProcessId, from: Option<ProcessId>, says: &str) {
+    fn beside(&self, grid: &mut Grid, at: ProcessId, from: Option<ProcessId>, description: &str) {
         let column = self.column(at);
-        let length = says.chars().count();
+        let length = description.chars().count();
         if grid.is_free(column + 2, length.min(self.room(column))) {
-            grid.write(column + 2, says, self.room(column));
+            grid.write(column + 2, description, self.room(column));
         } else if length + 2 < self.width && column >= self.width {
-            grid.write(column - 1 - length, says, usize::MAX);
+            grid.write(column - 1 - length, description, usize::MAX);
         } else if let Some(from) = from {
             let column = self.column(from);
-            let says = format!("{at} {says}");
-            if grid.is_free(column + 2, says.chars().count().min(self.room(column))) {
-                grid.write(column + 2, &says, self.room(column));
+            let description = format!("{at} {description}");
+            if grid.is_free(column + 2, description.chars().count().min(self.room(column))) {
+                grid.write(column + 2, &description, self.room(column));
             }
         }
     }

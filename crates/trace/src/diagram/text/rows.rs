@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use tenure_core::ProcessId;
 
-use crate::diagram::layout::{Crossing, Fate, Layout};
+use crate::diagram::layout::{Crossing, Layout, MessageOutcome};
 use crate::diagram::view::{Direction, Margin, Scale};
 use crate::fold::process_state::Condition;
 
@@ -72,7 +72,7 @@ impl Layout {
     /// Returns the legend of the signs used and the number of omitted processes, in lines of at
     /// most `columns` columns.
     pub(super) fn foot(&self, drawn: usize, mut signs: BTreeSet<Sign>, columns: usize) -> String {
-        let under_way = |crossing: &&Crossing| crossing.fate == Fate::UnderWay;
+        let under_way = |crossing: &&Crossing| crossing.fate == MessageOutcome::UnderWay;
         let open: Vec<String> = self.crossings.iter().filter(under_way).map(route).collect();
         let mut foot = String::new();
         if !open.is_empty() {
@@ -85,7 +85,7 @@ impl Layout {
             signs.insert(("✗", "violated"));
         }
         let signs: Vec<String> =
-            signs.iter().map(|(sign, says)| format!("{sign} {says}")).collect();
+            signs.iter().map(|(sign, description)| format!("{sign} {description}")).collect();
         if !signs.is_empty() {
             list(&mut foot, "", &signs, " ", columns);
         }
@@ -121,9 +121,9 @@ fn list(to: &mut String, head: &str, items: &[String], between: &str, columns: u
 }
 
 /// Breaks a sentence into lines.
-pub(super) fn wrap(to: &mut String, says: &str, columns: usize) {
+pub(super) fn wrap(to: &mut String, description: &str, columns: usize) {
     let mut line = String::new();
-    for word in says.split(' ') {
+    for word in description.split(' ') {
         if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > columns {
             *to += &line;
             to.push('\n');

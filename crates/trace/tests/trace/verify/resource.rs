@@ -48,15 +48,17 @@ fn overlaps_only_count_while_resource_rejects_lower_fence() {
 #[test]
 fn finds_accepted_stale_access() {
     let story = lock().enters(1, 1).puts(1, 1, 1).enters(2, 2).puts(2, 2, 2).puts(1, 1, 3);
-    let says = "counter holds, fenced-access violated, fencing holds, mutual-exclusion violated";
-    assert_eq!(story.verdicts(), says);
+    let description =
+        "counter holds, fenced-access violated, fencing holds, mutual-exclusion violated";
+    assert_eq!(story.verdicts(), description);
 }
 
 #[test]
 fn stale_access_after_entry_blames_only_resource() {
     let story = lock().enters(1, 1).puts(1, 1, 1).exits(1).enters(2, 2).puts(2, 2, 2);
-    let says = "counter holds, fenced-access violated, fencing holds, mutual-exclusion holds";
-    assert_eq!(story.puts(1, 1, 3).verdicts(), says);
+    let description =
+        "counter holds, fenced-access violated, fencing holds, mutual-exclusion holds";
+    assert_eq!(story.puts(1, 1, 3).verdicts(), description);
 }
 
 #[test]
@@ -78,21 +80,24 @@ fn late_entry_is_a_fault_only_if_it_knew() {
     assert_eq!(ignorant.verdicts(), HOLDS);
     assert_eq!(ignorant.verified().late, 1);
     let informed = late().sends(2, 3, 1).receives(3, 2, 1).sends(3, 1, 1).receives(1, 3, 1);
-    let says = "counter holds, fenced-access holds, fencing violated, mutual-exclusion holds";
-    assert_eq!(informed.enters(1, 1).refuses(1, 1).verdicts(), says);
+    let description =
+        "counter holds, fenced-access holds, fencing violated, mutual-exclusion holds";
+    assert_eq!(informed.enters(1, 1).refuses(1, 1).verdicts(), description);
 }
 
 #[test]
 fn received_fence_outweighs_own_fence() {
     let story = lock().enters(1, 1).puts(1, 1, 1).exits(1).enters(2, 3).exits(2);
     let informed = story.sends(2, 1, 1).receives(1, 2, 1).enters(1, 2);
-    let says = "counter holds, fenced-access holds, fencing violated, mutual-exclusion holds";
-    assert_eq!(informed.verdicts(), says);
+    let description =
+        "counter holds, fenced-access holds, fencing violated, mutual-exclusion holds";
+    assert_eq!(informed.verdicts(), description);
 }
 
 #[test]
 fn fences_are_unique() {
     let story = lock().enters(2, 2).puts(2, 2, 1).exits(2).enters(1, 2);
-    let says = "counter holds, fenced-access holds, fencing violated, mutual-exclusion holds";
-    assert_eq!(story.verdicts(), says);
+    let description =
+        "counter holds, fenced-access holds, fencing violated, mutual-exclusion holds";
+    assert_eq!(story.verdicts(), description);
 }

@@ -34,7 +34,7 @@ pub(super) struct Backups {
     writes: u32,
     /// Fault of the primary while it writes, at a different time in each run.
     #[serde(default)]
-    trouble: Option<Trouble>,
+    trouble: Option<InjectedFault>,
     #[serde(default = "once")]
     runs: u64,
     /// True to acknowledge a write before the backups have it.
@@ -44,7 +44,7 @@ pub(super) struct Backups {
 
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Trouble {
+enum InjectedFault {
     Crash,
     CutOff,
 }
@@ -68,10 +68,10 @@ pub(super) fn primary_backup(with: Backups) -> Result<Value, RunError> {
         let write_interval = TICKS_PER_UNIT;
         let written = write(&match with.trouble {
             None => quiet,
-            Some(Trouble::Crash) => {
+            Some(InjectedFault::Crash) => {
                 ReplicationScenario { crashes: vec![(ProcessId(0), from)], write_interval, ..quiet }
             }
-            Some(Trouble::CutOff) => {
+            Some(InjectedFault::CutOff) => {
                 let isolation = Some((from, from + 25 * TICKS_PER_UNIT));
                 ReplicationScenario { isolation, write_interval, ..quiet }
             }

@@ -22,7 +22,7 @@ pub(super) struct Arguments {
 /// runs in which a process enters before another one with an earlier request, ordered by the
 /// messages between users.
 pub(super) fn lamport(arguments: Arguments) -> Result<Value, RunError> {
-    let (mut out_of_order, mut told) = (0, 0);
+    let (mut out_of_order, mut user_messages) = (0, 0);
     for seed in 1..=RUNS {
         let config = lamport::Config::default();
         let mut simulation = Simulation::<Lamport>::for_algorithm(config, settings(seed))?;
@@ -33,9 +33,9 @@ pub(super) fn lamport(arguments: Arguments) -> Result<Value, RunError> {
         let violated =
             report.judgement(Property::OrderWithMessages.name()) == Some(Judgement::Violated);
         out_of_order += u32::from(violated);
-        told += report.metrics.user_messages;
+        user_messages += report.metrics.user_messages;
     }
-    Ok(json!({ "out_of_order": out_of_order, "told": told }))
+    Ok(json!({ "out_of_order": out_of_order, "told": user_messages }))
 }
 
 fn settings(seed: u64) -> Settings {

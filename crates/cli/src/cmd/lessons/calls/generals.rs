@@ -9,7 +9,7 @@ use tenure_sim::{Distribution, RunError};
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Generals {
-    #[serde(default = "equals")]
+    #[serde(default = "equal_strengths")]
     strengths: [u32; 2],
     /// Time that the leader waits before it attacks, in units.
     wait: f64,
@@ -19,7 +19,7 @@ pub(super) struct Generals {
     seeds: u64,
 }
 
-fn equals() -> [u32; 2] {
+fn equal_strengths() -> [u32; 2] {
     [1, 1]
 }
 

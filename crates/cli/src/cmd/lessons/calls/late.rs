@@ -11,8 +11,9 @@ pub(super) struct Late {
     fenced: bool,
 }
 
-/// P1 enters, reads, and is suspended. P2 enters, increments and exits. P1 resumes and writes its
-/// stale increment. Returns the counter, which should be 2 unless a write was rejected.
+/// Performs a late write: P1 enters, reads, and is suspended. P2 enters, increments and exits. P1
+/// resumes and writes its stale increment. Returns the counter, which should be 2 unless a write
+/// was rejected.
 pub(super) fn write(with: Late) -> std::io::Result<Value> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(written(with.fenced))

@@ -17,10 +17,11 @@ use std::fmt::Display;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tenure_lessons::Made;
+
+use crate::lessons::ActionResult;
 
 /// Performs a call by name.
-pub(super) fn call(name: &str, arguments: &Value) -> Result<Made, String> {
+pub(super) fn call(name: &str, arguments: &Value) -> Result<ActionResult, String> {
     match name {
         "berkeley" => parse_and_call(arguments, applications::berkeley),
         "chatter" => parse_and_call(arguments, chatter::lamport),
@@ -41,10 +42,10 @@ pub(super) fn call(name: &str, arguments: &Value) -> Result<Made, String> {
 }
 
 /// Parses the arguments and performs a call.
-fn parse_and_call<A: DeserializeOwned, M: Into<Made>, E: Display>(
+fn parse_and_call<A: DeserializeOwned, M: Into<ActionResult>, E: Display>(
     arguments: &Value,
     call: impl FnOnce(A) -> Result<M, E>,
-) -> Result<Made, String> {
+) -> Result<ActionResult, String> {
     let arguments = A::deserialize(arguments).map_err(|error| error.to_string())?;
     call(arguments).map(Into::into).map_err(|error| error.to_string())
 }

@@ -26,7 +26,7 @@ struct Participant {
 
 const SERVER: ProcessId = ProcessId(0);
 
-/// The configuration.
+/// Configuration of a run of the lesson.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Config {

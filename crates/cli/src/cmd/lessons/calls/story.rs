@@ -18,7 +18,6 @@ use tenure_algorithms::mutex::{
 };
 use tenure_algorithms::{Switch, UnknownVariant, Variants};
 use tenure_core::{Group, ProcessId, Rank, Service, TICKS_PER_UNIT};
-use tenure_lessons::Made;
 use tenure_sim::{Settings, Simulation};
 use tenure_trace::diagram::{Direction, LogPicture, Margin, Moment, View, lay_out};
 use tenure_trace::{
@@ -27,6 +26,7 @@ use tenure_trace::{
 
 use super::preset_clocks::PresetClocks;
 use crate::cmd::output::width;
+use crate::lessons::ActionResult;
 
 macro_rules! stories {
     ($($name:literal => $file:literal)*) => {
@@ -85,7 +85,7 @@ pub(super) struct Story {
 /// additional keys: `told` has the lines of the story by block, and `sent` the number of messages
 /// in each block. If the protocol keeps logs, `logs` has the logs after each block, by process: the
 /// terms of the entries, and the highest index known to be committed.
-pub(super) fn perform(with: Story) -> Result<Made, String> {
+pub(super) fn perform(with: Story) -> Result<ActionResult, String> {
     let known = STORIES.iter().find(|(name, _)| *name == with.script);
     let script = known.map_or(with.script.as_str(), |(_, script)| script);
     let script = match &with.swapped {
@@ -164,7 +164,7 @@ fn first_wins(size: u32) -> Vec<Rank> {
 impl StoryRunner<'_> {
     /// Performs a story of three-phase commit, started by the first process. Only the transaction
     /// is checked: the election in a partition is not part of the decision.
-    fn perform_commit(self) -> Result<Made, String> {
+    fn perform_commit(self) -> Result<ActionResult, String> {
         let story = StoryRunner { ranks_of: first_wins, judged: Some(Service::Other), ..self };
         story.perform_with::<Led<ThreePhaseCommit, Bully>>(|group| {
             let plain = bully::Config::plain(group.size(), TICKS_PER_UNIT);
@@ -175,7 +175,7 @@ impl StoryRunner<'_> {
     }
 
     /// Performs a story of a log with these variants.
-    fn perform_log(&self, variants: &[String]) -> Result<Made, String> {
+    fn perform_log(&self, variants: &[String]) -> Result<ActionResult, String> {
         let config = |group: Group| {
             let variants = variants.to_vec();
             let parameters = Parameters { variants, ..Parameters::plain(group.size()) };
@@ -187,7 +187,7 @@ impl StoryRunner<'_> {
         })
     }
 
-    fn perform_uniform<P>(&self, config: P::Config) -> Result<Made, String>
+    fn perform_uniform<P>(&self, config: P::Config) -> Result<ActionResult, String>
     where
         P: Recorded<Config: Clone>,
     {
@@ -196,17 +196,17 @@ impl StoryRunner<'_> {
 
     /// Performs the story. If a step is impossible, the result has the reason, so that all
     /// expectations fail.
-    fn perform_with<P>(&self, config: impl Fn(Group) -> P::Config) -> Result<Made, String>
+    fn perform_with<P>(&self, config: impl Fn(Group) -> P::Config) -> Result<ActionResult, String>
     where
         P: Recorded,
     {
         let script: Script = self.script.parse().map_err(to_message)?;
         match performed::<P>(&script, &config) {
-            Ok(told) => self.replay::<P>(&script, &told, config),
+            Ok(transcript) => self.replay::<P>(&script, &transcript, config),
             Err(impossible) => {
                 let why = impossible.to_string();
                 let data = json!({ "told": [[why]] });
-                Ok(Made {
+                Ok(ActionResult {
                     data,
                     picture: Some(format!("This story cannot be performed: {why}.\n")),
                 })
@@ -217,17 +217,17 @@ impl StoryRunner<'_> {
     fn replay<P>(
         &self,
         script: &Script,
-        told: &[String],
+        transcript: &[String],
         config: impl Fn(Group) -> P::Config,
-    ) -> Result<Made, String>
+    ) -> Result<ActionResult, String>
     where
         P: Recorded,
     {
-        let told: Vec<Vec<&str>> = told
+        let transcript: Vec<Vec<&str>> = transcript
             .iter()
             .zip(&script.blocks)
             .filter(|(_, block)| block.actions().next().is_some())
-            .map(|(told, _)| told.lines().collect())
+            .map(|(block, _)| block.lines().collect())
             .collect();
         let schedule = Schedule::from_script::<P>(script, &config).map_err(to_message)?;
         let schedule = schedule.last().ok_or("the script has no group")?;
@@ -243,7 +243,7 @@ impl StoryRunner<'_> {
         let mut data = serde_json::to_value(report.map_err(to_message)?).map_err(to_message)?;
         let sends =
             |lines: &Vec<&str>| lines.iter().filter(|it| it.starts_with("  sends ")).count();
-        let sent: Vec<usize> = told.iter().map(sends).collect();
+        let sent: Vec<usize> = transcript.iter().map(sends).collect();
         let (header, records) = page.read()?;
         let behind =
             Schedule::records_after_blocks::<P>(script, &config, &records).map_err(to_message)?;
@@ -251,7 +251,7 @@ impl StoryRunner<'_> {
         let logs = LogPicture::of(&header, &records, &moments);
         if let Value::Object(fields) = &mut data {
             fields.insert("sent".to_owned(), json!(sent));
-            fields.insert("told".to_owned(), json!(told));
+            fields.insert("told".to_owned(), json!(transcript));
             if !logs.is_empty() {
                 let all: Vec<Value> = logs.logs().map(|logs| terms(logs, header.n)).collect();
                 fields.insert("logs".to_owned(), Value::Array(all));
@@ -263,7 +263,7 @@ impl StoryRunner<'_> {
         } else {
             logs.to_text(width(), false)
         };
-        Ok(Made { data, picture: Some(picture) })
+        Ok(ActionResult { data, picture: Some(picture) })
     }
 }
 
@@ -272,11 +272,11 @@ fn terms(logs: &Logs, size: u32) -> Value {
     let kept = (0..size).map(ProcessId).filter_map(|at| Some((at, logs.of(at)?)));
     let log = |(at, kept): (ProcessId, &tenure_trace::LogState)| {
         let terms: Vec<u64> = kept.entries.iter().map(|entry| entry.term).collect();
-        let mut told = json!({ "terms": terms, "committed": kept.committed });
+        let mut log = json!({ "terms": terms, "committed": kept.committed });
         if kept.snapshot > 0 {
-            told["snapshot"] = kept.snapshot.into();
+            log["snapshot"] = kept.snapshot.into();
         }
-        (at.to_string(), told)
+        (at.to_string(), log)
     };
     Value::Object(kept.map(log).collect::<Map<String, Value>>())
 }

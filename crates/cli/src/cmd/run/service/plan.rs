@@ -49,7 +49,7 @@ pub(super) enum FaultKind {
 }
 
 impl FaultKind {
-    /// True for faults of a member, and not only of the network.
+    /// True if the fault affects a member, not only the network.
     pub(super) fn is_fault(self) -> bool {
         matches!(
             self,

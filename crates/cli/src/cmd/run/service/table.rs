@@ -42,7 +42,7 @@ pub(super) fn table(summary: &Summary) -> String {
         table.row("note", control);
     }
     for fault in &summary.violated {
-        table.row("VIOLATED", &format!("{}: {}", fault.promise.name(), fault.says));
+        table.row("VIOLATED", &format!("{}: {}", fault.promise.name(), fault.description));
     }
     let many = summary.violations;
     table.row("violations", &if many == 0 { "none".into() } else { many.to_string() });

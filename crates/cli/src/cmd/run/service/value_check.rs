@@ -1,4 +1,8 @@
-//! Checks that acknowledged values are found later, unchanged.
+//! Checks that acknowledged values are found later, unchanged, and that the history is
+//! linearizable.
+//!
+//! Each response contains the revision of a value, so the order of the operations is known. The
+//! check verifies that it agrees with the times of requests and responses, without a search.
 
 use std::collections::BTreeMap;
 
@@ -15,16 +19,18 @@ pub(super) fn find_violation(puts: &[PutRecord], reads: &[&ReadRecord]) -> Optio
     }
     let of_keys =
         || keys.iter().find_map(|(key, (puts, reads))| find_violation_at(key, puts, reads));
-    out_of_order(puts).or_else(of_keys)
+    out_of_order(puts, reads).or_else(of_keys)
 }
 
-/// Checks that the revision of a put is greater than those confirmed before its request, and
-/// unique.
-fn out_of_order(puts: &[PutRecord]) -> Option<String> {
+/// Checks that the revision of a put is greater than those confirmed or read before its request,
+/// and unique.
+fn out_of_order(puts: &[PutRecord], reads: &[&ReadRecord]) -> Option<String> {
     let response = || puts.iter().filter_map(|put| Some((put, put.response?)));
     let mut requested: Vec<(&PutRecord, Response)> = response().collect();
     requested.sort_by_key(|(put, _)| put.requested);
-    let mut before: Vec<Response> = response().map(|(_, response)| response).collect();
+    let confirmed = response().map(|(_, response)| response);
+    let mut before: Vec<Response> =
+        confirmed.chain(reads.iter().map(|read| read.response)).collect();
     before.sort_by_key(|response| response.at);
     let (mut before, mut highest) = (before.into_iter().peekable(), 0);
     for (put, response) in &requested {
@@ -71,6 +77,9 @@ fn find_violation_at(key: &str, puts: &[&PutRecord], reads: &[&ReadRecord]) -> O
         let Some(put) = put else {
             return Some(format!("{by} has {} bytes at {key} that were never put", value.bytes));
         };
+        if read.response.at < put.requested {
+            return Some(format!("{by} has {} bytes at {key} before they were put", value.bytes));
+        }
         let is_other = put.response.is_some_and(|response| response.revision != revision);
         if is_other || *revisions.entry(revision).or_insert(value) != value {
             return Some(format!(
@@ -121,6 +130,7 @@ mod tests {
         assert!(found(&[read("one", 36, 2)]).contains("5 was confirmed"), "gone back");
         assert!(found(&[read("two", 21, 4), read("one", 27, 2)]).contains("4 was confirmed"));
         assert!(found(&[read("thrxe", 36, 5)]).contains("never put"), "changed");
+        assert!(found(&[read("three", 24, 3)]).contains("before they were put"));
         assert!(found(&[read("three", 36, 6)]).contains("another revision"), "done twice");
         assert!(found(&[read("two", 30, 5)]).contains("another revision"), "two in one revision");
     }
@@ -129,6 +139,9 @@ mod tests {
     fn finds_wrong_revisions() {
         let backwards = [put("one", 10, Some(5)), put("two", 20, Some(4))];
         assert!(find_violation(&backwards, &[]).unwrap().contains("after 5"));
+        let later = [put("one", 10, Some(5)), put("two", 40, Some(4))];
+        let seen = read("one", 20, 5);
+        assert!(find_violation(&later[1..], &[&seen]).unwrap().contains("after 5"), "by a read");
         let same = [put("one", 10, Some(5)), put("two", 12, Some(5))];
         assert!(find_violation(&same, &[]).unwrap().contains("have revision 5"));
         // Concurrent puts may have either order.

@@ -34,7 +34,7 @@ pub(super) struct PutRecord {
     pub(super) response: Option<Response>,
 }
 
-/// A response.
+/// Response to a read or a write, with its time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Response {
     /// Time of the response.

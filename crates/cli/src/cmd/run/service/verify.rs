@@ -60,7 +60,8 @@ impl Promise {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Fault {
     pub(super) promise: Promise,
-    pub(super) says: String,
+    #[serde(rename = "says")]
+    pub(super) description: String,
 }
 
 /// The history of a position in the queue, by the log.
@@ -87,7 +88,9 @@ pub(super) fn verify(record: &ServiceRecord) -> Vec<Fault> {
     let found = record.found.iter().flat_map(|found| &found.reads);
     let values: Vec<&ReadRecord> = record.reads.iter().chain(found).collect();
     let lost = value_check::find_violation(&record.puts, &values);
-    faults.extend(lost.map(|says| Fault { promise: Promise::NothingAcknowledgedLost, says }));
+    faults.extend(
+        lost.map(|description| Fault { promise: Promise::NothingAcknowledgedLost, description }),
+    );
     if let Some(last) =
         record.last.filter(|_| !record.changes.contains(&QueueChange::HistoryCompacted))
     {
@@ -144,7 +147,7 @@ fn check_one_holder(claims: &[&EntryRecord]) -> Option<Fault> {
     let mut last: Option<&EntryRecord> = None;
     for claim in claims {
         if let Some(last) = last.filter(|last| claim.granted < last.until) {
-            let says = format!(
+            let description = format!(
                 "client {} acquired the lock {} µs before client {} released it (fencing tokens \
                  {} and {})",
                 claim.client,
@@ -153,7 +156,7 @@ fn check_one_holder(claims: &[&EntryRecord]) -> Option<Fault> {
                 claim.fence,
                 last.fence
             );
-            return Some(Fault { promise: Promise::OneHolder, says });
+            return Some(Fault { promise: Promise::OneHolder, description });
         }
         if last.is_none_or(|last| last.until < claim.until) {
             last = Some(claim);
@@ -164,8 +167,8 @@ fn check_one_holder(claims: &[&EntryRecord]) -> Option<Fault> {
 
 fn check_fences_grow(claims: &[&EntryRecord]) -> Option<Fault> {
     let pair = claims.windows(2).find(|pair| pair[1].fence <= pair[0].fence)?;
-    let says = format!("fencing token {} was issued after {}", pair[1].fence, pair[0].fence);
-    Some(Fault { promise: Promise::FencesGrow, says })
+    let description = format!("fencing token {} was issued after {}", pair[1].fence, pair[0].fence);
+    Some(Fault { promise: Promise::FencesGrow, description })
 }
 
 fn check_queue_order(
@@ -176,11 +179,11 @@ fn check_queue_order(
         |claim: &&EntryRecord| Some((claim.fence, queue_positions.get(&claim.fence)?.first?));
     let firsts: Vec<(u64, u64)> = claims.iter().filter_map(first).collect();
     let pair = firsts.windows(2).find(|pair| pair[1].1 <= pair[0].1)?;
-    let says = format!(
+    let description = format!(
         "fencing token {} acquired the lock after {}, but precedes it in the log",
         pair[1].0, pair[0].0
     );
-    Some(Fault { promise: Promise::OrderOfTheQueue, says })
+    Some(Fault { promise: Promise::OrderOfTheQueue, description })
 }
 
 fn check_granted_alive(
@@ -202,11 +205,11 @@ fn check_granted_alive(
         let mut ahead = ahead.map(|(fence, _)| *fence);
         ahead.find(|fence| !had_left(*fence)).map(|ahead| (claim, ahead))
     })?;
-    let says = format!(
+    let description = format!(
         "fencing token {} acquired the lock, but was never first in the log: {ahead} was ahead",
         claim.fence
     );
-    Some(Fault { promise: Promise::GrantedAlive, says })
+    Some(Fault { promise: Promise::GrantedAlive, description })
 }
 
 fn check_fenced_access(claims: &[&EntryRecord]) -> Option<Fault> {
@@ -225,8 +228,9 @@ fn check_fenced_access(claims: &[&EntryRecord]) -> Option<Fault> {
             highest = highest.max(*earlier);
         }
         if fence < highest {
-            let says = format!("the resource accepted fencing token {fence} after {highest}");
-            return Some(Fault { promise: Promise::FencedAccess, says });
+            let description =
+                format!("the resource accepted fencing token {fence} after {highest}");
+            return Some(Fault { promise: Promise::FencedAccess, description });
         }
     }
     None
@@ -238,7 +242,8 @@ fn check_nothing_lost(
     changes: &[QueueChange],
     last: u64,
 ) -> Option<Fault> {
-    let fault = |says| Some(Fault { promise: Promise::NothingAcknowledgedLost, says });
+    let fault =
+        |description| Some(Fault { promise: Promise::NothingAcknowledgedLost, description });
     let revisions: Vec<u64> = changes.iter().filter_map(revision).collect();
     if let Some(pair) = revisions.windows(2).find(|pair| pair[1] < pair[0]) {
         return fault(format!("revision {} was reported after {}", pair[1], pair[0]));
@@ -269,7 +274,7 @@ fn check_nothing_lost(
 
 fn check_progress(record: &ServiceRecord) -> Option<Fault> {
     let lagging = record.found.iter().flat_map(|found| &found.lagging).next();
-    let says = match record.left_waiting {
+    let description = match record.left_waiting {
         0 => {
             let member = lagging? + 1;
             format!("m{member} did not catch up after its restart")
@@ -277,7 +282,7 @@ fn check_progress(record: &ServiceRecord) -> Option<Fault> {
         1 => "a client did not finish".to_owned(),
         many => format!("{many} clients did not finish"),
     };
-    Some(Fault { promise: Promise::Progress, says })
+    Some(Fault { promise: Promise::Progress, description })
 }
 
 #[cfg(test)]

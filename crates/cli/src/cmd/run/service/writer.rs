@@ -14,7 +14,7 @@ use super::value_record::{ClientMessage, PutRecord, Response, Value};
 use crate::cmd::failure::{Failure, Status};
 use crate::cmd::service::Service;
 
-/// Number of threads: many small values are written beside a large one.
+/// Number of threads: many small values are written while a large one is.
 const THREADS: u32 = 8;
 
 /// Maximum size of small values, in bytes.

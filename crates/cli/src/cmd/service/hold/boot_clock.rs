@@ -86,19 +86,19 @@ mod tests {
     #[tokio::test]
     async fn timer_fires_at_the_time_it_was_last_set_to() {
         let timer = Timer::new().expect("a timer");
-        let begun = now();
-        let late = timer.reached(begun + Duration::from_secs(3600));
+        let started = now();
+        let late = timer.reached(started + Duration::from_secs(3600));
         assert!(tokio::time::timeout(Duration::from_millis(20), late).await.is_err());
-        timer.reached(begun + Duration::from_millis(60)).await;
-        assert!(now() >= begun + Duration::from_millis(60));
-        timer.reached(begun).await;
+        timer.reached(started + Duration::from_millis(60)).await;
+        assert!(now() >= started + Duration::from_millis(60));
+        timer.reached(started).await;
     }
 
     #[test]
     fn converted_instant_is_not_later() {
-        let begun = now();
+        let started = now();
         let at = of(Instant::now() + Duration::from_secs(5));
-        assert!(at >= begun + Duration::from_secs(4) && at <= now() + Duration::from_secs(5));
+        assert!(at >= started + Duration::from_secs(4) && at <= now() + Duration::from_secs(5));
         assert!(of(Instant::now()) <= now());
     }
 }

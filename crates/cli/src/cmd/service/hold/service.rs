@@ -58,7 +58,7 @@ impl Service {
         })
     }
 
-    /// Time before the deadline at which the command and its descendants are killed.
+    /// Returns the time before the deadline at which the command and its descendants are killed.
     pub(super) fn margin(&self) -> Duration {
         (self.ttl / 20).max(Duration::from_millis(100))
     }
@@ -111,7 +111,7 @@ where
     let mut signals = Signals::new().map_err(|error| {
         Failure::environment(format!("cannot install signal handlers: {error}"))
     })?;
-    let begun = tokio::select! {
+    let started = tokio::select! {
         biased;
         signal = signals.fatal() => Err(NotHeld::Signalled(status_of_signal(signal))),
         session = session(service, task.within) => match session {
@@ -119,7 +119,7 @@ where
             session => session.map_err(|failure| NotHeld::Refused(failure.to_string())),
         },
     };
-    let session = match begun {
+    let session = match started {
         Ok(session) => session,
         Err(reason) => return Ok(not_held(task.name, reason)),
     };
@@ -168,13 +168,13 @@ async fn close(session: &Session) {
 }
 
 async fn session(service: &Service, within: Option<Duration>) -> Result<Session, Failure> {
-    let begun = async {
+    let started = async {
         let client = service.client().await?;
         client.session(service.ttl).await.map_err(Failure::environment)
     };
     match within {
-        None => begun.await,
-        Some(within) => tokio::time::timeout(within, begun).await.unwrap_or_else(|_| {
+        None => started.await,
+        Some(within) => tokio::time::timeout(within, started).await.unwrap_or_else(|_| {
             let endpoints = service.endpoints.join(", ");
             Err(Failure::environment(format!("no response from {endpoints}")))
         }),

@@ -34,7 +34,7 @@ impl std::fmt::Display for Survivor {
     }
 }
 
-/// The names of processes, as one line of text.
+/// Formats the names of processes as one line of text.
 pub(super) fn listed(processes: &[Survivor]) -> String {
     const SHOWN: usize = 5;
     if processes.is_empty() {
@@ -92,7 +92,7 @@ pub(super) async fn kill_all(
     mut on_change: impl FnMut(Pid, WaitStatus),
     mut report: impl FnMut(&[Survivor]),
 ) -> bool {
-    let begun = super::boot_clock::now();
+    let start = super::boot_clock::now();
     let mut pause = FIRST_PAUSE;
     let mut reported = false;
     loop {
@@ -104,7 +104,7 @@ pub(super) async fn kill_all(
         if changes.is_alone {
             return true;
         }
-        let taken = super::boot_clock::now().saturating_sub(begun);
+        let taken = super::boot_clock::now().saturating_sub(start);
         if taken >= report_after && !reported {
             reported = true;
             report(&survivors);
@@ -246,8 +246,8 @@ mod linux {
         Some(Process { id, parent, started, name, is_zombie })
     }
 
-    /// Sends a signal to this process and to no later one with its ID. A process that has ended
-    /// is no error.
+    /// Sends a signal to this process and to no later one with its ID. Succeeds if the process has
+    /// ended.
     fn send(target: &Process, signal: Signal) -> Result<(), Errno> {
         let Some(id) = Pid::from_raw(target.id) else { return Ok(()) };
         let sent = match pidfd_open(id, PidfdFlags::empty()) {

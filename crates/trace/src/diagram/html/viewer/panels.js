@@ -197,8 +197,9 @@ class Panels {
       rows.push(["vector clock", this.vector(step)]);
     }
     const details = Array.from(trace.detailAt.of(step));
-    const data = details.filter((row) => trace.texts[trace.detailKind[row]] !== "state").map((row) => {
-      const isSuspicion = trace.texts[trace.detailKind[row]] === "suspicion";
+    const kindOf = (row) => trace.texts[trace.detailKind[row]];
+    const data = details.filter((row) => kindOf(row) !== "state").map((row) => {
+      const isSuspicion = kindOf(row) === "suspicion";
       const what = isSuspicion ? -1 : trace.detailData[row];
       const says = element("span", {}, trace.texts[trace.detailSays[row]]);
       if (what < 0) return element("li", {}, says);

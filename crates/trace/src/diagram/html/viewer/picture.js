@@ -296,7 +296,8 @@ class Picture {
     const { trace } = this;
     const ticks = [];
     let last = -Infinity;
-    for (let place = upTo(trace.inOrder, this.placeAt(this.gutter), (step) => this.index.place[step]);
+    const placeOf = (step) => this.index.place[step];
+    for (let place = upTo(trace.inOrder, this.placeAt(this.gutter), placeOf);
       place < trace.size; place++) {
       const step = trace.inOrder[place];
       const x = this.x(step);
@@ -392,8 +393,9 @@ class Picture {
     if (condition === CONDITION.waiting) {
       marks.bar(x1, x2, y, 12, colours.paper);
       marks.bar(x1, x2, y, 12, marks.hatch, colours.waits);
-    } else if (condition === CONDITION.inside) marks.bar(x1, x2, y, 14, colours.inside, colours.inside);
-    else if (condition === CONDITION.leading) {
+    } else if (condition === CONDITION.inside) {
+      marks.bar(x1, x2, y, 14, colours.inside, colours.inside);
+    } else if (condition === CONDITION.leading) {
       marks.line(x1, y - 11, x2, y - 11, colours.leads, 2.2);
       const x = Math.max(x1, this.gutter + 12);
       const says = `term ${term}`;
@@ -565,7 +567,8 @@ class Picture {
       this.crownedSteps = new Set();
       for (let span = 0; span < this.trace.spans; span++) {
         const from = this.trace.spanFrom[span];
-        if (this.trace.spanCondition[span] === CONDITION.leading && from >= 0) this.crownedSteps.add(from);
+        const leads = this.trace.spanCondition[span] === CONDITION.leading;
+        if (leads && from >= 0) this.crownedSteps.add(from);
       }
     }
     return this.crownedSteps;

@@ -29,8 +29,9 @@ class States {
     if (kind === "event") {
       const event = data?.Election ?? data;
       if (event?.Elected) this.beliefs[at].push({ step, ...event.Elected });
-      else if (event?.Deposed) this.beliefs[at].push({ step, leader: -1, term: event.Deposed.term });
-      else if (event?.Leading) this.follows(at, step, at, event.Leading.term);
+      else if (event?.Deposed) {
+        this.beliefs[at].push({ step, leader: -1, term: event.Deposed.term });
+      } else if (event?.Leading) this.follows(at, step, at, event.Leading.term);
       else if (event?.Relaying) {
         this.follows(at, step, event.Relaying.leader, event.Relaying.term);
       } else if (event?.Following) {

@@ -52,7 +52,11 @@ class Trace {
     this.linkSteps();
     this.readSpans(data.spans, data.regions);
     this.violationMarks = data.violation_marks.step.map((step, place) => (
-      { step, until: data.violation_marks.until[place], processes: data.violation_marks.processes[place] }
+      {
+        step,
+        until: data.violation_marks.until[place],
+        processes: data.violation_marks.processes[place],
+      }
     ));
     this.readDetails(data.details);
     this.rank = this.ranks();

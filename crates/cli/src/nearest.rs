@@ -4,7 +4,7 @@
 const MAX_SUGGESTIONS: usize = 3;
 
 /// Returns the most similar names, the nearest first.
-pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let place = |known: &'a str| {
         let is_part = known.split(':').any(|part| !name.is_empty() && part.starts_with(name));
         (distance(name, known), !is_part, known.len(), known)
@@ -65,8 +65,8 @@ mod tests {
     #[test]
     fn nearest_names_come_first() {
         let found = unknown("scenario", "central-emty", ["race", "central-queue", "central-empty"]);
-        let says = "there is no scenario `central-emty`; nearest are central-empty, central-queue, \
+        let description = "there is no scenario `central-emty`; nearest are central-empty, central-queue, \
                     race; `tenure scenario` lists all";
-        assert_eq!(found, says);
+        assert_eq!(found, description);
     }
 }

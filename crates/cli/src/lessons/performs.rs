@@ -4,21 +4,21 @@ use serde_json::Value;
 
 /// Result of an action.
 #[derive(Clone, Debug, Default)]
-pub struct Made {
+pub(crate) struct ActionResult {
     /// Figures, as the JSON output of the command.
-    pub data: Value,
+    pub(crate) data: Value,
     /// Picture of the run.
-    pub picture: Option<String>,
+    pub(crate) picture: Option<String>,
 }
 
-impl From<Value> for Made {
+impl From<Value> for ActionResult {
     fn from(data: Value) -> Self {
-        Made { data, picture: None }
+        ActionResult { data, picture: None }
     }
 }
 
 /// Executes the actions of lessons.
-pub trait Performs {
+pub(crate) trait Performs {
     /// Error of an action.
     type Failure;
 
@@ -27,7 +27,7 @@ pub trait Performs {
     /// # Errors
     ///
     /// Returns an error if the command line is invalid.
-    fn line(&self, line: &str, drawn: bool) -> Result<Made, Self::Failure>;
+    fn run_line(&self, line: &str, drawn: bool) -> Result<ActionResult, Self::Failure>;
 
     /// Returns the message for an invalid command line; `None` for other failures.
     fn refused(&self, failure: &Self::Failure) -> Option<String>;
@@ -37,5 +37,5 @@ pub trait Performs {
     /// # Errors
     ///
     /// Returns an error if the call is unknown or its arguments are invalid.
-    fn call(&self, name: &str, arguments: &Value) -> Result<Made, Self::Failure>;
+    fn call(&self, name: &str, arguments: &Value) -> Result<ActionResult, Self::Failure>;
 }

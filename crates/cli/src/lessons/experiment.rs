@@ -5,17 +5,18 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::expectation::{Expectation, Finding};
-use crate::file::{self, Parameters, one_line, prose};
-use crate::performs::{Made, Performs};
+use super::expectation::{Expectation, Finding};
+use super::file::{self, Parameters, one_line, prose};
+use super::performs::{ActionResult, Performs};
 
 /// Actions with their expected results.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Experiment {
+pub(crate) struct Experiment {
     /// Claim that the experiment supports, in a sentence.
     #[serde(default, deserialize_with = "prose")]
-    says: String,
+    #[serde(rename = "says")]
+    description: String,
     /// True if the experiment yields a picture.
     #[serde(default)]
     drawn: bool,
@@ -91,7 +92,7 @@ impl Experiment {
     }
 
     /// Returns the names of its expectations.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.expect.iter().map(|expected| expected.name.as_str())
     }
 
@@ -134,7 +135,11 @@ impl Experiment {
     }
 
     /// Conducts the experiment, or its negative control.
-    fn conduct<P: Performs>(&self, by: &P, broken: bool) -> Result<Conducted, P::Failure> {
+    fn conduct<P: Performs>(
+        &self,
+        by: &P,
+        broken: bool,
+    ) -> Result<CompletedExperiment, P::Failure> {
         let (made, mut acts) = match &self.call {
             Some(name) => {
                 let with = self.broken.with.as_ref().filter(|_| broken).unwrap_or(&self.with);
@@ -145,7 +150,7 @@ impl Experiment {
                 let (sound, several) = self.lines();
                 let lines = if broken { self.broken_lines() } else { sound };
                 let made = if several {
-                    let data = lines.iter().map(|line| Ok(by.line(line, false)?.data));
+                    let data = lines.iter().map(|line| Ok(by.run_line(line, false)?.data));
                     Value::Array(data.collect::<Result<_, _>>()?).into()
                 } else {
                     self.line(by, &lines[0])?
@@ -157,8 +162,8 @@ impl Experiment {
         if let Some(does) = does {
             acts = vec![one_line(does)];
         }
-        Ok(Conducted {
-            says: self.says.clone(),
+        Ok(CompletedExperiment {
+            description: self.description.clone(),
             acts,
             findings: self.judge(&made.data),
             picture: made.picture.filter(|_| self.drawn),
@@ -166,11 +171,11 @@ impl Experiment {
     }
 
     /// Runs a command line. If it is expected to be rejected, the error message is the data.
-    fn line<P: Performs>(&self, by: &P, line: &str) -> Result<Made, P::Failure> {
-        by.line(line, self.drawn).or_else(|failure| {
+    fn line<P: Performs>(&self, by: &P, line: &str) -> Result<ActionResult, P::Failure> {
+        by.run_line(line, self.drawn).or_else(|failure| {
             let expected = self.expect.iter().any(|expected| expected.at("") == "/refused");
             match by.refused(&failure).filter(|_| expected) {
-                Some(says) => Ok(json!({ "refused": says }).into()),
+                Some(description) => Ok(json!({ "refused": description }).into()),
                 None => Err(failure),
             }
         })
@@ -191,7 +196,7 @@ fn split(lines: &str) -> Vec<String> {
 }
 
 /// Performs a call, once per item for a list of arguments.
-fn called<P: Performs>(by: &P, name: &str, with: &Value) -> Result<Made, P::Failure> {
+fn called<P: Performs>(by: &P, name: &str, with: &Value) -> Result<ActionResult, P::Failure> {
     let Value::Array(each) = with else { return by.call(name, with) };
     let data = each.iter().map(|with| Ok(by.call(name, with)?.data));
     data.collect::<Result<Vec<_>, _>>().map(|data| Value::Array(data).into())
@@ -199,27 +204,27 @@ fn called<P: Performs>(by: &P, name: &str, with: &Value) -> Result<Made, P::Fail
 
 /// Experiment with its results.
 #[derive(Debug)]
-pub struct Conducted {
+pub(crate) struct CompletedExperiment {
     /// Claim that it supports.
-    pub says: String,
+    pub(crate) description: String,
     /// Command lines to copy, or a description.
-    pub acts: Vec<String>,
+    pub(crate) acts: Vec<String>,
     /// Expected and observed values.
-    pub findings: Vec<Finding>,
+    pub(crate) findings: Vec<Finding>,
     /// Picture of the run.
-    pub picture: Option<String>,
+    pub(crate) picture: Option<String>,
 }
 
 /// Results of several experiments.
 #[derive(Debug)]
-pub struct Results(pub Vec<Conducted>);
+pub(crate) struct Results(pub(crate) Vec<CompletedExperiment>);
 
 /// Conducts experiments, or their negative controls.
 ///
 /// # Errors
 ///
 /// Returns an error if one of them cannot be conducted.
-pub fn conduct<P: Performs>(
+pub(crate) fn conduct<P: Performs>(
     experiments: &[Experiment],
     by: &P,
     broken: bool,
@@ -228,26 +233,26 @@ pub fn conduct<P: Performs>(
     conducted.collect::<Result<_, _>>().map(Results)
 }
 
-impl Conducted {
+impl CompletedExperiment {
     /// True if all expectations were met.
-    pub fn holds(&self) -> bool {
+    pub(crate) fn holds(&self) -> bool {
         self.findings.iter().all(|finding| finding.holds)
     }
 }
 
 impl Results {
     /// True if all expectations of all experiments were met.
-    pub fn hold(&self) -> bool {
-        self.0.iter().all(Conducted::holds)
+    pub(crate) fn hold(&self) -> bool {
+        self.0.iter().all(CompletedExperiment::holds)
     }
 
     /// Returns the expected values by name.
-    pub fn expected(&self) -> Value {
+    pub(crate) fn expected(&self) -> Value {
         self.by_name(|finding| &finding.expected)
     }
 
     /// Returns the observed values by name.
-    pub fn observed(&self) -> Value {
+    pub(crate) fn observed(&self) -> Value {
         self.by_name(|finding| &finding.observed)
     }
 
@@ -257,7 +262,7 @@ impl Results {
     }
 
     /// Returns the actions, line by line.
-    pub fn acts(&self) -> Vec<&str> {
+    pub(crate) fn acts(&self) -> Vec<&str> {
         self.0.iter().flat_map(|it| &it.acts).map(String::as_str).collect()
     }
 }
@@ -278,15 +283,18 @@ mod tests {
     impl Performs for Echo {
         type Failure = String;
 
-        fn line(&self, line: &str, drawn: bool) -> Result<Made, String> {
-            Ok(Made { data: json!({ "line": line }), picture: drawn.then(|| line.to_owned()) })
+        fn run_line(&self, line: &str, drawn: bool) -> Result<ActionResult, String> {
+            Ok(ActionResult {
+                data: json!({ "line": line }),
+                picture: drawn.then(|| line.to_owned()),
+            })
         }
 
         fn refused(&self, failure: &String) -> Option<String> {
             Some(failure.clone())
         }
 
-        fn call(&self, name: &str, arguments: &Value) -> Result<Made, String> {
+        fn call(&self, name: &str, arguments: &Value) -> Result<ActionResult, String> {
             Ok(json!({ "name": name, "with": arguments }).into())
         }
     }
@@ -334,7 +342,7 @@ mod tests {
     #[test]
     fn reports_invalid_experiment_data() {
         let expect = "expect = [{ name = 'it', is = 1 }]";
-        for (text, says) in [
+        for (text, description) in [
             (format!("line = 'a'\n{expect}"), "broken"),
             (format!("line = 'a'\ncall = 'f'\n{expect}\nbroken.line = 'b'"), "exactly one of"),
             (format!("call = 'f'\n{expect}\nbroken.line = 'b'"), "by arguments"),
@@ -346,7 +354,7 @@ mod tests {
             (format!("line = 'a'\nsay = 'x'\n{expect}\nbroken.line = 'b'"), "unknown field `say`"),
         ] {
             let error = read(&text).unwrap_err();
-            assert!(error.contains(says), "{error}");
+            assert!(error.contains(description), "{error}");
         }
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::formula;
+use super::formula;
 
 /// Required relation of a figure to its expected value.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,15 +90,15 @@ pub(crate) struct Expectation {
 
 /// Expectation with the observed value.
 #[derive(Clone, Debug, Serialize)]
-pub struct Finding {
+pub(crate) struct Finding {
     /// Name of the figure.
-    pub name: String,
+    pub(crate) name: String,
     /// Expected value, in JSON form.
-    pub expected: Value,
+    pub(crate) expected: Value,
     /// Value found in the data.
-    pub observed: Value,
+    pub(crate) observed: Value,
     /// True if the observed value meets the expectation.
-    pub holds: bool,
+    pub(crate) holds: bool,
 }
 
 impl Expectation {
@@ -178,8 +178,8 @@ mod tests {
 
     #[test]
     fn finds_words_at_any_depth() {
-        let says = |words: &str| Relation::Mentions(words.to_owned());
-        assert!(holds(says("two"), json!({"told": ["one", "one two three"]})));
-        assert!(!holds(says("two"), json!({"told": ["one"], "two": 2})));
+        let description = |words: &str| Relation::Mentions(words.to_owned());
+        assert!(holds(description("two"), json!({"told": ["one", "one two three"]})));
+        assert!(!holds(description("two"), json!({"told": ["one"], "two": 2})));
     }
 }

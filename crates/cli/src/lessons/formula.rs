@@ -8,7 +8,7 @@ use minijinja::value::Serde;
 use minijinja::{Environment, Error, UndefinedBehavior, context};
 use serde_json::Value;
 
-use crate::file::Parameters;
+use super::file::Parameters;
 
 /// Substitutes parameters in a text. A text that is a single formula becomes its value.
 pub(crate) fn filled(text: &str, with: &Parameters) -> Result<Value, String> {

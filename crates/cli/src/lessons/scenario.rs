@@ -5,24 +5,25 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::experiment::Experiment;
-use crate::file::{Parameters, filled, prose, read};
+use super::experiment::Experiment;
+use super::file::{Parameters, filled, prose, read};
 use crate::nearest;
 
 /// Worked example of a paper or textbook.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Scenario {
+pub(crate) struct Scenario {
     /// Name, in kebab case.
-    pub name: String,
+    pub(crate) name: String,
     /// Source of the example.
     #[serde(deserialize_with = "prose")]
-    pub source: String,
+    pub(crate) source: String,
     /// Summary of the example.
     #[serde(deserialize_with = "prose")]
-    pub says: String,
+    #[serde(rename = "says")]
+    pub(crate) description: String,
     #[serde(default)]
-    takes: Vec<Knob>,
+    takes: Vec<ScenarioOption>,
     #[serde(default)]
     refuses: Vec<Value>,
     experiments: Vec<Value>,
@@ -31,7 +32,7 @@ pub struct Scenario {
 /// Option of an example.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Knob {
+struct ScenarioOption {
     /// Name of the command-line option.
     option: String,
     /// Value if the option is omitted.
@@ -41,7 +42,7 @@ struct Knob {
     most: Option<i64>,
 }
 
-impl Knob {
+impl ScenarioOption {
     fn name(&self) -> &str {
         self.option.trim_start_matches('-')
     }
@@ -52,7 +53,8 @@ impl Knob {
 #[serde(deny_unknown_fields)]
 struct Refused {
     when: bool,
-    says: String,
+    #[serde(rename = "says")]
+    description: String,
 }
 
 /// Worked examples on one topic.
@@ -66,7 +68,7 @@ macro_rules! chapters {
     ($($name:literal)*) => {
         [$((
             concat!("scenarios/", $name, ".toml"),
-            include_str!(concat!("../scenarios/", $name, ".toml")),
+            include_str!(concat!("../../scenarios/", $name, ".toml")),
         ),)*]
     };
 }
@@ -82,7 +84,7 @@ static SCENARIOS: LazyLock<Vec<Scenario>> = LazyLock::new(|| {
 
 impl Scenario {
     /// Returns all worked examples, by chapter.
-    pub fn all() -> &'static [Scenario] {
+    pub(crate) fn all() -> &'static [Scenario] {
         &SCENARIOS
     }
 
@@ -91,7 +93,7 @@ impl Scenario {
     /// # Errors
     ///
     /// Returns a message with suggestions if there is none.
-    pub fn find(name: &str) -> Result<&'static Scenario, String> {
+    pub(crate) fn find(name: &str) -> Result<&'static Scenario, String> {
         let names = Scenario::all().iter().map(|it| it.name.as_str());
         let mut all = Scenario::all().iter();
         all.find(|it| it.name == name).ok_or_else(|| nearest::unknown("scenario", name, names))
@@ -106,7 +108,7 @@ impl Scenario {
     /// # Panics
     ///
     /// Panics if the data is malformed; a test parses all of it.
-    pub fn experiments(&self, given: &Parameters) -> Result<Vec<Experiment>, String> {
+    pub(crate) fn experiments(&self, given: &Parameters) -> Result<Vec<Experiment>, String> {
         let broken = |error: String| -> ! { panic!("{}: {error}", self.name) };
         self.check(given)?;
         let mut with = given.clone();
@@ -119,7 +121,7 @@ impl Scenario {
             let refused: Refused =
                 serde_json::from_value(refused).unwrap_or_else(|error| broken(error.to_string()));
             if refused.when {
-                return Err(refused.says);
+                return Err(refused.description);
             }
         }
         Ok(Experiment::of(&self.experiments, &with).unwrap_or_else(|error| broken(error)))
@@ -127,12 +129,12 @@ impl Scenario {
 
     fn check(&self, given: &Parameters) -> Result<(), String> {
         let name = &self.name;
-        if let Some(strange) =
+        if let Some(unknown) =
             given.keys().find(|it| !self.takes.iter().any(|knob| knob.name() == *it))
         {
             let known: Vec<_> = self.takes.iter().map(|knob| knob.option.as_str()).collect();
             let known = if known.is_empty() { "no option".to_owned() } else { known.join(", ") };
-            return Err(format!("{name} accepts {known}, not {}", option(strange)));
+            return Err(format!("{name} accepts {known}, not {}", option(unknown)));
         }
         for knob in &self.takes {
             let value = given.get(knob.name()).and_then(Value::as_i64);
@@ -140,8 +142,8 @@ impl Scenario {
             if let (Some(least), Some(most), Some(value)) = ends
                 && !(least..=most).contains(&value)
             {
-                let says = format!("is invalid for {name}; expected {least} to {most}");
-                return Err(format!("{} {value} {says}", knob.option));
+                let description = format!("is invalid for {name}; expected {least} to {most}");
+                return Err(format!("{} {value} {description}", knob.option));
             }
         }
         Ok(())
@@ -149,7 +151,7 @@ impl Scenario {
 }
 
 /// Formats a parameter as a command-line option.
-pub fn option(name: &str) -> String {
+pub(crate) fn option(name: &str) -> String {
     let dashes = if name.len() == 1 { "-" } else { "--" };
     format!("{dashes}{name}")
 }
@@ -163,12 +165,12 @@ mod tests {
     #[test]
     fn names_are_in_kebab_case_and_all_differ() {
         let mut seen = BTreeSet::new();
-        for Scenario { name, source, says, .. } in Scenario::all() {
+        for Scenario { name, source, description, .. } in Scenario::all() {
             assert!(seen.insert(name), "{name} is there twice");
             assert!(
                 name.chars().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == '-')
             );
-            assert!(!source.ends_with('.') && says.ends_with('.'), "{name}");
+            assert!(!source.ends_with('.') && description.ends_with('.'), "{name}");
         }
     }
 
@@ -188,12 +190,13 @@ mod tests {
     fn rejects_unknown_options_and_values_out_of_range() {
         let given =
             |name: &str, value: i64| Parameters::from_iter([(name.to_owned(), value.into())]);
-        let says =
+        let description =
             |name: &str, given| Scenario::find(name).unwrap().experiments(&given).unwrap_err();
-        assert_eq!(says("race", given("n", 3)), "race accepts --start, not -n");
+        assert_eq!(description("race", given("n", 3)), "race accepts --start, not -n");
         assert!(
-            says("central-empty", given("n", 1)).ends_with("central-empty; expected 3 to 1000")
+            description("central-empty", given("n", 1))
+                .ends_with("central-empty; expected 3 to 1000")
         );
-        assert!(says("two-generals", given("seeds", 0)).starts_with("--seeds is 1 to"));
+        assert!(description("two-generals", given("seeds", 0)).starts_with("--seeds is 1 to"));
     }
 }

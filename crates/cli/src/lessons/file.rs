@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
-use crate::formula;
+use super::formula;
 
 /// Parameters by name.
 pub(crate) type Parameters = Map<String, Value>;

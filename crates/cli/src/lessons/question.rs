@@ -5,39 +5,40 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::experiment::Experiment;
-use crate::file::{Parameters, prose, read};
+use super::experiment::Experiment;
+use super::file::{Parameters, prose, read};
+use super::scenario::Scenario;
 use crate::nearest;
-use crate::scenario::Scenario;
 
 /// Questions on one topic.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Chapter {
+pub(crate) struct Chapter {
     /// Title of the chapter.
-    pub title: String,
+    pub(crate) title: String,
     /// Summary of the topic, as a reminder.
     #[serde(deserialize_with = "prose")]
-    pub recalls: String,
+    pub(crate) recalls: String,
     /// Questions, in reading order.
-    pub questions: Vec<Question>,
+    pub(crate) questions: Vec<Question>,
 }
 
 /// Question with its answer.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Question {
+pub(crate) struct Question {
     /// Identifier, such as `Q-19`.
-    pub id: String,
+    pub(crate) id: String,
     /// Text of the question.
     #[serde(deserialize_with = "prose")]
-    pub asks: String,
+    #[serde(rename = "asks")]
+    pub(crate) text: String,
     /// Answer in short sentences, without prerequisites.
     #[serde(deserialize_with = "prose")]
-    pub answer: String,
+    pub(crate) answer: String,
     /// Results that no experiment can show, with their source.
     #[serde(default, deserialize_with = "perhaps")]
-    pub beyond: Option<String>,
+    pub(crate) beyond: Option<String>,
     #[serde(default)]
     experiments: Vec<Value>,
     /// Worked example that also answers it.
@@ -52,7 +53,7 @@ macro_rules! chapters {
     ($($name:literal)*) => {
         [$((
             concat!("questions/", $name, ".toml"),
-            include_str!(concat!("../questions/", $name, ".toml")),
+            include_str!(concat!("../../questions/", $name, ".toml")),
         ),)*]
     };
 }
@@ -67,14 +68,14 @@ static CHAPTERS: LazyLock<Vec<Chapter>> = LazyLock::new(|| {
 
 impl Chapter {
     /// Returns all chapters in reading order.
-    pub fn all() -> &'static [Chapter] {
+    pub(crate) fn all() -> &'static [Chapter] {
         &CHAPTERS
     }
 }
 
 impl Question {
     /// Returns all questions with their chapters.
-    pub fn all() -> impl Iterator<Item = (&'static Chapter, &'static Question)> {
+    pub(crate) fn all() -> impl Iterator<Item = (&'static Chapter, &'static Question)> {
         let chapters = Chapter::all().iter();
         chapters.flat_map(|it| it.questions.iter().map(move |question| (it, question)))
     }
@@ -84,7 +85,7 @@ impl Question {
     /// # Errors
     ///
     /// A sentence that names the nearest numbers, if there is no such question.
-    pub fn find(id: &str) -> Result<(&'static Chapter, &'static Question), String> {
+    pub(crate) fn find(id: &str) -> Result<(&'static Chapter, &'static Question), String> {
         let mut all = Question::all();
         let ids = || Question::all().map(|(_, question)| question.id.as_str());
         let number = number(id);
@@ -93,12 +94,12 @@ impl Question {
     }
 
     /// Returns the questions whose title, or whose chapter's title, contains all of these words.
-    pub fn search(words: &str) -> Vec<(&'static Chapter, &'static Question)> {
+    pub(crate) fn search(words: &str) -> Vec<(&'static Chapter, &'static Question)> {
         let words: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
         let contains = |text: &str, word: &String| text.to_lowercase().contains(word);
         let all = Question::all().filter(|(chapter, question)| {
             let mut words = words.iter();
-            words.all(|it| contains(&question.asks, it) || contains(&chapter.title, it))
+            words.all(|it| contains(&question.text, it) || contains(&chapter.title, it))
         });
         if words.is_empty() { Vec::new() } else { all.collect() }
     }
@@ -108,7 +109,7 @@ impl Question {
     /// # Panics
     ///
     /// Panics if the data is malformed; a test parses all of it.
-    pub fn experiments(&self) -> Vec<Experiment> {
+    pub(crate) fn experiments(&self) -> Vec<Experiment> {
         let read = match &self.scenario {
             Some(name) => Scenario::find(name).and_then(|it| it.experiments(&Parameters::new())),
             None => Experiment::of(&self.experiments, &Parameters::new()),
@@ -166,7 +167,7 @@ mod tests {
             assert!((3..=24).contains(&sentences), "{}: {sentences}", question.id);
             let words = question.answer.split(' ').count();
             assert!((40..=220).contains(&words), "{}: {words} words", question.id);
-            assert!(question.asks.ends_with('?'), "{}", question.id);
+            assert!(question.text.ends_with('?'), "{}", question.id);
             assert!(question.answer.ends_with('.'), "{}", question.id);
         }
     }
@@ -183,6 +184,8 @@ mod tests {
     #[test]
     fn case_does_not_matter() {
         assert_eq!(Question::find("q-22B").unwrap().1.id, "Q-22b");
-        assert!(Question::find("Q-99").is_err_and(|says| says.contains("nearest are")));
+        assert!(
+            Question::find("Q-99").is_err_and(|description| description.contains("nearest are"))
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Reserves loopback ports before the process that will listen on them is started.
+//! Reservation of loopback ports for processes that are started later.
 
 use std::collections::HashSet;
 use std::io;

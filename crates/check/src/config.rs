@@ -1,0 +1,207 @@
+//! Configuration of a check, independent of the protocol's type.
+
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use tenure_core::{Card, Order, ProcessId, Service};
+use tenure_trace::Action;
+
+use crate::error::CheckError;
+use crate::limits::{Limits, Progress};
+use crate::users::crashes::{CrashFilter, Saving};
+use crate::users::entries::{Entries, EntryLimits};
+use crate::world::{Fault, Faults, MAX_FAULTS};
+
+/// Configuration of a check: the model, its faults, the bounds of the state space and the search.
+///
+/// [`Check`](crate::Check) has a method for each common option. [`Check::configure`] sets the
+/// others.
+///
+/// [`Check::configure`]: crate::Check::configure
+#[derive(Clone)]
+pub struct CheckConfig {
+    /// Name of the algorithm in reports.
+    pub name: String,
+    /// Service of the protocol, for command types that several services share.
+    pub service: Service,
+    /// Number of processes.
+    pub size: u32,
+    /// Users, links, clocks and failure detectors.
+    pub model: ModelConfig,
+    /// Faults that the environment may cause.
+    pub faults: FaultConfig,
+    /// Bounds of the explored state space.
+    pub bounds: BoundConfig,
+    /// Reductions, limits and progress of the search.
+    pub search: SearchConfig,
+}
+
+/// Users, links, clocks and failure detectors of a check.
+#[derive(Clone, Debug)]
+pub struct ModelConfig {
+    /// Number of requests of each user.
+    pub entries: EntryLimits,
+    /// Processes whose users start an election, each once and at any moment. `None`: all.
+    pub initiators: Option<Vec<ProcessId>>,
+    /// Order in which a link may deliver its messages.
+    pub order: Order,
+    /// Least and greatest latency of a message in synchronous time, in units. `None`: time is
+    /// asynchronous.
+    pub latency: Option<RangeInclusive<u32>>,
+    /// True if each process has a failure detector that eventually suspects every crashed process,
+    /// and every process beyond a partition.
+    pub has_detectors: bool,
+    /// True if live processes detect the restart of a peer by its new session, as the runtime does.
+    ///
+    /// At any moment after the restart each live process receives a suspicion of that peer, and
+    /// trust again before any other input. This does not depend on its failure detector, which may
+    /// have reported the crash before, or never.
+    pub detects_restarts: bool,
+    /// Maximum number of messages between applications, which carry causality. At most 31.
+    pub application_messages: u32,
+    /// True if application messages count for causality, besides the protocol's own messages.
+    pub application_causality: bool,
+    /// A local clock reads any value below this number of units.
+    pub clock_readings: u32,
+    /// Steps taken before the search begins. They count towards all budgets.
+    pub prefix: Vec<Action>,
+    /// Card whose assumptions the check must not exceed. `None`: the check may exceed any.
+    pub assumed_card: Option<Card>,
+}
+
+/// Faults that a check explores. Each number is a maximum for a run, of at most 31.
+#[derive(Clone, Debug, Default)]
+pub struct FaultConfig {
+    /// Number of lost messages.
+    pub losses: u32,
+    /// Number of duplicated messages.
+    pub duplicates: u32,
+    /// Number of crashes.
+    pub crashes: u32,
+    /// Crashes that are explored.
+    pub crash_filter: CrashFilter,
+    /// Crashes explored around a save.
+    pub saving: Saving,
+    /// Number of recoveries. A process recovers with its saved state.
+    pub recoveries: u32,
+    /// Number of suspicions of a live peer.
+    pub false_suspicions: u32,
+    /// Processes on one side of a partition, which may occur at any moment and lasts forever.
+    pub partition: Option<Vec<ProcessId>>,
+    /// Processes that are down from the start.
+    pub down: Vec<ProcessId>,
+}
+
+/// Bounds of the state space that a check explores.
+#[derive(Clone, Copy, Debug)]
+pub struct BoundConfig {
+    /// Maximum number of messages in flight per link, at least 1. If messages may be lost, a full
+    /// link drops any further message; otherwise the state is pruned, and the report lists the
+    /// bound.
+    pub in_flight: usize,
+    /// True if states with a full link are pruned although messages may be lost. Only losses within
+    /// the budget are explored then, which leaves fewer states.
+    pub prunes_full_links: bool,
+    /// Highest term of a process, for protocols with terms. States beyond it are pruned, and the
+    /// report lists the bound.
+    pub term_max: Option<u64>,
+    /// True if the states of the protocol do not grow with the number of requests, which may be
+    /// unbounded then.
+    pub accepts_unbounded_entries: bool,
+}
+
+/// Reductions, limits and progress of a search.
+#[derive(Clone, Default)]
+pub struct SearchConfig {
+    /// True if states are merged that differ only by a shift of all timestamps, if the protocol
+    /// defines such shifts.
+    pub shifts_timestamps: bool,
+    /// True if the search uses partial-order reduction by ample sets.
+    pub ample: bool,
+    /// True if the search stores whole states instead of fingerprints.
+    pub exact: bool,
+    /// Number of threads. The result does not depend on it. `None`: one per core.
+    pub threads: Option<usize>,
+    /// Limits after which the search stops.
+    pub limits: Limits,
+    /// Flag that stops the check soon after it is set.
+    pub stop_flag: Option<Arc<AtomicBool>>,
+    /// Callback that receives the progress of the search at intervals.
+    pub on_progress: Option<OnProgress>,
+}
+
+/// Callback for progress reports.
+pub type OnProgress = Arc<dyn Fn(&Progress) + Send + Sync>;
+
+/// Default limit of messages in flight per link.
+const IN_FLIGHT: usize = 4;
+
+impl CheckConfig {
+    /// Creates the default configuration: one entry per process, reordering channels, no faults,
+    /// asynchronous time, at most 4 messages in flight per link, no limits, one thread per core.
+    pub fn new(name: impl Into<String>, service: Service, size: u32) -> Self {
+        CheckConfig {
+            name: name.into(),
+            service,
+            size,
+            model: ModelConfig::default(),
+            faults: FaultConfig::default(),
+            bounds: BoundConfig::default(),
+            search: SearchConfig::default(),
+        }
+    }
+
+    /// Returns the budget of each fault, or an error if one exceeds the greatest budget.
+    pub(crate) fn budget(&self) -> Result<Faults, CheckError> {
+        let faults = &self.faults;
+        [
+            (Fault::Loss, faults.losses),
+            (Fault::Duplication, faults.duplicates),
+            (Fault::Crash, faults.crashes),
+            (Fault::Recovery, faults.recoveries),
+            (Fault::FalseSuspicion, faults.false_suspicions),
+            (Fault::ApplicationMessage, self.model.application_messages),
+            (Fault::Partition, u32::from(faults.partition.is_some())),
+        ]
+        .into_iter()
+        .try_fold(Faults::default(), |budget, (fault, given)| match given {
+            ..=MAX_FAULTS => Ok(budget.with(fault, given)),
+            _ => Err(CheckError::Faults { given, max: MAX_FAULTS }),
+        })
+    }
+
+    /// Returns true if a process can be down.
+    pub(crate) fn can_be_down(&self) -> bool {
+        !self.faults.down.is_empty() || self.faults.crashes > 0
+    }
+}
+
+impl Default for ModelConfig {
+    fn default() -> Self {
+        ModelConfig {
+            entries: EntryLimits::Same(Entries::AtMost(1)),
+            initiators: None,
+            order: Order::Reordered,
+            latency: None,
+            has_detectors: false,
+            detects_restarts: false,
+            application_messages: 0,
+            application_causality: true,
+            clock_readings: 1,
+            prefix: Vec::new(),
+            assumed_card: None,
+        }
+    }
+}
+
+impl Default for BoundConfig {
+    fn default() -> Self {
+        BoundConfig {
+            in_flight: IN_FLIGHT,
+            prunes_full_links: false,
+            term_max: None,
+            accepts_unbounded_entries: false,
+        }
+    }
+}

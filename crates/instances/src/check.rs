@@ -1,0 +1,137 @@
+//! Exhaustive checks of an algorithm, by its service.
+
+use std::time::Instant;
+
+use tenure_check::{Check, CheckConfig, CheckError, Checkable, Report};
+use tenure_core::monitors::{
+    Agreement, AgreementMonitor, Bypass, Fencing, FreshTerms, MessageBudget, MutualExclusion,
+    OneLeader, Order as InOrder, Scope, SteadyLeader, Validity,
+};
+use tenure_core::{Algorithm, Card, Election, Mutex, Property, Rank};
+use tenure_trace::{FollowError, Schedule, Trace};
+
+/// Limit of the measured bypass: a higher count is reported as unbounded.
+const MAX_COUNTED_BYPASSES: u32 = 16;
+
+/// Function that checks properties of an algorithm with the protocol configuration `C`.
+pub(crate) type CheckFn<C> =
+    fn(&CheckConfig, &[Property], &[Rank], &C) -> Result<Report, CheckError>;
+
+/// Checks a mutual exclusion algorithm.
+pub(crate) fn check_lock<P: Mutex + Algorithm>(
+    config: &CheckConfig,
+    properties: &[Property],
+    _ranks: &[Rank],
+    protocol: &P::Config,
+) -> Result<Report, CheckError> {
+    let (size, app_messages) = (config.size, config.model.application_messages);
+    let has_application_messages =
+        app_messages > 0 || properties.contains(&Property::OrderWithMessages);
+    let started = Instant::now();
+    let check = |properties: &[Property], app_messages: u32| {
+        let mut config = config.clone();
+        // All searches of a check share the time limit.
+        let time = &mut config.search.limits.time;
+        *time = time.map(|time| time.saturating_sub(started.elapsed()));
+        let mut check =
+            Check::<P>::for_algorithm(protocol.clone(), config).application_messages(app_messages);
+        let card = P::card(protocol, size);
+        for property in properties {
+            check = match property {
+                Property::MutualExclusion => check.always(MutualExclusion::new()),
+                Property::AtMost(most) => check.always(MutualExclusion::at_most(*most)),
+                Property::Fencing => check.always(Fencing::new()),
+                Property::Order => check.always(InOrder::new()),
+                Property::OrderWithMessages => {
+                    check.application_messages(app_messages.max(1)).always(InOrder::with_messages())
+                }
+                Property::Bypass(None) => check.measuring_bypass(MAX_COUNTED_BYPASSES),
+                Property::Bypass(Some(most)) => check.always(Bypass::at_most(*most)),
+                Property::DeadlockFreedom => check.deadlock_free(),
+                Property::StarvationFreedom => check.starvation_free(),
+                Property::Progress => check.progress(),
+                Property::Topology => check.on_ring(card.topology),
+                Property::Cost => match MessageBudget::within(&card.messages) {
+                    // Missing messages are known only at the end.
+                    Some(spending) => check.always_and_at_end(spending),
+                    None => check,
+                },
+                other => panic!("{other} cannot be checked for a lock"),
+            };
+        }
+        check.try_run()
+    };
+    if !has_application_messages || !properties.contains(&Property::Order) {
+        return check(properties, app_messages);
+    }
+    // Application messages affect only the properties that consider their causality, so the plain
+    // order is checked without them, in a smaller state space.
+    let (order, others): (Vec<Property>, Vec<Property>) =
+        properties.iter().partition(|property| **property == Property::Order);
+    let alone = check(&order, 0)?;
+    if others.is_empty() {
+        return Ok(alone);
+    }
+    Ok(check(&others, app_messages)?.and(alone))
+}
+
+/// Checks an election algorithm.
+pub(crate) fn check_election<P: Election + Algorithm>(
+    config: &CheckConfig,
+    properties: &[Property],
+    ranks: &[Rank],
+    protocol: &P::Config,
+) -> Result<Report, CheckError> {
+    let card = P::card(protocol, config.size);
+    let mut check = Check::<P>::for_algorithm(protocol.clone(), config.clone());
+    for property in properties {
+        check = match property {
+            Property::Agreement => check.always_and_at_end(Agreement::new()),
+            Property::Validity => {
+                check.always_and_at_end(Validity::new(ranks.to_vec()).without(&config.faults.down))
+            }
+            Property::OneLeaderAtATime => check.always(OneLeader::new(Scope::Overall)),
+            Property::OneLeaderPerTerm => check.always(OneLeader::new(Scope::PerTerm)),
+            Property::FreshTerms => check.always(FreshTerms::new()),
+            Property::SteadyLeader => check.always(SteadyLeader::of(config.size)),
+            Property::Progress => check.progress(),
+            Property::Topology => check.on_ring(card.topology),
+            Property::Cost => match MessageBudget::within(&card.messages) {
+                Some(spending) => check.always(spending),
+                None => check,
+            },
+            other => panic!("{other} cannot be checked for an election"),
+        };
+    }
+    check.try_run()
+}
+
+/// Checks an algorithm for any agreement service.
+pub(crate) fn check_agreement<P: tenure_core::Agreement + Algorithm>(
+    config: &CheckConfig,
+    properties: &[Property],
+    _ranks: &[Rank],
+    protocol: &P::Config,
+) -> Result<Report, CheckError> {
+    let (service, down) = (config.service, &config.faults.down);
+    let mut check = Check::<P>::for_algorithm(protocol.clone(), config.clone());
+    for property in properties {
+        check = match AgreementMonitor::of(service, *property, config.size, down) {
+            Some(monitor) if monitor.is_judged_at_end() => check.always_and_at_end(monitor),
+            Some(monitor) => check.always(monitor),
+            None if *property == Property::Progress => check.progress(),
+            None => panic!("{property} cannot be checked for a {}", service.name()),
+        };
+    }
+    check.try_run()
+}
+
+/// Replays one schedule in the checker.
+pub(crate) fn replay<P: Algorithm + Checkable>(
+    schedule: &Schedule,
+    protocol: &P::Config,
+) -> Result<Trace, FollowError<CheckError>> {
+    let Card { name, service, .. } = P::card(protocol, schedule.size);
+    let config = CheckConfig::new(name, service, schedule.size);
+    Check::<P>::for_algorithm(protocol.clone(), config).follow(schedule)
+}

@@ -1,0 +1,76 @@
+//! Metrics in the text format of Prometheus, version 0.0.4.
+
+use std::fmt::{Display, Write};
+
+/// Metrics of one response, in the order in which they are written.
+#[derive(Debug, Default)]
+pub struct Exposition(String);
+
+/// Metric with labels, to which values are added.
+#[derive(Debug)]
+pub struct Family<'a> {
+    name: &'a str,
+    out: &'a mut String,
+}
+
+impl Exposition {
+    /// Writes a counter without labels.
+    pub fn counter(&mut self, name: &str, help: &str, value: impl Display) {
+        self.metric("counter", name, help, value);
+    }
+
+    /// Writes a gauge without labels.
+    pub fn gauge(&mut self, name: &str, help: &str, value: impl Display) {
+        self.metric("gauge", name, help, value);
+    }
+
+    /// Writes a metric without labels. The kind is `counter` or `gauge`.
+    pub fn metric(&mut self, kind: &str, name: &str, help: &str, value: impl Display) {
+        let family = self.family(kind, name, help);
+        put(family.out, format_args!("{name} {value}\n"));
+    }
+
+    /// Begins a metric with labels. The kind is `counter` or `gauge`.
+    pub fn family<'a>(&'a mut self, kind: &str, name: &'a str, help: &str) -> Family<'a> {
+        put(&mut self.0, format_args!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
+        Family { name, out: &mut self.0 }
+    }
+
+    /// Returns the text.
+    pub fn into_text(self) -> String {
+        self.0
+    }
+}
+
+impl Family<'_> {
+    /// Adds a value with these labels.
+    pub fn set(&mut self, labels: &[(&str, &str)], value: impl Display) {
+        let escape =
+            |text: &str| text.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n");
+        let labels = labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escape(value)));
+        let labels = labels.collect::<Vec<_>>().join(",");
+        put(self.out, format_args!("{}{{{labels}}} {value}\n", self.name));
+    }
+}
+
+fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
+    out.write_fmt(text).expect("writing to a string succeeds");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_escape_quotes_backslashes_and_line_ends_only() {
+        let mut all = Exposition::default();
+        let mut links = all.family("gauge", "link_up", "Whether it is up.");
+        links.set(&[("peer", "a\"b\\c\nd"), ("zone", "ü\t'")], 1);
+        all.counter("saves_total", "Number of saves.", 0.5);
+        let expected = "# HELP link_up Whether it is up.\n# TYPE link_up gauge\n\
+                        link_up{peer=\"a\\\"b\\\\c\\nd\",zone=\"ü\t'\"} 1\n\
+                        # HELP saves_total Number of saves.\n# TYPE saves_total counter\n\
+                        saves_total 0.5\n";
+        assert_eq!(all.into_text(), expected);
+    }
+}
