@@ -1,70 +1,70 @@
-# Recipes for `just`; each is one cargo command or little more, so none of them needs `just`.
+# Recipes for `just`. Each is one command or little more, so `just` is optional.
 
-# Everything that CI checks.
+# Run all checks of CI
 default:
     .ci/run
 
-# Formats the sources, with those that cargo does not find since a macro declares them.
+# Format all sources, including modules that a macro declares
 format:
     cargo fmt --all
     rustfmt --edition 2024 crates/algorithms/tests/paper/*.rs
 
-# Lints, with warnings as errors.
+# Run the lints, with warnings as errors
 lint:
     cargo clippy --workspace --all-targets --locked -- -D warnings
 
-# The three laws and the house rules.
+# Check the three laws of ARCHITECTURE.md and the rules of this repository
 tidy:
     cargo xtask tidy
 
-# Makes the pages that are made from cards and measured runs.
+# Generate the pages that are derived from cards and measured runs
 pages:
     cargo xtask docs
 
-# The tests, nearest to farthest; `just test PATTERN` runs those whose name has it.
+# Run the tests; `just test PATTERN` selects tests by name
 test *pattern:
     cargo test --workspace {{pattern}}
 
-# The tests that take minutes rather than seconds.
+# Run the tests that take minutes
 long *pattern:
     cargo test --workspace --release -- --ignored {{pattern}}
 
-# The main job: a cluster that elects, locks, is hurt and is judged.
+# Run a cluster of real processes, inject faults, and verify the result
 run *options:
     cargo run --release -- run {{options}}
 
-# Benchmarks; `just bench step` runs one.
+# Run the benchmarks; `just bench step` runs one
 bench *name:
     cargo bench --workspace {{ if name == "" { "" } else { "--bench " + name } }}
 
-# Throws bytes at a fuzz target (needs a nightly toolchain and cargo-fuzz).
+# Run a fuzz target (needs a nightly toolchain and cargo-fuzz)
 fuzz target="frame" seconds="60":
     cd fuzz && cargo +nightly fuzz run {{target}} -- -max_total_time={{seconds}}
 
-# The reference documentation, with warnings as errors.
+# Build the reference documentation, with warnings as errors
 doc:
     RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
-# Runs the commands of the book and writes down what they print; `just book 03` those of one page.
+# Run the commands of the book and update their output; `just book 03` selects a page
 book *pages:
     cargo xtask book {{pages}}
 
-# The book as a site, in target/book (needs mdbook).
+# Build the book as a site in target/book (needs mdbook)
 site:
     mdbook build docs/book
 
-# Licences, advisories and sources of dependencies (needs cargo-deny).
+# Check licences, advisories and sources of dependencies (needs cargo-deny)
 deny:
     cargo deny check
 
-# Adds a lock to a clone, in five places, and sees that everything knows it.
+# Add a lock to a clone in five places, and check that all parts support it
 add-lock:
     .ci/add-lock
 
-# Adds an option of simulate to a clone, in five places, and sees that it works.
+# Add an option of simulate to a clone in five places, and check that it works
 add-option:
     .ci/add-option
 
-# Adds a kind of event to a clone, in four places, and sees that everything knows it.
+# Add a kind of event to a clone in four places, and check that all parts support it
 add-event:
     .ci/add-event

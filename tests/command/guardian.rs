@@ -266,8 +266,16 @@ fn command_at_a_terminal_reads_input_and_is_interrupted_once() {
     let script = "trap 'echo interrupted' INT; read a; echo got $a; sleep 5; sleep 1; exit 6";
     let line = format!("exec {tenure} lock a --endpoints {} -- sh -c \"$0\"", service.address);
     let in_terminal = format!("sh -c '{line}' \"$SCRIPT\"");
-    let mut terminal = Command::new("script")
-        .args(["--quiet", "--return", "--command", &in_terminal, "/dev/null"])
+    let mut terminal = Command::new("env")
+        .args([
+            "--default-signal=INT,QUIT",
+            "script",
+            "--quiet",
+            "--return",
+            "--command",
+            &in_terminal,
+            "/dev/null",
+        ])
         .env("SCRIPT", script)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -35,10 +35,12 @@ impl Service {
         Service { child, address, _folder: folder }
     }
 
-    /// A wrapper that runs a shell script.
+    /// A wrapper that runs a shell script. A test that runs in the background of a script inherits
+    /// INT and QUIT as ignored; the wrapper starts with their default actions.
     pub(crate) fn wrapper(&self, options: &str, script: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
+        let mut command = Command::new("env");
         command
+            .args(["--default-signal=INT,QUIT", env!("CARGO_BIN_EXE_tenure")])
             .args(options.split(' '))
             .args(["--endpoints", &self.address, "--", "sh", "-c", script])
             .stdin(Stdio::null())

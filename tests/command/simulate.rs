@@ -329,7 +329,10 @@ fn invalid_input_is_rejected_with_the_remedy() {
     refused(&format!("{chang} --ids 3,1,3"), &["rank 3 is given twice"]);
     refused(&format!("{chang} --ids 3,1 -n 3"), &["2 ranks for -n 3"]);
     refused(&format!("{chang} --ids 3,x"), &["'x'", "8,1,5"]);
-    refused(&format!("{chang} --loads 50,0,25"), &["'0'", "load of 1 or more"]);
+    refused(
+        &format!("{chang} --loads 50,0,25"),
+        &["'50,0,25' for '--loads", "expected a load of 1 or more", "found '0'"],
+    );
     refused(&format!("{chang} --ids 1,2 --loads 1,2"), &["--ids", "--loads"]);
     refused(&format!("{chang} --initiators 1,9"), &["P9", "P1 to P5"]);
     refused(
@@ -340,7 +343,10 @@ fn invalid_input_is_rejected_with_the_remedy() {
     refused(&format!("{chang} --property speed"), &["speed", "nearest are"]);
     refused("simulate paxoss", &["paxoss", "nearest are paxos"]);
     refused("simulate", &["ALGORITHM"]);
-    refused("simulate maekawa --quorums circles", &["circles", "majority"]);
+    refused(
+        "simulate maekawa --quorums circles",
+        &["invalid value 'circles' for '--quorums <NAME>': expected pairs, fpp, grid, majority"],
+    );
     refused("simulate maekawa --quorums fpp -n 8", &["not 8"]);
     refused("simulate bully --down 6", &["--down", "P6", "P1 to P5"]);
     refused("simulate central --coordinator 7", &["--coordinator", "P7"]);
@@ -357,7 +363,10 @@ fn invalid_input_is_rejected_with_the_remedy() {
     refused("simulate central --arrivals 2 --sequential 1", &["--arrivals", "--sequential"]);
     refused("simulate central --arrivals often", &["often", "exp:2"]);
     refused("simulate central --hot 9", &["--hot", "P9", "P1 to P5"]);
-    refused("simulate central --hot 3:x", &["'3:x'", "3:50"]);
+    refused(
+        "simulate central --hot 3:x",
+        &["invalid value '3:x' for '--hot <P[:K]>': expected a process and its entries: 3 or 3:50"],
+    );
     refused("simulate central --app-messages 2", &["'2' for '--app-messages", "0 to 1"]);
     refused("simulate central --link-latency 1-9=2", &["--link-latency", "P9", "P1 to P5"]);
     refused("simulate central --link-latency 1=2", &["invalid value '1=2'", "1-2=5..9"]);

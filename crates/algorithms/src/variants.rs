@@ -59,6 +59,25 @@ impl<S: Switch> Variants<S> {
         })
     }
 
+    /// Checks that no variant is switched on, where none of these has an effect.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error for the first variant that is switched on, with the names that are
+    /// declared instead.
+    pub(crate) fn expect_none(
+        self,
+        known: impl IntoIterator<Item = &'static str>,
+    ) -> Result<(), UnknownVariant> {
+        match S::ALL.iter().find(|switch| self.has(**switch)) {
+            Some(switch) => Err(UnknownVariant {
+                name: switch.declaration().name.into(),
+                known: known.into_iter().collect(),
+            }),
+            None => Ok(()),
+        }
+    }
+
     /// Returns the declarations of all variants, for the card.
     pub fn declared() -> Vec<Variant> {
         S::ALL.iter().map(|switch| switch.declaration()).collect()

@@ -65,8 +65,8 @@ mod tests {
     #[test]
     fn nearest_names_come_first() {
         let found = unknown("scenario", "central-emty", ["race", "central-queue", "central-empty"]);
-        let description = "there is no scenario `central-emty`; nearest are central-empty, central-queue, \
-                    race; `tenure scenario` lists all";
+        let description = "there is no scenario `central-emty`; nearest are central-empty, \
+                           central-queue, race; `tenure scenario` lists all";
         assert_eq!(found, description);
     }
 }

@@ -134,7 +134,7 @@ impl CostBound {
             1 => format!("{numerator}"),
             _ => format!("{numerator}/{denominator}"),
         };
-        Some(format!("{measured}: the books say {words} {figure} {each}"))
+        Some(format!("{measured}: theory predicts {words} {figure} {each}"))
     }
 }
 
@@ -172,7 +172,7 @@ mod tests {
         assert!(description(3, 1, 1).ends_with("at least 4 for each entry"));
         assert_eq!(
             description(7, 1, 1),
-            "7 messages for one entry: the books say exactly 6 for each entry"
+            "7 messages for one entry: theory predicts exactly 6 for each entry"
         );
         // Messages beyond the complete entries may belong to the request that still waits.
         assert_eq!(price.objection(13, 1, 2), None);

@@ -33,8 +33,10 @@ use crate::validator::Validator;
 const LARGE_CHANGE_BYTES: usize = 32 << 10;
 
 /// Duration after which a save counts as stuck. From then on even messages that need no save wait
-/// for it, so that peers miss the heartbeats of a stuck leader and elect another.
-const STUCK_DISK_TIMEOUT: Duration = Duration::from_secs(10);
+/// for it, so that peers miss the heartbeats of a stuck leader and elect another. Shorter in unit
+/// tests.
+pub(crate) const STUCK_DISK_TIMEOUT: Duration =
+    Duration::from_secs(if cfg!(test) { 3 } else { 10 });
 
 /// A sent message, for scripted runs.
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tenure_runtime::Failure;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::{JoinError, JoinHandle, JoinSet, spawn_blocking};
 
 use crate::config::{Config, ListenAddress};
 use crate::log::state;
@@ -145,18 +145,22 @@ impl Server {
         };
         if let Some(why) = member.shared.eviction.get() {
             if why.is_final() {
-                member.registry.evict(&why.to_string())?;
+                let (registry, reason) = (member.registry.clone(), why.to_string());
+                task_result(spawn_blocking(move || registry.evict(&reason)).await)?;
             }
             return Err(why.clone().into());
         }
-        match ended {
-            Ok(ended) => Ok(ended?),
-            Err(failed) => match failed.try_into_panic() {
-                Ok(panic) => std::panic::resume_unwind(panic),
-                // Cancelled: the runtime is shutting down.
-                Err(_) => Ok(()),
-            },
-        }
+        Ok(task_result(ended)?)
+    }
+}
+
+/// Returns the result of a task, or continues its panic.
+fn task_result<E>(ended: Result<Result<(), E>, JoinError>) -> Result<(), E> {
+    match ended.map_err(JoinError::try_into_panic) {
+        Ok(result) => result,
+        Err(Ok(panic)) => std::panic::resume_unwind(panic),
+        // Cancelled: the runtime is shutting down.
+        Err(Err(_)) => Ok(()),
     }
 }
 

@@ -109,8 +109,8 @@ fn output_names_this_program_only() {
         ("list", 0, "`your-own-lock list NAME`"),
         ("list doorkeeper", 0, "your-own-lock check doorkeeper --variant second-key"),
         (violated, 1, "again: your-own-lock simulate doorkeeper"),
-        ("simulate doorkeper", 2, "your-own-lock: "),
-        ("", 2, "`your-own-lock run` is the main job"),
+        ("simulate doorkeper", 2, "doorkeeper"),
+        ("", 2, "Usage: your-own-lock"),
         ("--help", 0, "Usage: your-own-lock"),
     ] {
         let (output, ended) = run(folder.path(), line);
@@ -125,10 +125,10 @@ fn output_names_this_program_only() {
 #[test]
 fn card_and_prediction_are_compared_with_measurements() {
     let folder = folder();
-    let words = ["2.25 per entry", "exactly 2.25 are expected"];
+    let words = ["2.25 per entry", "expected: exactly 2.25"];
     assert_output(folder.path(), "simulate doorkeeper -n 4 --entries 3", 0, &words);
     let line = "run --mutex doorkeeper --nodes 3 --entries 20";
-    assert_output(folder.path(), line, 0, &["away from the coordinator"]);
+    assert_output(folder.path(), line, 0, &["at other processes than the coordinator"]);
 }
 
 #[test]

@@ -156,7 +156,7 @@ fn named(name: &str, parameters: &Parameters) -> Result<Named, CatalogueError> {
         Some(("coordinated", inner)) => {
             let (variants, parameters) = parameters.split();
             let election = elections::config(inner, &parameters).map_err(with_full_name)?;
-            let config = coordinated::configured::<AnyElection>(election, variants, &parameters);
+            let config = coordinated::configured::<AnyElection>(election, variants, &parameters)?;
             Named::Lock(LockConfig::AtLeader(config))
         }
         Some(("mutex-from-election", inner)) => Named::Lock(LockConfig::ByElection(
@@ -372,5 +372,47 @@ mod tests {
         parameters.variants.push("unstamped-reply".into());
         assert!(card("ricart-agrawala", &parameters).is_ok());
         assert!(card("bully", &parameters).is_err());
+    }
+
+    #[test]
+    fn rejects_variants_without_effect() {
+        let result = |name: &str, variants: &[&str]| {
+            let variants = variants.iter().map(|name| String::from(*name)).collect();
+            card(name, &Parameters { variants, ..Parameters::plain(5) }).map(|card| card.name)
+        };
+        for (name, variants) in [
+            ("repaired-ring", &["backwards"][..]),
+            ("fifo:repaired-ring", &["keeps-token"]),
+            ("token-ring", &["fault-tolerant", "keeps-token"]),
+            ("coordinated:bully", &["given-at-once"]),
+            ("coordinated:chang-roberts", &["holder-stays"]),
+            ("coordinated:raft", &["holder-stays", "backwards"]),
+        ] {
+            let unknown = *variants.last().unwrap();
+            match result(name, variants) {
+                Err(CatalogueError::Variant(error)) => assert_eq!(error.name, unknown, "{name}"),
+                other => panic!("{name} {variants:?}: {other:?}"),
+            }
+        }
+        for (name, variants) in [
+            ("token-ring", "backwards"),
+            ("token-ring", "fault-tolerant"),
+            ("repaired-ring", "fault-tolerant"),
+            ("coordinated:raft", "given-at-once"),
+            ("coordinated:raft", "holder-stays"),
+        ] {
+            assert!(result(name, &[variants]).is_ok(), "{name} {variants}");
+        }
+    }
+
+    #[test]
+    fn offices_reject_variants_without_effect() {
+        let office = |election: &str| {
+            let variants = alloc::vec!["holder-stays".to_string()];
+            let parameters = Parameters { variants, ..Parameters::plain(5) };
+            office_card(&alloc::format!("coordinated:{election}"), election, &parameters)
+        };
+        assert!(office("raft").is_ok());
+        assert!(matches!(office("bully"), Err(CatalogueError::Variant(_))));
     }
 }

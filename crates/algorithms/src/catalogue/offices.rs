@@ -49,7 +49,7 @@ pub fn visit_named<V: NamedVisitor>(
     let variants = &parameters.variants;
     let election_config =
         elections::config(election, &election_parameters(&parameters, election, variants))?;
-    let config = coordinated::configured::<AnyElection>(election_config, own, &parameters);
+    let config = coordinated::configured::<AnyElection>(election_config, own, &parameters)?;
     Ok(visitor.named::<AnyElection>(config))
 }
 
@@ -82,7 +82,7 @@ pub fn visit_office<V: OfficeVisitor>(
         elections::config(election, &election_parameters(parameters, election, variants))?;
     match mutex.strip_prefix("coordinated:") {
         Some(named) if named == election => {
-            let config = coordinated::configured::<AnyElection>(election_config, own, parameters);
+            let config = coordinated::configured::<AnyElection>(election_config, own, parameters)?;
             Ok(visitor.office::<Coordinated<AnyElection>>(config))
         }
         Some(_) => Err(unknown_algorithm(mutex)),
@@ -125,7 +125,7 @@ pub fn visit_with_election<E: Election + Algorithm, V: OfficeVisitor>(
         let is_named = named == E::card(&election, parameters.size).name;
         return if is_named {
             let none = Variants::none();
-            let config = coordinated::configured::<E>(election, none, parameters);
+            let config = coordinated::configured::<E>(election, none, parameters)?;
             Ok(visitor.office::<Coordinated<E>>(config))
         } else {
             Err(unknown_algorithm(mutex))

@@ -1,4 +1,4 @@
-//! The bully election: a process that hears from no higher one leads.
+//! The bully election: a process leads if no higher one responds.
 //!
 //! H. Garcia-Molina, *Elections in a distributed computing system*, IEEE Transactions on Computers
 //! C-31(1), 1982; in the form with *election*, *answer* and *coordinator* messages that textbooks

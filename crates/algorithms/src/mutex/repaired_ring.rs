@@ -33,8 +33,30 @@ use tenure_core::{
 };
 
 use super::Generations;
+use crate::catalogue_error::CatalogueError;
+use crate::parameters::{Configured, Parameters};
 
-pub use super::token_ring::{Config, Timer};
+pub use super::token_ring::Timer;
+
+/// Configuration of one process.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Upper bound on keeping the token while idle, in ticks: one hop.
+    pub pass_after: u64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config { pass_after: Delay::units(1).max }
+    }
+}
+
+impl Configured for Config {
+    fn configured(parameters: &Parameters) -> Result<Self, CatalogueError> {
+        parameters.no_variants()?;
+        Ok(Config { pass_after: parameters.delay })
+    }
+}
 
 /// One process on the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -71,7 +71,7 @@ fn rejects_empty_and_oversized_names() {
     assert_eq!(format!("{:?}", LockName::new("büro").unwrap()), "\"büro\"");
     let long = LockName::new(&(longest + "!")).unwrap_err();
     assert_eq!(long, LockNameError::TooLong { bytes: 256 });
-    assert_eq!(long.to_string(), "the name of a lock has 256 bytes; 255 are the most");
+    assert_eq!(long.to_string(), "the lock name has 256 bytes: expected at most 255");
 }
 
 #[test]

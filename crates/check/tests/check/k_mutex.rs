@@ -52,7 +52,7 @@ fn surplus_reply_admits_three_of_two() {
     let variants = Variants::none().with(k_mutex::Switch::UntaggedReply);
     let wrong = with::<KMutex>(3, k_mutex::Config { variants, ..config(2) });
     let report = with_properties(wrong.entries([2, 1, 1]).fifo(), 2);
-    assert_eq!(report.of("at-max-k"), Judgement::Violated, "{report}");
+    assert_eq!(report.of("at-most-k"), Judgement::Violated, "{report}");
 }
 
 /// Cells of the fault matrix: a lost message or a crash takes one place, and blocks if it was the
@@ -61,11 +61,11 @@ fn surplus_reply_admits_three_of_two() {
 fn one_crash_leaves_k_minus_one_places() {
     with_properties(check(3, 2).entries([1, 1, 0]).fifo().crashing(1), 2).assert_holds();
     let only_one = with_properties(check(2, 1).crashing(1), 1);
-    assert_eq!(only_one.of("at-max-k"), Judgement::Holds, "{only_one}");
+    assert_eq!(only_one.of("at-most-k"), Judgement::Holds, "{only_one}");
     assert_eq!(only_one.of("starvation-freedom"), Judgement::Violated, "{only_one}");
     with_properties(check(3, 2).losing(1).fifo(), 2).assert_holds();
     let lost = with_properties(check(3, 2).losing(2).fifo(), 2);
-    assert_eq!(lost.of("at-max-k"), Judgement::Holds, "{lost}");
+    assert_eq!(lost.of("at-most-k"), Judgement::Holds, "{lost}");
     assert_eq!(lost.of("starvation-freedom"), Judgement::Violated, "{lost}");
 }
 

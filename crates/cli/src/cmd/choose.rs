@@ -13,10 +13,14 @@ use super::output::{print_file, wrap_lines};
 
 /// Recommend a lock by three questions and print the configuration of a node with it
 ///
-/// Questions without an option are asked, and answered by a line of standard input. An empty line,
-/// or the end of the input, selects the default, which is shown first. The configuration is that
-/// of the first node; the others differ in `me`, directory and `page.listen`.
+/// Each question that no option answers is printed, and its answer is read from a line of standard
+/// input. An empty line, or the end of the input, selects the default, which is shown first. The
+/// configuration is that of the first node; the others differ in `me`, directory and
+/// `page.listen`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tenure choose
+  tenure choose --crashes yes --partitions yes -n 3 --output node-1.toml")]
 pub(crate) struct Options {
     /// Must the other nodes continue when a node crashes?
     #[arg(long, value_name = "ANSWER")]

@@ -11,6 +11,9 @@ use super::program;
 ///
 /// Save it where the shell looks for completions.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tenure completions bash > ~/.local/share/bash-completion/completions/tenure
+  tenure completions fish > ~/.config/fish/completions/tenure.fish")]
 pub(crate) struct Options {
     /// Shell to generate completions for
     #[arg(value_enum)]

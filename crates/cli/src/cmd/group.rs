@@ -372,10 +372,8 @@ pub(crate) enum TimingOption {
 }
 
 fn numbers<T: std::str::FromStr>(text: &str, wanted: &str) -> Result<Vec<T>, String> {
-    let number = |part: &str| {
-        part.parse()
-            .map_err(|_| format!("invalid {wanted} '{part}': expected numbers, such as 8,1,5"))
-    };
+    let number =
+        |part: &str| part.parse().map_err(|_| format!("expected {wanted}, found '{part}'"));
     text.split(',').map(number).collect()
 }
 
@@ -383,7 +381,7 @@ fn ids(text: &str) -> Result<Ids, String> {
     if text == "random" {
         return Ok(Ids::Random);
     }
-    numbers(text, "rank").map(|ids| Ids::Listed(CommaList(ids)))
+    numbers(text, "a rank for each process, such as 8,1,5").map(|ids| Ids::Listed(CommaList(ids)))
 }
 
 /// Returns true if two sets of parameters give the same configuration of an algorithm.
@@ -405,7 +403,7 @@ pub(crate) fn parse_size(text: &str) -> Result<u32, String> {
 }
 
 fn loads(text: &str) -> Result<CommaList<NonZeroU32>, String> {
-    numbers(text, "load of 1 or more").map(CommaList)
+    numbers(text, "a load of 1 or more for each process, such as 50,25,25").map(CommaList)
 }
 
 fn entries(text: &str) -> Result<EntriesOption, SettingsError> {
@@ -425,13 +423,19 @@ pub(crate) fn parse_threads(text: &str) -> Result<usize, String> {
 }
 
 fn trees() -> NameParser<Shape> {
-    let read = |text: &str| catalogue::tree(text).map_err(|unknown| unknown.to_string());
-    NameParser::new(|| TREES.iter().map(|(name, _)| *name).collect(), read)
+    let names = || TREES.iter().map(|(name, _)| *name).collect::<Vec<_>>();
+    NameParser::new(names, |text| catalogue::tree(text).map_err(|_| expected_one(TREES)))
 }
 
 fn kinds() -> NameParser<Kind> {
-    let read = |text: &str| catalogue::quorums(text).map_err(|unknown| unknown.to_string());
-    NameParser::new(|| QUORUMS.iter().map(|(name, _)| *name).collect(), read)
+    let names = || QUORUMS.iter().map(|(name, _)| *name).collect::<Vec<_>>();
+    NameParser::new(names, |text| catalogue::quorums(text).map_err(|_| expected_one(QUORUMS)))
+}
+
+/// Describes a name that is none of these. The parser adds the option and its value.
+fn expected_one<T>(known: &[(&str, T)]) -> String {
+    let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+    format!("expected {}", names.join(", "))
 }
 
 /// Checks that no two ranks are equal, as they decide elections.

@@ -13,7 +13,12 @@ use super::output::print;
 const MAX_NODES: u32 = 1024;
 
 /// Manage the keys that authenticate the nodes of a cluster
+///
+/// Nodes of `tenure node` and members of `tenure serve` prove these keys to each other and encrypt
+/// their connections with them.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tenure keys new --nodes 3 --to keys")]
 pub(crate) struct Options {
     #[command(subcommand)]
     task: Task,

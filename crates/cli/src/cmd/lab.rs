@@ -29,6 +29,10 @@ use super::usage_error;
 /// differently creates a branch. Each history has a command line (`tenure simulate … --steer …`)
 /// that replays it exactly.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tenure lab
+  tenure lab ricart-agrawala -n 4 --latency 1..4
+  tenure lab --open found.ndjson")]
 pub(crate) struct Options {
     #[command(flatten)]
     own: LabOptions,

@@ -17,7 +17,14 @@ use super::output::{Format, print, print_json, width, wrapped};
 const SIZE: u32 = 5;
 
 /// List the algorithms and their cards: service, paper, assumptions, messages, variants
+///
+/// Without an algorithm, lists all by service. With one, prints its card, and the command that
+/// shows the effect of each variant.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tenure list
+  tenure list ricart-agrawala
+  tenure list --only anonymous")]
 pub(crate) struct Options {
     /// Print the whole card of this algorithm, such as central or fifo:bully
     #[arg(value_parser = algorithm(), hide_possible_values = true)]
@@ -137,7 +144,7 @@ fn table(cards: &[Card]) -> String {
             // The messages get a line of their own.
             false => format!("{name:<30} {service:<11} {survives}\n    {messages}"),
         };
-        writeln!(text, "{line}").expect("a string takes everything");
+        writeln!(text, "{line}").expect("writing to a string succeeds");
     };
     row("algorithm", "service", "messages", "survives");
     let (composed, plain): (Vec<_>, Vec<_>) =
@@ -173,7 +180,7 @@ fn full_card(card: &Card) -> String {
         let mut name = name;
         for line in wrapped(message, width() - INDENT) {
             let width = INDENT - 2;
-            writeln!(text, "  {name:<width$}{line}").expect("a string takes everything");
+            writeln!(text, "  {name:<width$}{line}").expect("writing to a string succeeds");
             name = "";
         }
     };

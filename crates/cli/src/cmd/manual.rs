@@ -11,6 +11,8 @@ use super::program;
 ///
 /// Pipe the page to `man -l -` to read it.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tenure man run | man -l -")]
 pub(crate) struct Options {
     /// Subcommand, such as run or trace diagram [default: the page that lists them]
     subcommand: Vec<String>,

@@ -34,6 +34,9 @@ pub(super) const EXAMPLE: &str = include_str!("node.example.toml");
 /// 5: its peers have evicted it, because another node runs as the same process or it belongs to
 /// another cluster; a restart does not help.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tenure node --example > node-1.toml
+  tenure node --config node-1.toml")]
 pub(crate) struct Options {
     /// Configuration file (TOML)
     #[arg(long, value_name = "FILE", required_unless_present = "example")]

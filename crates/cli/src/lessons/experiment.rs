@@ -78,7 +78,9 @@ impl Experiment {
         };
         if !changed {
             return Err(
-                "the negative control of a line is a line, that of a call another call".to_owned()
+                "the negative control of a command line needs another line, that of a call other \
+                 arguments or another call"
+                    .to_owned(),
             );
         }
         let names: BTreeSet<&str> = it.names().collect();
@@ -345,7 +347,7 @@ mod tests {
         for (text, description) in [
             (format!("line = 'a'\n{expect}"), "broken"),
             (format!("line = 'a'\ncall = 'f'\n{expect}\nbroken.line = 'b'"), "exactly one of"),
-            (format!("call = 'f'\n{expect}\nbroken.line = 'b'"), "by arguments"),
+            (format!("call = 'f'\n{expect}\nbroken.line = 'b'"), "other arguments"),
             ("line = 'a'\nexpect = []\nbroken.line = 'b'".to_owned(), "expectations are required"),
             (
                 "line = 'a'\nexpect = [{ name = 'it' }]\nbroken.line = 'b'".to_owned(),

@@ -215,7 +215,7 @@ macro_rules! services {
             fn new(config: &UserConfig) -> Self {
                 match config.service {
                     $(Service::$Service => User::$Service(ServiceUser::new(config)),)+
-                    other => panic!("{} is no service of agreement", other.name()),
+                    other => panic!("{} is not an agreement service", other.name()),
                 }
             }
 
@@ -224,7 +224,7 @@ macro_rules! services {
                     $(Service::$Service => {
                         <$service::User as ServiceUser>::first_command(config).map(Command::from)
                     })+
-                    other => panic!("{} is no service of agreement", other.name()),
+                    other => panic!("{} is not an agreement service", other.name()),
                 }
             }
 

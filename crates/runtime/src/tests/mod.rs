@@ -2,3 +2,4 @@
 
 mod handover;
 mod lease_expiry;
+mod stuck_disk;

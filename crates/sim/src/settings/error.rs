@@ -200,7 +200,7 @@ impl Settings {
             detector.delay.check("detection delay")?;
         }
         for process in &self.down {
-            SettingsError::known("the list of those down", *process, self.size)?;
+            SettingsError::known("the list of crashed processes", *process, self.size)?;
         }
         self.check_faults()?;
         self.workload.check(self.size)?;

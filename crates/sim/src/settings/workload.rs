@@ -167,6 +167,6 @@ impl Workload {
         }
         let Some(background_traffic) = &self.background_traffic else { return Ok(()) };
         background_traffic.latency.check("latency of background traffic")?;
-        SettingsError::probability("telling", background_traffic.tell)
+        SettingsError::probability("background traffic", background_traffic.tell)
     }
 }

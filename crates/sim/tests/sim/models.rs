@@ -216,7 +216,7 @@ fn rejects_invalid_settings_with_remedy() {
     let cut = Fault::Partition { side, from: 1, until: None };
     let backward = Fault::Partition { side: vec![P1], from: 2_000_000, until: Some(1_000_000) };
     let ranks = vec![Rank::of_id(4), Rank::of_id(2), Rank::of_id(4)];
-    assert!(refused(&|s| s.size = 0).starts_with("a group of 0 processes"));
+    assert!(refused(&|s| s.size = 0).starts_with("invalid group size 0"));
     assert!(refused(&|s| s.ranks = Arc::from(ranks.clone())).starts_with("rank 4 is given twice"));
     assert!(refused(&|s| s.ranks = Arc::from(&ranks[..2])).starts_with("2 ranks for 3 processes"));
     assert_eq!(
@@ -224,7 +224,7 @@ fn rejects_invalid_settings_with_remedy() {
         "a partition names P9, but the group is P1 to P3"
     );
     assert!(refused(&|s| s.faults = vec![backward.clone()]).contains("2..1 ends before"));
-    assert!(refused(&|s| s.network.loss = Chance::of(1.5)).starts_with("a probability of 1.5"));
+    assert!(refused(&|s| s.network.loss = Chance::of(1.5)).starts_with("invalid probability 1.5"));
     assert!(refused(&|s| s.network.duplication = Chance::of(-0.1)).contains("duplication"));
     assert!(refused(&|s| s.network.loss = Chance::of(f64::NAN)).contains("NaN"));
     assert!(refused(&|s| s.down = vec![unknown]).contains("names P9"));

@@ -240,7 +240,7 @@ fn detector_reports_crashes_and_stable_state_survives() {
     assert_eq!(processes[0].terms(), 3, "elected, suspected, trusted");
     assert_eq!(processes[2].terms(), 2, "elected and recovered");
     let (report, _) = run(Memory::Lost);
-    assert_eq!(report.blocked, [ProcessId(2)], "who forgot everything waits to be told");
+    assert_eq!(report.blocked, [ProcessId(2)], "the restarted process waits for the leader");
 }
 
 #[test]

@@ -170,7 +170,7 @@ fn header_has_all_ranks_or_none() {
     };
     for ranks in [1, 2, 4] {
         let error = opened(ranks).unwrap_err();
-        let description = format!(":1: a group of 3 processes has 3 ranks, and here are {ranks}");
+        let description = format!(":1: a group of 3 processes needs 3 ranks, not {ranks}");
         assert!(error.ends_with(&description), "{error}");
     }
     assert_eq!((opened(0), opened(3)), (Ok(()), Ok(())));
@@ -182,8 +182,7 @@ fn endless_line_is_read_up_to_limit() {
     let endless = BufReader::new(head.as_bytes().chain(io::repeat(b' ')));
     let mut reader = Reader::new(endless, "endless").unwrap();
     let error = reader.next().unwrap().unwrap_err().to_string();
-    let description =
-        "endless:2: a line of more than 16777216 bytes is no record; --longest-line takes more";
+    let description = "endless:2: line exceeds 16777216 bytes; raise the limit with --longest-line";
     assert_eq!(error, description);
     let error = Reader::new(BufReader::new(io::repeat(b'{')), "endless").unwrap_err();
     assert!(matches!(error, ReadError::NotATrace { .. }), "{error}");

@@ -4,7 +4,7 @@ use tenure_core::{Algorithm, Delay, Election, Property};
 
 use crate::mutex::EntryTimes;
 use crate::parameters::Parameters;
-use crate::variants::{Variants, switches};
+use crate::variants::{UnknownVariant, Variants, switches};
 
 /// Configuration of one process.
 #[derive(Clone, Debug)]
@@ -38,19 +38,27 @@ switches! {
 }
 
 /// Returns a configuration in which entries expire if the leader has a lease.
+///
+/// # Errors
+///
+/// Returns an error for a variant if the leader has no lease: the variants concern the expiry.
 pub(crate) fn configured<E: Election + Algorithm>(
     election: E::Config,
     variants: Variants<Switch>,
     parameters: &Parameters,
-) -> Config<E::Config> {
-    let expires = is_clocked(&E::card(&election, parameters.size).clocked);
+) -> Result<Config<E::Config>, UnknownVariant> {
+    let card = E::card(&election, parameters.size);
+    if !is_clocked(&card.clocked) {
+        variants.expect_none(card.variants.iter().map(|variant| variant.name))?;
+        return Ok(Config { election, times: None });
+    }
     let plain = EntryTimes::of(parameters);
     let times = match variants.has(Switch::GivenAtOnce) {
         true => EntryTimes { expiry: Delay::ticks(0), ..plain },
         false => plain,
     };
     let never_expires = variants.has(Switch::HolderStays);
-    Config { election, times: (expires && !never_expires).then_some(times) }
+    Ok(Config { election, times: (!never_expires).then_some(times) })
 }
 
 /// Returns true if the leader of an election has a lease.

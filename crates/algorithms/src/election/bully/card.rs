@@ -39,7 +39,7 @@ impl Algorithm for Bully {
             variants: Variants::<Switch>::declared(),
             ..Card::election(
                 "bully",
-                "a process that hears from no higher one leads",
+                "a process leads if no higher one responds",
                 "Garcia-Molina, IEEE Transactions on Computers C-31(1), 1982",
             )
         }

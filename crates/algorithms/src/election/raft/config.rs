@@ -87,7 +87,7 @@ switches! {
         "the vote is not saved: a restarted process votes a second time in the same term"
         => "", "-n 3 --crash 1 --recover 1 --property one-leader-per-term";
     NoCheckQuorum = "no-check-quorum", unsound,
-        "a leader needs no responses: when partitioned it leads for ever, beside the next one"
+        "a leader needs no responses: when partitioned it leads forever, next to its successor"
         => "", "-n 3 --timing synchronous --latency 0 --initiators 1 \
                 --partition 1 --property one-leader-at-a-time";
     LongLease = "long-lease", unsound,

@@ -66,7 +66,7 @@ pub(crate) struct Options {
     #[arg(help_heading = "Faults")]
     pub(crate) recover: u32,
     /// Steps of a save between which a process may crash
-    #[arg(long, value_name = "HOW", default_value = "at-once")]
+    #[arg(long, value_name = "MODE", default_value = "at-once")]
     #[arg(help_heading = "Faults")]
     pub(crate) saving: SavingOption,
     /// Processes that may be cut off from the others, once, at any time and for ever: 1,2
@@ -123,7 +123,7 @@ pub(crate) struct Options {
     #[arg(help_heading = "Search")]
     pub(crate) in_flight: u32,
     /// Treatment of a message whose link is full [default: drop if messages may be lost, else cut]
-    #[arg(long, value_name = "WHAT")]
+    #[arg(long, value_name = "ACTION")]
     #[arg(help_heading = "Search")]
     pub(crate) when_full: Option<WhenFull>,
     /// Start the search after these steps, written as in scripts with `:` for blanks:

@@ -375,7 +375,7 @@ impl Matrix {
                 let cells =
                     cells.skip(first).take(columns_per_row).map(|cell| format!(" {cell:<7}"));
                 let line = format!("{name:<longest$}{}", cells.collect::<String>());
-                writeln!(text, "{}", line.trim_end()).expect("a string takes everything");
+                writeln!(text, "{}", line.trim_end()).expect("writing to a string succeeds");
             };
             line("", &mut self.heads.iter().copied());
             for row in &self.algorithms {
@@ -384,7 +384,7 @@ impl Matrix {
             text.push('\n');
         }
         for (head, name) in self.heads.iter().zip(&self.faults) {
-            writeln!(text, "  {head:<9}{name}").expect("a string takes everything");
+            writeln!(text, "  {head:<9}{name}").expect("writing to a string succeeds");
         }
         text.push_str(
             "\n  ok: all promises of the card hold; blocked: a process may wait for ever; UNSAFE: \
@@ -396,7 +396,7 @@ impl Matrix {
             for cell in row.cells.iter().filter(|cell| cell.breaks_the_card) {
                 let check = cell.check.as_deref().unwrap_or_default();
                 writeln!(text, "  BROKEN, contrary to the card of {}: {check}", row.name)
-                    .expect("a string takes everything");
+                    .expect("writing to a string succeeds");
             }
         }
         text

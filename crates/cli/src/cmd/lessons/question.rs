@@ -18,6 +18,10 @@ use crate::lessons::{Chapter, CompletedExperiment, Question, Results, conduct};
 /// Without a question, lists all questions by chapter. The lines of an answer that begin with
 /// `tenure` can be copied and varied. Exit status 1: an observation differs from the answer.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tenure question
+  tenure question Q-19
+  tenure question 19 --broken")]
 pub(crate) struct Options {
     /// Number of the question, such as Q-19 or 19, or words to search for in the titles
     #[arg(value_parser = name_parser::question(), hide_possible_values = true)]
@@ -105,15 +109,15 @@ fn list(
     }
     let mut text = String::new();
     for chapter in questions.chunk_by(|one, next| one.0.title == next.0.title) {
-        writeln!(text, "{}\n", chapter[0].0.title).expect("a string takes everything");
+        writeln!(text, "{}\n", chapter[0].0.title).expect("writing to a string succeeds");
         for (_, question) in chapter {
             let lines = wrapped(&question.text, width() - 10).join("\n          ");
-            writeln!(text, "  {:<6}  {lines}", question.id).expect("a string takes everything");
+            writeln!(text, "  {:<6}  {lines}", question.id).expect("writing to a string succeeds");
         }
         text.push('\n');
     }
-    text.push_str("`tenure question Q-19` answers one, --broken shows how its experiments fail,\n");
-    text.push_str("and `tenure question --all` makes the experiments of all.\n");
+    text.push_str("`tenure question Q-19` answers one, --broken makes its experiments fail,\n");
+    text.push_str("and `tenure question --all` answers all of them.\n");
     print(&text)
 }
 
@@ -170,7 +174,7 @@ fn text(chapter: &Chapter, question: &Question, results: &Results) -> String {
     let mut text = wrapped(&format!("{}: {}", question.id, question.text), width()).join("\n");
     text.push_str("\n\n");
     let recalled = wrapped(&chapter.recalls, width() - 4).join("\n    ");
-    writeln!(text, "    {recalled}\n").expect("a string takes everything");
+    writeln!(text, "    {recalled}\n").expect("writing to a string succeeds");
     text.push_str(&wrapped(&question.answer, width()).join("\n"));
     text.push_str("\n\n");
     text.push_str(&table::text(results));

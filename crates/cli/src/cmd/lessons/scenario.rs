@@ -18,6 +18,10 @@ use crate::lessons::{CompletedExperiment, Results, Scenario, conduct, option};
 /// results with the expected ones. Its lines that begin with `tenure` can be copied and varied.
 /// Exit status 1: an observation differs.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tenure scenario
+  tenure scenario race
+  tenure scenario bully-eight-steps --broken")]
 pub(crate) struct Options {
     /// Name of the scenario, such as race or bully-eight-steps
     #[arg(value_parser = name_parser::scenario(), hide_possible_values = true)]
@@ -128,9 +132,9 @@ fn list(format: Format) -> Result<(), Failure> {
     }
     let mut text = String::new();
     for scenario in Scenario::all() {
-        writeln!(text, "{}", scenario.name).expect("a string takes everything");
+        writeln!(text, "{}", scenario.name).expect("writing to a string succeeds");
         for line in wrapped(&scenario.description, width() - 4) {
-            writeln!(text, "    {line}").expect("a string takes everything");
+            writeln!(text, "    {line}").expect("writing to a string succeeds");
         }
     }
     text.push_str("\n`tenure scenario NAME` runs one; --broken changes it so that it fails.\n");

@@ -24,7 +24,7 @@ pub(super) fn text(results: &Results) -> String {
 fn result_table(made: &CompletedExperiment) -> String {
     let mut text = String::new();
     let mut line = |line: &str| {
-        writeln!(text, "{}", line.trim_end()).expect("a string takes everything");
+        writeln!(text, "{}", line.trim_end()).expect("writing to a string succeeds");
     };
     if !made.description.is_empty() {
         wrapped(&made.description, width()).iter().for_each(|part| line(part));

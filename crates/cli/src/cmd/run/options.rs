@@ -92,7 +92,7 @@ pub(crate) struct Options {
     /// `inside` is the next process that enters from that time on. The fault occurs while the
     /// process holds the lock, between its read and its write of the counter. Any given fault
     /// replaces the default ones.
-    #[arg(long, visible_alias = "crash", value_name = "WHO@WHEN")]
+    #[arg(long, visible_alias = "crash", value_name = "TARGET@TIME")]
     #[arg(help_heading = "Faults")]
     pub(super) kill: Vec<TargetAt>,
     /// Inject no faults, not even the default ones
@@ -106,17 +106,17 @@ pub(crate) struct Options {
     /// Ask (SIGTERM) the leader or a process to leave: leader@2s, 3@1s; repeatable
     ///
     /// The process transfers leadership and leaves the cluster. --restart starts it again.
-    #[arg(long, value_name = "WHO@WHEN")]
+    #[arg(long, value_name = "TARGET@TIME")]
     #[arg(help_heading = "Faults")]
     pub(super) leave: Vec<TargetAt>,
     /// Restart a process that was killed or has left, with its saved state: leader@5s, inside@5s,
     /// 3@4s, all@2s; repeatable
-    #[arg(long, visible_alias = "recover", value_name = "WHO@WHEN")]
+    #[arg(long, visible_alias = "recover", value_name = "TARGET@TIME")]
     #[arg(help_heading = "Faults")]
     pub(super) restart: Vec<TargetAt>,
     /// Suspend (SIGSTOP) a process in an interval: 2@1s..3s, leader@1s..3s, inside@1s..3s;
     /// repeatable
-    #[arg(long, value_name = "WHO@FROM..UNTIL")]
+    #[arg(long, value_name = "TARGET@FROM..UNTIL")]
     #[arg(help_heading = "Faults")]
     pub(super) pause: Vec<Pause>,
     /// Partition some processes from all others in an interval: 1,2@2s..5s, leader@2s..5s,
@@ -133,7 +133,7 @@ pub(crate) struct Options {
     ///
     /// All writes of the member fail. A member that cannot save ends with an error (status 4).
     /// After the interval it is restarted with its saved state.
-    #[arg(long, value_name = "WHO@FROM..UNTIL", requires = "service")]
+    #[arg(long, value_name = "TARGET@FROM..UNTIL", requires = "service")]
     #[arg(help_heading = "Faults")]
     pub(super) full_disk: Vec<Pause>,
     /// With --service: slow down the disk of a member in an interval: 2@1s..3s, leader@1s..3s,
@@ -141,7 +141,7 @@ pub(crate) struct Options {
     ///
     /// Each flush takes longer by --slow-flush, also after a restart. This requires strace, which
     /// some systems allow for root only.
-    #[arg(long, value_name = "WHO@FROM..UNTIL", requires = "service")]
+    #[arg(long, value_name = "TARGET@FROM..UNTIL", requires = "service")]
     #[arg(help_heading = "Faults")]
     pub(super) slow_disk: Vec<Pause>,
     /// With --slow-disk: additional time of a flush

@@ -73,7 +73,7 @@ impl Table {
         let mut name = name;
         for line in wrapped(text, width() - INDENT) {
             let width = INDENT - 2;
-            writeln!(self.0, "  {name:<width$}{line}").expect("a string takes everything");
+            writeln!(self.0, "  {name:<width$}{line}").expect("writing to a string succeeds");
             name = "";
         }
     }

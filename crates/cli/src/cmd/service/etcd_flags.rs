@@ -58,7 +58,7 @@ const LOG: Effect = Ignored("the log goes to standard error");
 const TRACING: Effect = Ignored("there is no distributed tracing");
 const CHECKSUMS: Effect =
     Ignored("checksums of files and messages are always verified; compare Maintenance/Hash");
-const ALWAYS: Effect = Ignored("it is always so");
+const ALWAYS: Effect = Ignored("this is always enabled");
 const REUSE: Effect = Ignored("ports are not shared");
 
 /// All flags of etcd 3.5, in the order of its help, and some of other releases.
@@ -136,7 +136,7 @@ pub(super) const FLAGS: &[Flag] = &[
     of("peer-cert-allowed-cn", &[""], Peers),
     of("peer-cert-allowed-hostname", &[""], Peers),
     switch("peer-auto-tls", &["false"], Peers),
-    of("self-signed-cert-validity", &[], Ignored("no certificates are made")),
+    of("self-signed-cert-validity", &[], Ignored("no certificates are generated")),
     of("peer-crl-file", &[""], Peers),
     of(
         "cipher-suites",

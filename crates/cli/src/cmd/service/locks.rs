@@ -30,6 +30,10 @@ const MAX_KEYS: usize = 1 << 20;
 /// order of their creation. The first key belongs to the holder, and its revision is the fencing
 /// token.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tenure locks ls
+  tenure locks why jobs/nightly
+  tenure locks queue jobs/nightly --format json")]
 pub(crate) struct Options {
     #[command(subcommand)]
     task: Task,

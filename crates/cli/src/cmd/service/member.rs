@@ -10,7 +10,14 @@ use crate::cmd::failure::{Failure, Status};
 use crate::cmd::output::{Format, print, print_json};
 
 /// List, add, promote and remove the members of a lock service
+///
+/// `--initial-cluster` of `tenure serve` names all possible members. These commands show and change
+/// which of them are members now. A change needs a majority.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tenure member list --endpoints http://127.0.0.1:2379
+  tenure member remove c
+  tenure member add http://127.0.0.1:2383")]
 pub(crate) struct Options {
     #[command(subcommand)]
     task: Task,

@@ -31,6 +31,10 @@ use crate::cmd::usage_error;
 /// (ETCD_NAME sets --name). Other flags of etcd are accepted if that is safe: see
 /// docs/etcd-flags.md.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tenure serve
+  tenure serve --config a.toml
+  tenure serve --name a --data-dir /var/lib/tenure/a")]
 pub(crate) struct Options {
     /// TOML file with these options, as in `name = "a"`
     #[arg(long, value_name = "FILE")]
@@ -53,7 +57,7 @@ pub(crate) struct Options {
     /// Peer URL of this member; must equal its URL in --initial-cluster
     #[arg(long, value_name = "URL")]
     initial_advertise_peer_urls: Option<String>,
-    /// Also serve /metrics and /health at these URLs, and nothing else there
+    /// Also serve /metrics, the health probes and /version at these URLs, and nothing else there
     #[arg(long, value_name = "URL,…")]
     listen_metrics_urls: Option<String>,
     /// All members of the cluster; the same on each member [default: this member only]

@@ -18,7 +18,14 @@ use crate::cmd::size::size;
 const DEFAULT_BUMP: u64 = 1_000_000_000;
 
 /// Save, inspect and restore backups of a lock service
+///
+/// A backup contains every write that was acknowledged before it began, and password hashes: keep
+/// it secret. It is not a database of etcd.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tenure snapshot save jobs.backup
+  tenure snapshot status jobs.backup
+  tenure snapshot restore jobs.backup --name a --data-dir /var/lib/tenure/a")]
 pub(crate) struct Options {
     #[command(subcommand)]
     task: Task,

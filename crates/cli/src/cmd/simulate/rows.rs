@@ -25,7 +25,7 @@ impl Rows {
         for line in wrapped(text, width() - INDENT) {
             let width = INDENT - 2;
             let row = format!("  {name:<width$}{line}");
-            writeln!(self.0, "{}", row.trim_end()).expect("a string takes everything");
+            writeln!(self.0, "{}", row.trim_end()).expect("writing to a string succeeds");
             name = "";
         }
     }

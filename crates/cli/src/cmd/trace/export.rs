@@ -77,10 +77,10 @@ pub(super) fn import(options: &ImportOptions) -> Result<Status, Failure> {
     let mut text = String::new();
     let line = |result: serde_json::Result<String>| result.expect("records can be serialized");
     let header = line(serde_json::to_string(&trace.header));
-    writeln!(text, "{header}").expect("a string takes everything");
+    writeln!(text, "{header}").expect("writing to a string succeeds");
     for record in &trace.records {
         writeln!(text, "{}", line(serde_json::to_string(record)))
-            .expect("a string takes everything");
+            .expect("writing to a string succeeds");
     }
     print_file(&text)?;
     Ok(Status::Success)

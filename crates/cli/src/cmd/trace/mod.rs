@@ -26,7 +26,14 @@ use super::program;
 use super::size::size;
 
 /// Verify, show, draw or convert traces of the simulator, the checker or real nodes
+///
+/// A trace is a file of JSON lines. `tenure check`, `simulate` and `run` write traces. The format is
+/// defined in docs/trace.md.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tenure trace verify run/*.ndjson
+  tenure trace diagram run.ndjson --as svg > run.svg
+  tenure trace replay found.ndjson --over tcp")]
 pub(crate) struct Options {
     #[command(subcommand)]
     command: Command,
@@ -71,7 +78,7 @@ struct VerifyOptions {
     format: Format,
 }
 
-/// Print the events of a run, a line each
+/// Print the events of a run, one per line
 #[derive(Debug, Args)]
 struct ShowOptions {
     /// Traces of one run; several files are merged
@@ -86,7 +93,7 @@ struct ShowOptions {
     /// Also print the state of each process after each step, if the trace has it
     #[arg(long)]
     states: bool,
-    /// How to print; JSON is the merged trace, a record a line
+    /// Output format; JSON is the merged trace, one record per line
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -146,7 +153,7 @@ fn show(options: &ShowOptions) -> Result<Status, Failure> {
             Format::Text => line,
             Format::Json => serde_json::to_string(record).unwrap_or_default(),
         };
-        writeln!(text, "{line}").expect("a string takes everything");
+        writeln!(text, "{line}").expect("writing to a string succeeds");
         if text.len() > 1 << 16 {
             print(&text)?;
             text.clear();

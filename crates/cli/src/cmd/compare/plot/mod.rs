@@ -175,7 +175,7 @@ fn text(x: f64, y: f64, anchor: &str, class: &str, label: &str) -> String {
 }
 
 fn draw(svg: &mut String, element: &str) {
-    writeln!(svg, "{element}").expect("a string takes everything");
+    writeln!(svg, "{element}").expect("writing to a string succeeds");
 }
 
 const _: () = assert!(2.0 * PANEL_WIDTH <= WIDTH, "two panels stand side by side");

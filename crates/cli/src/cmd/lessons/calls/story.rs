@@ -14,7 +14,7 @@ use tenure_algorithms::election::{
 };
 use tenure_algorithms::mutex::{
     Central, Lamport, RepairedRing, RicartAgrawala, TolerantRicartAgrawala, central, lamport,
-    ricart_agrawala, token_ring,
+    repaired_ring, ricart_agrawala,
 };
 use tenure_algorithms::{Switch, UnknownVariant, Variants};
 use tenure_core::{Group, ProcessId, Rank, Service, TICKS_PER_UNIT};
@@ -126,7 +126,7 @@ pub(super) fn perform(with: Story) -> Result<ActionResult, String> {
             story.perform_with::<Raft>(|group| raft::Config { variants, ..plain(group) })
         }
         "raft-log" => story.perform_log(&with.variants),
-        "repaired-ring" => story.perform_uniform::<RepairedRing>(token_ring::Config::default()),
+        "repaired-ring" => story.perform_uniform::<RepairedRing>(repaired_ring::Config::default()),
         "ricart-agrawala" => match with.clocks {
             Some(clocks) => story.perform_uniform::<PresetClocks>(clocks),
             None => {

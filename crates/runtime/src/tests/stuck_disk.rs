@@ -1,0 +1,187 @@
+//! A leader with a stuck disk stops sending heartbeats, so that a peer takes over.
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tenure_core::service::election::{Command, Event};
+use tenure_core::{Delay, Effects, Group, Label, Labelled, Layer, ProcessId, Protocol};
+use tenure_core::{Term, TimerRole};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use crate::application::Passthrough;
+use crate::driver::{Parts, RunningNode, start};
+use crate::executor::STUCK_DISK_TIMEOUT;
+use crate::injection::Injection;
+use crate::recorder::Recorder;
+use crate::store::{Owner, Store};
+use crate::transport::{Limits, Listen, Settings, Trust};
+
+const EVENT_TIMEOUT: Duration = Duration::from_secs(20);
+
+const BOTH: [ProcessId; 2] = [ProcessId(0), ProcessId(1)];
+
+/// Interval between heartbeats, in milliseconds.
+const HEARTBEAT_INTERVAL_MS: u64 = 20;
+
+/// Time without heartbeats after which the follower takes over, in milliseconds.
+const ELECTION_TIMEOUT_MS: u64 = 800;
+
+/// Protocol in which the first process leads and sends heartbeats. The second one takes over after
+/// the heartbeats stop. Each request changes the stable state.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct HeartbeatLeader {
+    group: Group,
+    saved: u64,
+    leader: Option<ProcessId>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+struct Heartbeat;
+
+impl Labelled for Heartbeat {
+    fn label(&self) -> Label {
+        Label { layer: Layer::Election, kind: "heartbeat" }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Timer {
+    Heartbeat,
+    Election,
+}
+
+impl Protocol for HeartbeatLeader {
+    type Config = ();
+    type Command = Command;
+    type Event = Event;
+    type Message = Heartbeat;
+    type Timer = Timer;
+    type Stable = u64;
+
+    fn boot(group: Group, (): &(), saved: Option<u64>, fx: &mut impl Effects<Self>) -> Self {
+        let mut process = HeartbeatLeader { group, saved: saved.unwrap_or(0), leader: None };
+        if group.me() == BOTH[0] {
+            process.on_timer(Timer::Heartbeat, fx);
+        }
+        process
+    }
+
+    fn stable(&self) -> u64 {
+        self.saved
+    }
+
+    fn on_command(&mut self, _: Command, _: &mut impl Effects<Self>) {
+        self.saved += 1;
+    }
+
+    fn on_message(&mut self, from: ProcessId, _: Heartbeat, fx: &mut impl Effects<Self>) {
+        self.follow(from, fx);
+        fx.set_timer(Timer::Election, Delay::units(ELECTION_TIMEOUT_MS));
+    }
+
+    fn on_timer(&mut self, timer: Timer, fx: &mut impl Effects<Self>) {
+        match timer {
+            Timer::Heartbeat => {
+                fx.send(BOTH[1], Heartbeat);
+                fx.set_timer(Timer::Heartbeat, Delay::units(HEARTBEAT_INTERVAL_MS));
+            }
+            Timer::Election => self.follow(self.group.me(), fx),
+        }
+    }
+
+    fn timer_role(timer: &Timer) -> TimerRole {
+        match timer {
+            Timer::Heartbeat => TimerRole::Paces,
+            Timer::Election => TimerRole::MeasuresSilence,
+        }
+    }
+
+    fn requires_save(_: &Heartbeat) -> bool {
+        false
+    }
+}
+
+impl HeartbeatLeader {
+    fn follow(&mut self, leader: ProcessId, fx: &mut impl Effects<Self>) {
+        if self.leader.replace(leader) != Some(leader) {
+            fx.emit(elected(leader));
+        }
+    }
+}
+
+/// Returns the event of an election of this process.
+fn elected(leader: ProcessId) -> Event {
+    Event::Elected { leader, term: Term { number: 1 + u64::from(leader.0), leader } }
+}
+
+fn open(directory: &Path, me: ProcessId) -> Store {
+    let owner = Owner { cluster: "test".into(), process: me, group_size: 2 };
+    Store::open(directory.join(me.to_string()), &owner, "heartbeat leader 1").expect("a store")
+}
+
+fn boot(
+    store: Store,
+    me: ProcessId,
+    listener: TcpListener,
+    addresses: &[String],
+) -> (mpsc::UnboundedSender<Command>, mpsc::UnboundedReceiver<Event>, RunningNode) {
+    let (commands, requests) = mpsc::unbounded_channel();
+    let (application, events) = Passthrough::new();
+    let running = start::<HeartbeatLeader, Passthrough<HeartbeatLeader>>(Parts {
+        config: (),
+        transport: Settings {
+            cluster: "test".into(),
+            me,
+            session: store.session(),
+            listen: Listen::Listener(listener),
+            addresses: addresses.to_vec(),
+            trust: Trust::LoopbackOnly,
+            limits: Limits::default(),
+        },
+        store,
+        application,
+        requests,
+        recorder: Recorder::none(),
+        injection: Injection::none(),
+        suspected: None,
+    });
+    (commands, events, running.expect("a node"))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn leader_with_stuck_disk_is_replaced() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let listeners = BOTH.map(|_| TcpListener::bind("127.0.0.1:0").expect("a port"));
+    let address = |it: &TcpListener| it.local_addr().expect("an address").to_string();
+    let addresses = listeners.each_ref().map(address);
+    let [first, second] = listeners;
+    let [leader_store, follower_store] = BOTH.map(|me| open(directory.path(), me));
+    let is_stuck = leader_store.is_stuck.clone();
+    let (leader_commands, _, leader) = boot(leader_store, BOTH[0], first, &addresses);
+    let (follower_commands, mut events, follower) =
+        boot(follower_store, BOTH[1], second, &addresses);
+    let followed = timeout(EVENT_TIMEOUT, events.recv()).await;
+    assert_eq!(followed, Ok(Some(elected(BOTH[0]))));
+
+    is_stuck.store(true, Ordering::SeqCst);
+    leader_commands.send(Command::Elect).expect("a running node");
+    // The disk is only slow until the limit, so heartbeats continue.
+    let before_limit = timeout(STUCK_DISK_TIMEOUT * 2 / 3, events.recv()).await;
+    let after_limit = timeout(EVENT_TIMEOUT, events.recv()).await;
+    // Before the assertions, as a node waits for its disk when it is dropped.
+    is_stuck.store(false, Ordering::SeqCst);
+    assert!(before_limit.is_err(), "a slow disk deposes no leader: {before_limit:?}");
+    assert_eq!(after_limit, Ok(Some(elected(BOTH[1]))), "a stuck disk deposes the leader");
+
+    // The disk works again, and heartbeats with it.
+    let recovered = timeout(EVENT_TIMEOUT, events.recv()).await;
+    assert_eq!(recovered, Ok(Some(elected(BOTH[0]))));
+    drop((leader_commands, follower_commands));
+    for node in [leader, follower] {
+        node.task.await.expect("no panic").expect("a clean shutdown");
+    }
+}
