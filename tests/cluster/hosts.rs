@@ -49,7 +49,7 @@ impl Hosts {
         assert!(self.rule("add", from, to), "the router takes a rule");
     }
 
-    /// Unblocks packets.
+    /// Lets packets pass between the hosts again.
     pub(crate) fn mend(&self, from: u32, to: u32) {
         assert!(self.rule("del", from, to), "the router forgets a rule");
     }

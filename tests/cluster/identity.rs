@@ -95,7 +95,7 @@ impl Node {
         eventually(what, || read(&self.out).contains(what).then_some(()));
     }
 
-    /// Sends HUP.
+    /// Makes the node read its keys again, by HUP.
     fn send_hup(&self) {
         kill_process(Pid::from_child(&self.child), Signal::HUP).unwrap();
     }

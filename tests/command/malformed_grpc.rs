@@ -25,9 +25,9 @@ use crate::shell::assert_fails_with;
 /// Response to a call.
 #[derive(Clone)]
 pub(crate) enum Reply {
-    /// No response.
+    /// Accepts the request and never responds.
     Nothing,
-    /// One message.
+    /// Responds with one message, and nothing else.
     Message(Vec<u8>),
     /// These bytes, repeated without end.
     Endless(Vec<u8>),

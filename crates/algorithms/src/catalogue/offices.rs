@@ -9,7 +9,7 @@ use crate::compose::{Coordinated, Side, coordinated, side};
 use crate::election::members::{self as elections, any::Any as AnyElection};
 use crate::election::{bully, raft};
 use crate::mutex::members::{self as mutexes, any::Any as AnyMutex};
-use crate::{Switch, Variants};
+use crate::variants::{Switch, Variants};
 
 /// Code to run once the type of an office is known.
 pub trait OfficeVisitor: Sized {
@@ -57,7 +57,8 @@ pub fn visit_named<V: NamedVisitor>(
 /// the leader if it is `coordinated:ELECTION`.
 ///
 /// Variants are those of the mutex, which for `coordinated:ELECTION` include those of the election.
-/// An election beside a mutex can only be `fault-tolerant`. The bully greets peers that are trusted again, since real networks partition and heal.
+/// An election beside a mutex can only be `fault-tolerant`. The bully greets peers that are trusted
+/// again, since real networks partition and heal.
 ///
 /// # Errors
 ///

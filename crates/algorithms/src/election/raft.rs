@@ -24,12 +24,10 @@
 //! has a lease from that moment. A leader renews it when a majority has responded to its last
 //! heartbeat, at most one interval old, and steps down when it expires. Heartbeat and lease
 //! together are shorter than the election timeout, by more than clocks drift, so it has stepped
-//! down before the first of that majority votes again. No message is needed for this, and late ones
-//! do no harm.
+//! down before the first of that majority votes again.
 //!
 //! **Handing over.** A leader that resigns steps down and asks another process to stand
-//! immediately, as in the thesis. A voter for that candidate disregards its promises to earlier
-//! terms: their leaders have resigned or were replaced. Late and duplicate messages do no harm.
+//! immediately, as in the thesis. Its voters disregard promises to resigned or replaced leaders.
 //!
 //! The first candidate leads, not the highest rank. With the variant `pre-vote`, which is on in an
 //! office, a partitioned process does not depose a leader by its high term. The thesis measures a

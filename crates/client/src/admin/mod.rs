@@ -292,8 +292,8 @@ impl Admin {
     }
 }
 
-/// Waits for a connection while calls are pending. Calls that end meanwhile are added to `finished`.
-/// After a successful call the connection is not needed, so this returns `None`.
+/// Waits for a connection while calls are pending. Calls that end meanwhile are added to
+/// `finished`. After a successful call the connection is not needed, so this returns `None`.
 async fn connect_during_calls(
     connecting: impl Future<Output = Result<Connected, Rejection>>,
     pending: &mut JoinSet<FinishedCall>,

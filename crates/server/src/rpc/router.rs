@@ -291,9 +291,9 @@ struct ResponseStream {
 }
 
 impl ResponseStream {
-    fn new<Res: Message>(
+    fn new<Reply: Message>(
         caller: Caller,
-        responses: impl Stream<Item = Result<Res, Status>> + Send + 'static,
+        responses: impl Stream<Item = Result<Reply, Status>> + Send + 'static,
     ) -> Self {
         let messages = responses.map(|response| response.map(|response| frames::encode(&response)));
         ResponseStream {
@@ -357,12 +357,12 @@ fn grpc(caller: &Caller) -> Grpc<RawCodec> {
     Grpc::new(RawCodec).max_decoding_message_size(caller.plan.bounds.longest_message())
 }
 
-fn unary<Req, Res, F, Fut>(caller: Caller, request: Request<Body>, mut serve: F) -> CallFuture
+fn unary<Input, Reply, F, Fut>(caller: Caller, request: Request<Body>, mut serve: F) -> CallFuture
 where
-    Req: Message + Default + 'static,
-    Res: Message + 'static,
-    F: FnMut(Caller, Req) -> Fut + Send + 'static,
-    Fut: Future<Output = Result<Res, RpcError>> + Send + 'static,
+    Input: Message + Default + 'static,
+    Reply: Message + 'static,
+    F: FnMut(Caller, Input) -> Fut + Send + 'static,
+    Fut: Future<Output = Result<Reply, RpcError>> + Send + 'static,
 {
     let grpc = grpc(&caller);
     unary_call(grpc, request, move |request| {
@@ -372,10 +372,10 @@ where
 }
 
 /// Like [`unary`], for responses that may hold a share of the response budget.
-fn unary_large<Req, F, Fut>(caller: Caller, request: Request<Body>, mut serve: F) -> CallFuture
+fn unary_large<Input, F, Fut>(caller: Caller, request: Request<Body>, mut serve: F) -> CallFuture
 where
-    Req: Message + Default + 'static,
-    F: FnMut(Caller, Req) -> Fut + Send + 'static,
+    Input: Message + Default + 'static,
+    F: FnMut(Caller, Input) -> Fut + Send + 'static,
     Fut: Future<Output = Result<tonic::Response<Bytes>, RpcError>> + Send + 'static,
 {
     let grpc = grpc(&caller);
@@ -386,16 +386,16 @@ where
     Box::pin(async { response_budget::hold_share(called.await) })
 }
 
-fn server_streaming<Req, Res, Messages, F, Fut>(
+fn server_streaming<Input, Reply, Messages, F, Fut>(
     caller: Caller,
     request: Request<Body>,
     mut serve: F,
 ) -> CallFuture
 where
-    Req: Message + Default + 'static,
-    Res: Message + 'static,
-    Messages: Stream<Item = Result<Res, Status>> + Send + 'static,
-    F: FnMut(Caller, Req) -> Fut + Send + 'static,
+    Input: Message + Default + 'static,
+    Reply: Message + 'static,
+    Messages: Stream<Item = Result<Reply, Status>> + Send + 'static,
+    F: FnMut(Caller, Input) -> Fut + Send + 'static,
     Fut: Future<Output = Result<tonic::Response<Messages>, RpcError>> + Send + 'static,
 {
     let mut grpc = grpc(&caller);
@@ -414,16 +414,16 @@ where
     )
 }
 
-fn streaming<Req, Res, Messages, F>(
+fn streaming<Input, Reply, Messages, F>(
     caller: Caller,
     request: Request<Body>,
     mut serve: F,
 ) -> CallFuture
 where
-    Req: Message + Default + 'static,
-    Res: Message + 'static,
-    Messages: Stream<Item = Result<Res, Status>> + Send + 'static,
-    F: FnMut(Caller, MessageStream<Req>) -> Messages + Send + 'static,
+    Input: Message + Default + 'static,
+    Reply: Message + 'static,
+    Messages: Stream<Item = Result<Reply, Status>> + Send + 'static,
+    F: FnMut(Caller, MessageStream<Input>) -> Messages + Send + 'static,
 {
     let mut grpc = grpc(&caller);
     let serving = Handler(Box::new(move |request| {

@@ -106,7 +106,8 @@ words! { HotProcess,
     read(text) {
         let (process, entries) = text.split_once(':').unwrap_or((text, "10"));
         let invalid = |_| wrong(entries, "expected a process and its entries: 3 or 3:50");
-        Ok(HotProcess { process: parse_process(process)?, entries: entries.parse().map_err(invalid)? })
+        let entries = entries.parse().map_err(invalid)?;
+        Ok(HotProcess { process: parse_process(process)?, entries })
     }
     write(this, f) {
         write!(f, "{}:{}", this.process.number(), this.entries)
@@ -266,7 +267,8 @@ words! { Fault,
         match *this {
             Fault::Crash { process, when, .. } => write!(f, "crash {}@{when}", process.number()),
             Fault::Recover { process, at: ticks, memory } => {
-                write!(f, "recover {}", RecoveryOption { process, from_crash: false, ticks, memory })
+                let option = RecoveryOption { process, from_crash: false, ticks, memory };
+                write!(f, "recover {option}")
             }
             Fault::Partition { ref side, from, until } => {
                 let until = until.map_or(String::new(), units);

@@ -1,6 +1,7 @@
 //! Behaviour of the store through its public interface.
 
 mod access;
+mod comparison;
 mod draw;
 mod locks;
 mod model;

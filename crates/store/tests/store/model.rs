@@ -4,10 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tenure_store::{
-    Bytes, Command, CommandResult, Compare, Delete, DeleteResult, Enqueue, Error, EventKind,
-    KeyValue, LeaseChange, LeaseCheckpoint, LeaseExpiry, LockMode, LogPosition, Operation,
-    OperationResult, Put, PutResult, Range, RangeResult, Relation, SortOrder, SortTarget, Span,
-    Target, Txn, TxnResult, claim_key,
+    Bytes, Command, CommandResult, Delete, DeleteResult, Enqueue, Error, EventKind, KeyValue,
+    LeaseChange, LeaseCheckpoint, LeaseExpiry, LockMode, LogPosition, Operation, OperationResult,
+    Put, PutResult, Range, RangeResult, SortOrder, SortTarget, Span, Txn, TxnResult, claim_key,
 };
 
 /// A deliberate mistake of the model, which the comparison must detect.
@@ -581,29 +580,4 @@ fn paths(txn: &Txn) -> Vec<Path<'_>> {
         all.extend(paths);
     }
     all
-}
-
-fn holds(keys: &Keys, Compare { span, relation, target }: &Compare) -> bool {
-    let found: Vec<&KeyValue> = keys.values().filter(|kv| span.contains(&kv.key)).collect();
-    let nothing = KeyValue::default();
-    let found = match (found.is_empty(), target) {
-        (true, Target::Value(_)) => return false,
-        (true, _) => vec![&nothing],
-        _ => found,
-    };
-    found.iter().all(|kv| {
-        let order = match target {
-            Target::Version(number) => kv.version.cast_signed().cmp(number),
-            Target::Create(number) => kv.create_revision.cast_signed().cmp(number),
-            Target::Mod(number) => kv.mod_revision.cast_signed().cmp(number),
-            Target::Lease(number) => kv.lease.cast_signed().cmp(number),
-            Target::Value(value) => kv.value.cmp(value),
-        };
-        match relation {
-            Relation::Equal => order.is_eq(),
-            Relation::NotEqual => order.is_ne(),
-            Relation::Greater => order.is_gt(),
-            Relation::Less => order.is_lt(),
-        }
-    })
 }

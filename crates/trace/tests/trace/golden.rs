@@ -70,7 +70,8 @@ fn impossible_action_is_rejected_with_line_number() {
         ),
         (
             "group 2\nenter p2; lose p2→p1; crash p1\nstabilize timers",
-            "line 3: the group does not come to rest within 10000 steps; limit it with `stabilize 20`",
+            "line 3: the group does not come to rest within 10000 steps; \
+             limit it with `stabilize 20`",
         ),
     ] {
         assert_eq!(refused(script), description, "{script}");

@@ -1,0 +1,32 @@
+//! Comparisons of a transaction over the keys of the model.
+
+use tenure_store::{Compare, KeyValue, Relation, Target};
+
+use super::model::Keys;
+
+/// Returns true if every key of the span satisfies the comparison. An absent key counts as one
+/// without versions, and has no value to compare.
+pub(crate) fn holds(keys: &Keys, Compare { span, relation, target }: &Compare) -> bool {
+    let found: Vec<&KeyValue> = keys.values().filter(|kv| span.contains(&kv.key)).collect();
+    let nothing = KeyValue::default();
+    let found = match (found.is_empty(), target) {
+        (true, Target::Value(_)) => return false,
+        (true, _) => vec![&nothing],
+        _ => found,
+    };
+    found.iter().all(|kv| {
+        let order = match target {
+            Target::Version(number) => kv.version.cast_signed().cmp(number),
+            Target::Create(number) => kv.create_revision.cast_signed().cmp(number),
+            Target::Mod(number) => kv.mod_revision.cast_signed().cmp(number),
+            Target::Lease(number) => kv.lease.cast_signed().cmp(number),
+            Target::Value(value) => kv.value.cmp(value),
+        };
+        match relation {
+            Relation::Equal => order.is_eq(),
+            Relation::NotEqual => order.is_ne(),
+            Relation::Greater => order.is_gt(),
+            Relation::Less => order.is_lt(),
+        }
+    })
+}
