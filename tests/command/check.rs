@@ -264,7 +264,7 @@ fn too_many_threads_are_rejected() {
     for line in ["check lamport -n 2 --threads 100000", "simulate lamport --threads 100000"] {
         let refused = tenure(line);
         let message = String::from_utf8_lossy(&refused.stderr);
-        assert_eq!((refused.status.code(), message.lines().count()), (Some(2), 1), "{message}");
+        assert_eq!(refused.status.code(), Some(2), "{message}");
         assert!(message.contains("at most 1024"), "{message}");
     }
 }

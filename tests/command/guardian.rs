@@ -213,7 +213,8 @@ fn lock_is_held_while_a_background_process_ignores_an_interrupt() {
         assert_eq!(left, [""; 0], "{name}");
         let (status, message) = ended(wrapper);
         assert!(status > 128, "{name}: {status}: {message}");
-        assert_eq!(ended(next).0, 0);
+        let (status, message) = ended(next);
+        assert_eq!(status, 0, "{name}: {message}");
     }
 }
 

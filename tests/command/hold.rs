@@ -303,7 +303,7 @@ fn empty_lock_name_is_rejected() {
         assert_fails_with(
             &command.args(line).output().expect("the command starts"),
             2,
-            "empty value for <NAME>",
+            "a value is required for '<NAME>'",
         );
     }
 }

@@ -48,7 +48,7 @@ fn book_refers_to_every_question() {
 }
 
 #[test]
-fn unknown_questions_are_rejected_in_one_line() {
+fn unknown_questions_are_rejected() {
     assert_eq!(data("question q-22B", 0)["id"], "Q-22b");
     for (line, message) in [
         ("question Q-99", "there is no question `Q-99`; nearest are"),
@@ -58,11 +58,7 @@ fn unknown_questions_are_rejected_in_one_line() {
     ] {
         let output = tenure(line);
         let report = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(
-            (output.status.code(), report.lines().count()),
-            (Some(2), 1),
-            "{line}: {report}"
-        );
+        assert_eq!(output.status.code(), Some(2), "{line}: {report}");
         assert!(report.contains(message) && output.stdout.is_empty(), "{line}: {report}");
     }
 }

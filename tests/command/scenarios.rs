@@ -387,7 +387,7 @@ fn bully_comes_back() {
     let observed = observed("bully-comes-back");
     assert_eq!(observed["leader_that_p1_follows"], 4);
     let cost = ["questions", "answers", "announcements"];
-    assert_eq!(cost.map(|kind| &observed[format!("p1_comes_back_{kind}")]), [6, 6, 3]);
+    assert_eq!(cost.map(|kind| &observed[format!("p1_s_recovery_{kind}")]), [6, 6, 3]);
 }
 
 #[test]

@@ -65,7 +65,7 @@ impl<P: Checkable> Check<P> {
     }
 
     /// Runs the check with the ample-set reduction. Returns `None` if the reduction does not apply,
-    /// and after a violation, because there may be a shorter run without it.
+    /// and after an error or a violation, because there may be a shorter run without it.
     fn reduced(&mut self, processes: &Processes<P>, rules: &Arc<Rules>) -> Option<Report> {
         if !self.config.search.ample || !rules.allow_ample() || self.bypass_cap.is_some() {
             return None;

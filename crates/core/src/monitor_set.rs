@@ -205,8 +205,8 @@ impl MutexMonitorSet {
         }
     }
 
-    /// Records a request of the user at `at`. `clocks` are the vector clocks by the protocol's
-    /// messages and by all messages, if they are kept.
+    /// Records that the user at `at` requests the lock. `clocks` holds two vector clocks, if they
+    /// are kept: one that counts only the protocol's messages, and one that counts all messages.
     pub fn on_request(&mut self, time: u64, at: ProcessId, clocks: Option<[&VectorClock; 2]>) {
         self.bypass.on_request(at);
         if let (Some(orders), Some(clocks)) = (&mut self.order, clocks) {

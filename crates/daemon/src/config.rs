@@ -436,7 +436,7 @@ impl Config {
         })
     }
 
-    /// Validates that named locks are possible.
+    /// Validates that the other options permit named locks, if they are configured.
     fn validate_names(&self) -> Result<(), String> {
         if !self.service.named {
             return Ok(());

@@ -55,14 +55,14 @@ pub trait RunSource: Send + Sync + 'static {
     /// # Errors
     ///
     /// Returns the problem of the arguments.
-    fn from_args(&self, words: &[String]) -> Result<LabRun, String>;
+    fn run_from_args(&self, words: &[String]) -> Result<LabRun, String>;
 
     /// Creates a run that starts along a recorded one.
     ///
     /// # Errors
     ///
     /// Returns the reason why the trace cannot be reproduced.
-    fn from_trace(&self, trace: &Trace) -> Result<LabRun, String>;
+    fn run_from_trace(&self, trace: &Trace) -> Result<LabRun, String>;
 }
 
 /// Run that can be repeated any number of times.

@@ -183,9 +183,11 @@ async fn create(State(lab): Shared, body: String) -> Result<Response, HttpError>
     let number = run_blocking(&lab, move |deadline| {
         let run = match (request.words, request.trace) {
             (Some(words), None) => {
-                words::split(&words).and_then(|words| opened.source.from_args(&words))
+                words::split(&words).and_then(|words| opened.source.run_from_args(&words))
             }
-            (None, Some(text)) => read(&text).and_then(|trace| opened.source.from_trace(&trace)),
+            (None, Some(text)) => {
+                read(&text).and_then(|trace| opened.source.run_from_trace(&trace))
+            }
             _ => Err("expected either `words` or `trace`".to_owned()),
         };
         run.and_then(|run| opened.create_session(run, deadline)).map_err(HttpError::bad_request)

@@ -180,7 +180,7 @@ pub(crate) struct Driver<P: Protocol, L> {
     pub(crate) sessions: Vec<u64>,
     /// Peers whose last session has ended with a goodbye.
     departed: ProcessSet,
-    /// Peers with a logged invalid message. Later ones are only counted.
+    /// Peers of which one invalid message was logged. Their later ones are only counted.
     warned_peers: ProcessSet,
 }
 

@@ -129,8 +129,8 @@ struct Lifetime<'a, P: Protocol> {
 }
 
 impl<P: Protocol> Lifetime<'_, P> {
-    /// Runs until the process crashes. Returns `None` if the bytes are used up or a runner would
-    /// stop the node.
+    /// Runs until the process crashes. Returns `None` if the bytes or the steps are used up, or if
+    /// a runner would stop the node.
     fn run(
         &mut self,
         mut node: Node<P, FixedEnvironment>,

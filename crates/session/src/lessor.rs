@@ -37,7 +37,7 @@ impl LeaseParts {
     }
 }
 
-/// Result of a renewal.
+/// Whether a renewal can be confirmed at once, later, or never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Renewal {
     /// The renewal can be confirmed. The timer of the lease restarts.

@@ -24,7 +24,7 @@ pub struct KeyValue {
 }
 
 impl KeyValue {
-    /// Returns the bytes of name and value.
+    /// Returns the size of the key and the value, in bytes.
     pub fn size(&self) -> usize {
         self.key.len() + self.value.len()
     }

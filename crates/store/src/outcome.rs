@@ -107,7 +107,7 @@ pub struct PutResult {
     pub prev: Option<Arc<KeyValue>>,
 }
 
-/// Result of a deletion.
+/// Number of keys that a deletion removed, and the revision after it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct DeleteResult {
     /// Revision of the store after the deletion, which is a new one only if the command has changed

@@ -176,7 +176,7 @@ impl Store {
         self.history.len()
     }
 
-    /// Returns the bytes of the events in the history.
+    /// Returns the size of the events in the history, in bytes.
     pub fn event_bytes(&self) -> usize {
         self.history.bytes()
     }

@@ -132,7 +132,7 @@ fn single_header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a st
     values.next().is_none().then_some(first)
 }
 
-/// Returns the host without its port; `None` if the port is invalid.
+/// Returns the host without its port; `None` if the port is invalid or a bracket is not closed.
 fn without_port(host: &str) -> Option<&str> {
     let is_port = |port: &str| port.parse::<u16>().is_ok();
     if host.starts_with('[') {

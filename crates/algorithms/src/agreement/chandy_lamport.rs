@@ -84,12 +84,12 @@ pub enum Message {
     },
     /// Marker: messages sent before the recording precede it.
     Marker {
-        /// The snapshot concerned.
+        /// Snapshot that the sender records.
         snapshot: Snapshot,
     },
     /// Report of a process to the initiator.
     Report {
-        /// The snapshot concerned.
+        /// Snapshot to which the report contributes.
         snapshot: Snapshot,
         /// Number of tokens that the sender held.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]

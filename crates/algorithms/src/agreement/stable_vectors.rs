@@ -198,8 +198,8 @@ impl StableVectors {
         self.agree.len() >= needed || self.variants.has(Switch::Impatient)
     }
 
-    /// Returns the next version of this process's entry for a stable vector, or `None` if it has to
-    /// wait.
+    /// Returns the next version of this process's entry for a stable vector, or `None` if the entry
+    /// is decided or has to wait.
     fn next_entry(&self) -> Option<Entry> {
         let me = self.group.me();
         let ours = *self.known.get(&me).filter(|entry| !entry.decided)?;

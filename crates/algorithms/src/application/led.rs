@@ -18,14 +18,14 @@ pub trait Application: Protocol {
     fn on_deposed(&mut self, term: Term, fx: &mut impl Effects<Self>);
 }
 
-/// One process of both parts.
+/// One process: its part of the application and its part of the election.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Led<A: Application, E: Election> {
     application: A,
     election: E,
 }
 
-/// Messages, or timers, of both parts.
+/// A message, or a timer, of the application or of the election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Either<A, E> {

@@ -71,26 +71,26 @@ enum Progress {
 pub enum Message {
     /// Asks whether the receiver can commit.
     Prepare {
-        /// The transaction concerned.
+        /// Transaction to vote on.
         transaction: Transaction,
     },
     /// The sender's vote.
     Vote {
-        /// The transaction concerned.
+        /// Transaction on which the sender votes.
         transaction: Transaction,
         /// True if the vote is yes.
         yes: bool,
     },
     /// Announces the decision.
     Decision {
-        /// The transaction concerned.
+        /// Transaction that is decided.
         transaction: Transaction,
         /// True if the transaction commits.
         commits: bool,
     },
     /// Acknowledges the decision.
     Acknowledgement {
-        /// The transaction concerned.
+        /// Transaction whose decision is acknowledged.
         transaction: Transaction,
     },
     /// The new leader asks what the receiver knows of transactions.

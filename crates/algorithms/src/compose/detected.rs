@@ -20,7 +20,7 @@ pub struct Detected<D: Detector, P: Protocol> {
     inner: P,
 }
 
-/// Messages of both.
+/// A message of the detector or of the protocol.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message<D, P> {
@@ -39,7 +39,7 @@ impl<D: Labelled, P: Labelled> Labelled for Message<D, P> {
     }
 }
 
-/// Timers of both.
+/// A timer of the detector or of the protocol.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer<D, P> {
     /// A timer of the detector.

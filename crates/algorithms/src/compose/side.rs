@@ -10,14 +10,14 @@ use tenure_core::{
     ProcessId, Protocol, Service, Strategy, TimerRole, Verdict,
 };
 
-/// One process of both parts.
+/// One process: its part of the mutex and its part of the election.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Side<M: Mutex, E: Election> {
     mutex: M,
     election: E,
 }
 
-/// Messages, or timers, of both.
+/// A message, or a timer, of the mutex or of the election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Either<M, E> {

@@ -80,7 +80,7 @@ pub enum Message {
     },
     /// Gives the vote to the receiver.
     Locked {
-        /// The vote concerned.
+        /// Vote that is given.
         ballot: Ballot,
         /// Highest fence known to the voter.
         fence: u64,
@@ -92,17 +92,17 @@ pub enum Message {
     },
     /// Asks for the vote back, unless the receiver will enter first.
     Inquire {
-        /// The vote concerned.
+        /// Vote that is asked back.
         ballot: Ballot,
     },
     /// Returns the vote; the sender still waits for it.
     Relinquish {
-        /// The vote concerned.
+        /// Vote that is returned.
         ballot: Ballot,
     },
     /// Returns the vote after leaving.
     Release {
-        /// The vote concerned.
+        /// Vote that is returned.
         ballot: Ballot,
         /// Fence of the entry.
         fence: u64,

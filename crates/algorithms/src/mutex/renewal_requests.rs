@@ -28,8 +28,9 @@ pub struct EntryTimes {
 }
 
 impl EntryTimes {
-    /// Durations for messages that take at most `delay` ticks: a renewal every three delays, one of
-    /// which may be lost in a lease of nine. Grants last ten, which tolerates a clock drift of 5 %.
+    /// Returns durations for messages that take at most `delay` ticks. A lease lasts nine delays
+    /// and is renewed every three, so one renewal may be lost. The lock stays reserved for ten
+    /// delays, which tolerates a clock drift of 5 %.
     pub fn plain(delay: u64) -> Self {
         EntryTimes {
             lease: Delay::ticks(9 * delay),

@@ -80,7 +80,7 @@ enum Phase {
     Inside {
         /// Generation of the token with which this process entered.
         generation: Term,
-        /// Number of entries in it, including this one.
+        /// Number of entries in this generation, including this one.
         entries: u64,
     },
 }

@@ -95,7 +95,7 @@ pub enum Message<E> {
     },
     /// A message of an election.
     Election {
-        /// The election concerned.
+        /// Election to which the wrapped message belongs.
         contest: Box<Contest>,
         /// The wrapped message.
         message: E,

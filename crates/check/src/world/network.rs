@@ -132,7 +132,7 @@ impl Network {
         self.packet(packet, message)
     }
 
-    /// Duplicates a message of a queue. Returns `None` if the link is full.
+    /// Duplicates a message of a queue. Returns `None` if the link is full or does not hold it.
     pub(crate) fn with_duplicate(&self, queue: u32, packet: u32) -> Option<Interned> {
         let mut content = self.content(queue);
         if content.len() >= self.in_flight {

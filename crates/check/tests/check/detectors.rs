@@ -172,8 +172,8 @@ fn bully_agrees_with_heartbeat_detector() {
     check.progress().run().assert_holds();
 }
 
-/// A wrongly suspected process answers, and the bully's own timeout is sufficient, so there is one
-/// leader.
+/// Only the detector's timeout is short. A wrongly suspected process answers within the bully's own
+/// timeout, so there is one leader.
 #[test]
 fn bully_with_short_timeout_has_one_leader() {
     bully(SHORT_TIMEOUT, &[]).always(OneLeader::new(Scope::Overall)).run().assert_holds();

@@ -116,10 +116,10 @@ pub(crate) fn run(options: &Options) -> Result<Status, Failure> {
             let trace =
                 Trace::read(path).map_err(|error| super::trace::input_failure(error.into()))?;
             super::trace::warn_torn(trace.torn.as_slice(), &[]);
-            Some(RunFactory.from_trace(&trace))
+            Some(RunFactory.run_from_trace(&trace))
         }
         (None, []) => None,
-        (None, words) => Some(RunFactory.from_args(words)),
+        (None, words) => Some(RunFactory.run_from_args(words)),
     };
     let opened = opened.map(|made| made.and_then(|run| lab.open(run, &Deadline::default())));
     let session = opened.transpose().map_err(Failure::usage)?;
@@ -150,7 +150,7 @@ impl RunSource for RunFactory {
         cards.map(|(name, card)| algorithm_entry(name, &card)).collect()
     }
 
-    fn from_args(&self, words: &[String]) -> Result<LabRun, String> {
+    fn run_from_args(&self, words: &[String]) -> Result<LabRun, String> {
         if let Some(own) = words.iter().find(|word| LabOptions::is_lab_option(word)) {
             return Err(format!(
                 "{own} is an option of the lab, which is running already: leave it out"
@@ -183,7 +183,7 @@ impl RunSource for RunFactory {
         })
     }
 
-    fn from_trace(&self, trace: &Trace) -> Result<LabRun, String> {
+    fn run_from_trace(&self, trace: &Trace) -> Result<LabRun, String> {
         let describe = |failure: Failure| failure.to_string();
         let header = &trace.header;
         let parameters = if header.options.is_empty() {

@@ -172,8 +172,8 @@ mod tests {
         }
     }
 
-    /// Reports problems with the name of the question: an unknown field, a missing negative
-    /// control, a duplicate name.
+    /// A malformed experiment is reported with the id of its question: an unknown field, a missing
+    /// negative control, a duplicate name.
     #[test]
     fn each_question_has_valid_experiments() {
         for (_, question) in Question::all() {

@@ -40,12 +40,6 @@ const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(30);
 /// A call that has ended: place of the endpoint, connection, and response.
 type FinishedCall = (usize, Arc<Connection>, Result<Bytes, Status>);
 
-/// A connection with the place of its endpoint; `None` if no endpoint responded.
-type Connected = Option<(usize, Arc<Connection>)>;
-
-/// Rejection of the user by the endpoint at this place.
-type Rejection = (usize, Status);
-
 /// Policy for a call that received no response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Repeat {
@@ -127,16 +121,7 @@ impl Admin {
         let mut finished = Vec::new();
         loop {
             let connecting = self.connect(&mut untried, &mut failures);
-            let connected = connect_during_calls(connecting, &mut pending, &mut finished).await;
-            let connected = match connected {
-                Ok(connected) => connected,
-                // A call to another endpoint is pending, or has ended and may be repeated.
-                Err((place, status)) if !pending.is_empty() || !finished.is_empty() => {
-                    failures = failures.with(place, &status);
-                    None
-                }
-                Err((_, status)) => return Err(rejected(&status)),
-            };
+            let connected = connect_during_calls(connecting, &mut pending, &mut finished).await?;
             if let Some((place, connection)) = connected {
                 let (request, within) = (request.clone(), deadline - Instant::now());
                 pending.spawn(async move {
@@ -150,16 +135,19 @@ impl Admin {
                 Some(call) => Ok(Some(Ok(call))),
                 None => timeout_at(until, pending.join_next()).await,
             };
-            let (place, connection, status) = match call {
-                Ok(Some(Ok((place, connection, Ok(response))))) => {
-                    *self.open() = Some((place, connection));
-                    return Ok(response);
-                }
-                Ok(Some(Ok((place, connection, Err(status))))) => (place, connection, status),
+            let (place, connection, response) = match call {
+                Ok(Some(Ok(call))) => call,
                 Ok(Some(Err(_))) => continue,
                 Ok(None) => return Err(self.unavailable(&failures)),
                 Err(_) if can_hedge => continue,
                 Err(_) => return Err(self.unavailable(&failures.with(usize::MAX, &no_response()))),
+            };
+            let status = match response {
+                Ok(response) => {
+                    *self.open() = Some((place, connection));
+                    return Ok(response);
+                }
+                Err(status) => status,
             };
             match action_after(&status) {
                 RetryAction::Fail => return Err(rejected(&status)),
@@ -190,12 +178,7 @@ impl Admin {
     /// [`ClientError`], if no member sends the first piece.
     pub async fn snapshot(&self) -> Result<Snapshot, ClientError> {
         let (mut untried, mut failures) = (self.order(), Failures::default());
-        loop {
-            let connected = self.connect(&mut untried, &mut failures).await;
-            let Some((place, connection)) = connected.map_err(|(_, status)| rejected(&status))?
-            else {
-                return Err(self.unavailable(&failures));
-            };
+        while let Some((place, connection)) = self.connect(&mut untried, &mut failures).await? {
             let request = frames::encode(&SnapshotRequest {});
             let start = timeout(SNAPSHOT_TIMEOUT, async {
                 let path = "/etcdserverpb.Maintenance/Snapshot";
@@ -214,6 +197,7 @@ impl Admin {
             }
             failures = failures.with(place, &status);
         }
+        Err(self.unavailable(&failures))
     }
 
     /// Connects to the next endpoint that responds; removes those that were tried from `untried`.
@@ -222,7 +206,7 @@ impl Admin {
         &self,
         untried: &mut VecDeque<usize>,
         failures: &mut Failures,
-    ) -> Result<Connected, Rejection> {
+    ) -> Result<Option<(usize, Arc<Connection>)>, ClientError> {
         if let Some(used) = self.used(untried.front()) {
             untried.pop_front();
             return Ok(Some(used));
@@ -252,7 +236,7 @@ impl Admin {
                 Ok(Some(Err(_))) | Err(_) => continue,
             };
             if action_after(&status) == RetryAction::Fail {
-                return Err((place, status));
+                return Err(rejected(&status));
             }
             started.retain(|it| *it != place);
             *failures = std::mem::take(failures).with(place, &status);
@@ -295,10 +279,10 @@ impl Admin {
 /// Waits for a connection while calls are pending. Calls that end meanwhile are added to
 /// `finished`. After a successful call the connection is not needed, so this returns `None`.
 async fn connect_during_calls(
-    connecting: impl Future<Output = Result<Connected, Rejection>>,
+    connecting: impl Future<Output = Result<Option<(usize, Arc<Connection>)>, ClientError>>,
     pending: &mut JoinSet<FinishedCall>,
     finished: &mut Vec<FinishedCall>,
-) -> Result<Connected, Rejection> {
+) -> Result<Option<(usize, Arc<Connection>)>, ClientError> {
     let mut connecting = pin!(connecting);
     loop {
         tokio::select! {

@@ -67,7 +67,8 @@ impl Deadlines {
     }
 }
 
-/// Returns the deadline of a session on the clock of the standard library; `None` if it has passed.
+/// Returns the deadline of a session on the clock of the standard library; `None` if it has passed
+/// or the owner has closed the session.
 fn valid_until(state: &SessionState) -> Option<std::time::Instant> {
     match *state {
         SessionState::Active { deadline } => {

@@ -3,8 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use tenure_client::{Admin, ClientError, ConnectOptions, User};
-use tokio::time::sleep;
+use tenure_client::{Admin, ConnectOptions};
 
 use crate::relay::{Relay, UnresponsiveEndpoint};
 use crate::service::Service;
@@ -23,39 +22,4 @@ async fn slow_response_is_returned_while_the_next_endpoint_connects() {
     admin.status().await.expect("a response");
     // Connecting to the other endpoint takes until 2.75 s.
     assert!(start.elapsed() < Duration::from_millis(2_500), "{:?}", start.elapsed());
-}
-
-/// Starts a service that requires authentication, with this password of `root`.
-async fn service_with_password(password: &str) -> Service {
-    let service = Service::start().await;
-    let user = format!(r#"{{"name":"root","password":"{password}"}}"#);
-    let steps = [
-        ("user/add", &*user),
-        ("user/grant", r#"{"user":"root","role":"root"}"#),
-        ("enable", "{}"),
-    ];
-    service.post_access(&steps).await;
-    service
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn pending_call_outlasts_rejection_by_next_endpoint() {
-    let service = service_with_password("secret").await;
-    let other = service_with_password("changed").await;
-    let (relay, address) = Relay::start(&service.address).await;
-    let options = ConnectOptions::default().user(User::new("root", "secret"));
-    let admin = Admin::new([&address, &other.address], options.clone()).expect("valid endpoints");
-    let first = admin.status().await.expect("a response");
-    // Meanwhile the next endpoint rejects the password. After 2 s the connection counts as dead.
-    relay.is_cut.store(true, Ordering::Relaxed);
-    let restored = async {
-        sleep(Duration::from_millis(1_600)).await;
-        relay.is_cut.store(false, Ordering::Relaxed);
-    };
-    let (next, ()) = tokio::join!(admin.status(), restored);
-    assert_eq!(next.expect("a response").id, first.id);
-    // Without a pending call, a rejection is returned.
-    let admin = Admin::new([&other.address], options).expect("a valid endpoint");
-    let rejected = admin.status().await;
-    assert!(matches!(rejected, Err(ClientError::Rejected { .. })), "{rejected:?}");
 }

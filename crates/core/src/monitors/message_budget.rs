@@ -28,7 +28,7 @@ pub struct MessageBudget {
 }
 
 impl MessageBudget {
-    /// Creates the monitor from a card's cost; `None` if the cost has no upper bound.
+    /// Creates the monitor from a card's cost; `None` if it has no upper bound or is not checkable.
     pub fn within(cost: &Cost) -> Option<Self> {
         let most = cost.most.filter(|_| cost.is_checkable())?;
         let exact = cost.per == Per::Entry && cost.exactly().is_some();

@@ -39,7 +39,7 @@ const ASSETS: [Asset; 6] = [
     Asset::script("/live.js", include_str!("live.js")),
 ];
 
-/// Update of a page.
+/// Message to the page after each update interval, and after the run.
 #[derive(Serialize)]
 struct PageUpdate<'a> {
     about: &'a PageInfo,

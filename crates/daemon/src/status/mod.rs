@@ -102,7 +102,7 @@ pub struct LinkStatus {
     pub error: Option<String>,
     /// Number of messages that the peer has not confirmed yet.
     pub held_messages: u64,
-    /// Bytes of these messages.
+    /// Total size of these messages, in bytes.
     pub held_bytes: u64,
 }
 

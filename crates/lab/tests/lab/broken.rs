@@ -74,7 +74,7 @@ impl RunSource for FragileSource {
         json!([])
     }
 
-    fn from_args(&self, words: &[String]) -> Result<LabRun, String> {
+    fn run_from_args(&self, words: &[String]) -> Result<LabRun, String> {
         let mut settings = Settings::new(2);
         // The first process stays inside for long; the second only enters on request.
         settings.workload = Workload::locking(Locking {
@@ -95,7 +95,7 @@ impl RunSource for FragileSource {
         })
     }
 
-    fn from_trace(&self, _: &Trace) -> Result<LabRun, String> {
+    fn run_from_trace(&self, _: &Trace) -> Result<LabRun, String> {
         Err("glass is not recorded".to_owned())
     }
 }

@@ -58,7 +58,7 @@ impl RunSource for EndlessSource {
         json!([])
     }
 
-    fn from_args(&self, words: &[String]) -> Result<LabRun, String> {
+    fn run_from_args(&self, words: &[String]) -> Result<LabRun, String> {
         let config = ricart_agrawala::Config::default();
         let card = RicartAgrawala::card(&config, 2);
         let run = Run::new(Simulation::new(config, Settings::new(2)));
@@ -75,7 +75,7 @@ impl RunSource for EndlessSource {
         })
     }
 
-    fn from_trace(&self, _: &Trace) -> Result<LabRun, String> {
+    fn run_from_trace(&self, _: &Trace) -> Result<LabRun, String> {
         Err("only runs that never end".to_owned())
     }
 }

@@ -85,7 +85,8 @@ impl<P: Protocol> ScriptedNode<P> {
         Ok(ScriptedNode { requests, task })
     }
 
-    /// Performs an action. Returns the messages that it sent, or `None` if it is impossible.
+    /// Performs an action. Returns the messages that it sent, or `None` if it is impossible or the
+    /// node has ended.
     pub(super) async fn perform(&self, action: NodeAction<P>) -> Option<Vec<SentMessage>> {
         let (answer, answered) = oneshot::channel();
         self.requests.send(NodeRequest::Perform(action, answer)).ok()?;

@@ -92,7 +92,7 @@ async fn lease_expires_while_disk_is_slow() {
         },
         store,
         application,
-        requests: requests,
+        requests,
         recorder: Recorder::none(),
         injection: Injection::none(),
         suspected: None,

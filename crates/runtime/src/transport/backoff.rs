@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// State of the backoff.
+/// Bounds of the interval between attempts, and the next interval.
 #[derive(Debug)]
 pub(crate) struct Backoff {
     min: Duration,

@@ -24,7 +24,7 @@ enum Mark {
 /// Largest absolute value of signed numbers, which are times in nanoseconds: about two years.
 const MAX_ABSOLUTE_TIME: u64 = 1 << 56;
 
-/// State of an inspection.
+/// Limits of a message or state under inspection, and the findings so far.
 #[derive(Debug)]
 pub(super) struct ValueWalker {
     group_size: u32,

@@ -435,7 +435,7 @@ mod full_disk {
         }
 
         /// Creates a file system on a sparse file of this one, which detects only during a flush
-        /// that there is no space. Returns `None` if the tools are missing.
+        /// that there is no space. Returns `None` without the tools or the permission to mount it.
         fn disk_that_fills_up(&self) -> Option<LazyDisk> {
             let image = self.0.path().join("image");
             File::create(&image).and_then(|file| file.set_len(16 << 20)).expect("a sparse file");

@@ -28,10 +28,10 @@ const UNDECIDED_TIMEOUT: Duration = Duration::from_secs(60);
 /// Callback for the outcome of a command whose caller has stopped waiting.
 pub(crate) type OnAbandoned = Box<dyn FnOnce(Outcome) + Send>;
 
-/// Outcome of a proposal.
+/// Outcome of the proposed command, or the reason why there is none.
 type ProposalResult = Result<Outcome, ProposeError>;
 
-/// Limit of the undecided commands of a member.
+/// Bounds the number and the bytes of the undecided commands of a member.
 #[derive(Debug)]
 pub(crate) struct ProposalLimit {
     slots: Arc<Semaphore>,

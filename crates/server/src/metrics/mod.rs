@@ -99,7 +99,7 @@ fn store_gauges(member: &Member) -> [(&'static str, &'static str, u64); 12] {
     })
 }
 
-/// Returns the bytes of the files of a directory.
+/// Returns the total size of the files in a directory, in bytes.
 fn bytes_in(directory: &Path) -> u64 {
     let files = fs::read_dir(directory).into_iter().flatten().flatten();
     files.filter_map(|file| file.metadata().ok()).map(|it| it.len()).sum()

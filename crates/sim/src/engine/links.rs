@@ -23,7 +23,7 @@ impl Links {
         Links::Sparse { places: vec![(0, 0); 1024], used: 0 }
     }
 
-    /// Returns the number of a link, initially 0.
+    /// Returns the number stored for a link, initially 0.
     #[inline]
     pub(crate) fn of(&mut self, from: ProcessId, to: ProcessId) -> &mut u64 {
         match self {

@@ -28,7 +28,7 @@ impl MessageScope {
 #[derive(Debug)]
 pub(crate) struct Causality {
     size: usize,
-    /// Numbers per cell: `size`, or twice that.
+    /// Numbers per cell: `size` for one clock, `2 * size` for two.
     width: usize,
     cells: Vec<u64>,
     holders: Vec<u32>,

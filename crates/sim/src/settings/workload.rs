@@ -72,7 +72,7 @@ impl Workload {
 pub struct Locking {
     /// Times of the requests.
     pub pattern: Pattern,
-    /// Number of entries by process. A sequential pattern has its own total.
+    /// Number of entries by process. A sequential pattern ignores it and has its own total.
     pub entries: Entries,
     /// Time that a process stays inside.
     pub hold: Distribution,

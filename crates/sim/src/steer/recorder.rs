@@ -61,7 +61,7 @@ impl Recorder {
         self.error = self.writer.write(record).err();
     }
 
-    /// Creates a ticket with a new number for a message.
+    /// Creates a ticket with a new number for a message, and returns its index.
     pub(crate) fn ticket(&mut self, session: u64, clock: Option<u32>) -> u32 {
         self.numbers += 1;
         let ticket = Ticket { number: self.numbers, session, clock, copies: 1 };
@@ -81,7 +81,8 @@ impl Recorder {
         self.tickets[ticket as usize].copies += 1;
     }
 
-    /// Records that one copy of the message is gone, and returns its ticket.
+    /// Drops one copy of the message with the ticket at this index, and returns the ticket. The
+    /// last copy frees the index.
     pub(crate) fn release(&mut self, ticket: u32) -> Ticket {
         let place = &mut self.tickets[ticket as usize];
         place.copies -= 1;

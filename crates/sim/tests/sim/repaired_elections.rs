@@ -52,7 +52,7 @@ fn holds(report: &Report, context: &str) {
     }
 }
 
-/// A process crashes at any time, and may recover.
+/// Returns a crash at a random time or message. The process recovers if `comes_back`.
 fn crash(process: u32, random: &mut Random, comes_back: bool) -> Fault {
     let recovery = comes_back
         .then(|| Recovery { after: random.below(60) * 1_000_000, memory: Memory::Stable });

@@ -9,6 +9,8 @@ use tenure_store::{
     Put, PutResult, Range, RangeResult, SortOrder, SortTarget, Span, Txn, TxnResult, claim_key,
 };
 
+use super::comparison::holds;
+
 /// A deliberate mistake of the model, which the comparison must detect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mistake {

@@ -10,7 +10,7 @@ pub use crate::fold::process_state::Condition;
 use crate::format::{ClockUnit, Header};
 use crate::plain::plain;
 
-/// Layout of a run.
+/// Everything that a picture of a run shows, with positions: steps, messages and intervals.
 #[derive(Clone, Debug)]
 pub struct Layout {
     /// Header of the trace.

@@ -318,7 +318,7 @@ impl Reading {
         }
     }
 
-    /// Returns the number of a kind of message.
+    /// Returns the index of the message's kind. A new kind gets the next index.
     fn kind(&mut self, message_record: &MessageRecord) -> usize {
         let next = self.kinds.len();
         *self.kinds.entry((message_record.layer, message_record.message.clone())).or_insert(next)

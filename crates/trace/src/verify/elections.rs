@@ -94,7 +94,7 @@ impl Elections {
         }
     }
 
-    /// Handles the start of the group.
+    /// Begins the wait for the first leader.
     pub(super) fn started(&mut self, time: u64) {
         self.open = Some((time, Cause::Start));
     }
@@ -133,7 +133,8 @@ impl Elections {
         self.settle(time);
     }
 
-    /// Handles a partition into these sides, or its end if there are none.
+    /// Records a partition into these sides, or its end if there are none. A leader outside of the
+    /// largest side must be replaced.
     pub(super) fn parted(&mut self, time: u64, sides: &[Vec<ProcessId>]) {
         let largest = sides.iter().rev().max_by_key(|side| side.len());
         let is_apart = |at: ProcessId| largest.is_some_and(|largest| !largest.contains(&at));

@@ -99,7 +99,8 @@ impl Resource {
         }
     }
 
-    /// Handles an overlap of two entries.
+    /// Remembers two overlapping entries, or finds at once that the resource did not prevent the
+    /// overlap.
     pub(super) fn overlap(&mut self, pair: Pair) {
         if self.is_stale(&pair) {
             // All undecided pairs came before this one.

@@ -115,7 +115,7 @@ impl TraceVerifier {
         }
     }
 
-    /// Handles a partition into these sides, or its end if there are none.
+    /// Records a partition into these sides, or its end if there are none.
     fn parted(&mut self, sides: &[Vec<ProcessId>]) {
         self.disturbed = self.now;
         if !self.ended {

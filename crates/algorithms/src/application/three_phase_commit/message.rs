@@ -11,12 +11,12 @@ use super::Log;
 pub enum Message {
     /// Asks whether the receiver can commit.
     Prepare {
-        /// The transaction concerned.
+        /// Transaction to vote on.
         transaction: Transaction,
     },
     /// The sender's vote.
     Vote {
-        /// The transaction concerned.
+        /// Transaction on which the sender votes.
         transaction: Transaction,
         /// True if the vote is yes.
         yes: bool,
@@ -25,26 +25,26 @@ pub enum Message {
     Ready {
         /// Term in which the sender leads.
         term: Term,
-        /// The transaction concerned.
+        /// Transaction that can commit.
         transaction: Transaction,
     },
     /// The sender knows that all have voted yes.
     Told {
         /// Term of the message it responds to.
         term: Term,
-        /// The transaction concerned.
+        /// Transaction that can commit.
         transaction: Transaction,
     },
     /// Announces the decision.
     Decision {
-        /// The transaction concerned.
+        /// Transaction that is decided.
         transaction: Transaction,
         /// True if the transaction commits.
         commits: bool,
     },
     /// Acknowledges the decision.
     Acknowledgement {
-        /// The transaction concerned.
+        /// Transaction whose decision is acknowledged.
         transaction: Transaction,
     },
     /// The new leader asks what the receiver knows of transactions.

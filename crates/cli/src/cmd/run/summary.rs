@@ -144,7 +144,7 @@ impl Summary {
             entries,
             entries_per_second: round_to_thousandths(rate),
             latency_ms: (verification.entries > 0).then(|| latency(verification.latency)),
-            messages_per_entry: messages_per_entry,
+            messages_per_entry,
             elections: verification.elections.into_iter().map(round_election).collect(),
             partitions: record.partitions,
             counter,

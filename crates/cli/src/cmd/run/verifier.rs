@@ -156,7 +156,8 @@ impl SegmentStore {
         }
     }
 
-    /// Handles a file that was verified and is complete.
+    /// Deletes the file before this one of the same trace. This one was verified and is complete.
+    /// Files that exist at the first violation are kept.
     fn finish_segment(&mut self, trace: usize, file: PathBuf, judge: &TraceVerifier) {
         if !self.violated && judge.clone().finish().verdict == Judgement::Violated {
             self.violated = true;

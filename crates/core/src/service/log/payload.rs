@@ -8,7 +8,7 @@ use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-/// Bytes of a user. Cloning only counts a reference.
+/// Bytes that only the user interprets. Clones share them.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Payload(Arc<[u8]>);
 
