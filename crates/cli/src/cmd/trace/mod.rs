@@ -27,8 +27,8 @@ use super::size::size;
 
 /// Verify, show, draw or convert traces of the simulator, the checker or real nodes
 ///
-/// A trace is a file of JSON lines. `tenure check`, `simulate` and `run` write traces. docs/trace.md
-/// defines the format.
+/// A trace is a file of JSON lines. `tenure check`, `simulate` and `run` write traces. The format
+/// is in docs/trace.md.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tenure trace verify run/*.ndjson
