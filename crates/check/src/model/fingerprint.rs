@@ -70,7 +70,7 @@ pub(crate) enum Role {
     Local,
     Message,
     Past,
-    Parcel,
+    InFlightMessage,
     Queue,
     Spent,
     Label,

@@ -79,7 +79,7 @@ impl Network {
     pub(crate) fn packet(&self, packet: InFlightMessage, message: u64) -> u32 {
         let past = if packet.past == 0 { 0 } else { self.pasts.fingerprint(packet.past) };
         let content = (packet.from, packet.to, message, past, packet.min_delay, packet.max_delay);
-        self.packets.intern((packet, message), |_| fingerprint(Role::Parcel, &content)).id
+        self.packets.intern((packet, message), |_| fingerprint(Role::InFlightMessage, &content)).id
     }
 
     pub(crate) fn packet_by_id(&self, id: u32) -> InFlightMessage {
@@ -188,7 +188,7 @@ impl Network {
                 let message = if packet.message == 0 { 0 } else { message(packet.message) };
                 let (from, to) = (name(packet.from), name(packet.to));
                 let content = (from, to, message, past, packet.min_delay, packet.max_delay);
-                fingerprint(Role::Parcel, &content)
+                fingerprint(Role::InFlightMessage, &content)
             })
             .collect();
         if self.order == Order::Reordered {

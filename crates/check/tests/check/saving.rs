@@ -167,9 +167,9 @@ fn assert_replays<P: Checkable>(
     };
     let records = simulated(&schedule).expect("each step is possible");
     assert_eq!(visible_records(&records), wanted, "in the simulator");
-    let lapses = |action: &Action| matches!(action, Action::Mute(_) | Action::Unsaved(_));
+    let is_save_fault = |action: &Action| matches!(action, Action::Mute(_) | Action::Unsaved(_));
     let mut other = schedule.clone();
-    other.actions.retain(|action| !lapses(action));
+    other.actions.retain(|action| !is_save_fault(action));
     assert_ne!(other, schedule, "the schedule contains a lost save");
     let other = simulated(&other).map(|records| visible_records(&records));
     let without: Vec<Record> = wanted

@@ -8,7 +8,7 @@ use crate::settings::distribution::Distribution;
 use crate::settings::fault::{Chance, Fault};
 use crate::settings::latency::Latency;
 
-/// Fate of a message.
+/// Outcome of the transmission of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Route {
     /// It arrives at this tick.
