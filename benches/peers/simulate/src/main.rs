@@ -88,7 +88,7 @@ fn tenure_bare(messages: u64) -> u64 {
 fn tenure(messages: u64, instrumentation: Instrumentation) -> u64 {
     let mut settings = Settings::new(2);
     settings.network.latency = Distribution::between_units(1, 2).into();
-    settings.instrumentation = watch;
+    settings.instrumentation = instrumentation;
     let each = u32::try_from(messages / 2).expect("a valid count");
     let report = Simulation::<Player>::new(each, settings).run().expect("valid settings");
     report.metrics.sent
