@@ -11,7 +11,7 @@ use tenure_algorithms::agreement::{RaftLog, raft_log};
 use tenure_core::service::log::{Command, Payload};
 use tenure_core::{Batch, ConstantEnvironment, Group, Input, ProcessId};
 use tenure_sim::{
-    Distribution, Entries, Instrumentation, Locking, Pattern, Settings, Simulation, Watched,
+    Distribution, Entries, Instrumentation, Locking, Pattern, Settings, Simulation, Tracking,
     Workload,
 };
 
@@ -41,7 +41,7 @@ pub fn main() {
     for _ in 0..REPETITIONS {
         rates[0].push(bare::<Peer>(&theirs));
         rates[1].push(bare::<RaftLog>(&ours));
-        let judged = Instrumentation { order: Watched::Never, ..Instrumentation::default() };
+        let judged = Instrumentation { order: Tracking::Never, ..Instrumentation::default() };
         let simulated = [Instrumentation::NOTHING, judged].map(simulated).concat();
         rates[2..].iter_mut().zip(simulated).for_each(|(rates, rate)| rates.push(rate));
     }
@@ -102,7 +102,7 @@ fn simulated(instrumentation: Instrumentation) -> [f64; 2] {
         hold: Distribution::ZERO,
     });
     settings.limits.events = Some(u64::from(ENTRIES) * 5);
-    settings.instrumentation = watch;
+    settings.instrumentation = instrumentation;
     let config = raft_log::Config::plain(SIZE, 2_000_000);
     let simulation = Simulation::<RaftLog>::new(config, settings);
     let started = clock();
