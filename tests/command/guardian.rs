@@ -5,9 +5,11 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use crate::hold::{Service, ended, lines, signal, until};
 
-/// The processes whose environment contains this assignment.
+/// Returns the processes whose environment contains this assignment.
 pub(crate) fn marked(assignment: &str) -> Vec<String> {
     let entries = fs::read_dir("/proc").expect("the processes");
     let ids = entries.flatten().filter_map(|it| it.file_name().into_string().ok());
@@ -18,18 +20,18 @@ pub(crate) fn marked(assignment: &str) -> Vec<String> {
     .collect()
 }
 
-/// The children of a process.
+/// Returns the children of a process.
 pub(crate) fn children(id: &str) -> Vec<String> {
     let list = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap_or_default();
     list.split_whitespace().map(str::to_owned).collect()
 }
 
-/// The guardian of a wrapper that runs its command.
+/// Returns the guardian of a wrapper that runs its command.
 pub(crate) fn guardian(wrapper: &Child) -> String {
     children(&wrapper.id().to_string()).pop().expect("a guardian")
 }
 
-/// The state of a process, such as `T` for stopped.
+/// Returns the state of a process, such as `T` for stopped.
 fn state(id: &str) -> Option<char> {
     let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     stat.rsplit(") ").next()?.chars().next()
@@ -62,7 +64,7 @@ impl Marked {
         child
     }
 
-    /// The remaining processes of command, wrapper and guardian.
+    /// Returns the processes that remain of command, wrapper and guardian.
     fn left(&self) -> Vec<String> {
         marked(&self.mark)
     }
@@ -70,7 +72,7 @@ impl Marked {
     /// Starts another wrapper that waits for lock `a`.
     fn waiting(&self) -> Child {
         let script = "echo in";
-        let next = self.service.wrapper("lock --ttl 2s a", script).spawn().expect("it starts");
+        let next = self.service.wrapper("lock --ttl 60s a", script).spawn().expect("it starts");
         until(|| self.service.asking_for_a() == 2);
         next
     }
@@ -199,7 +201,8 @@ fn lock_is_held_while_a_background_process_ignores_an_interrupt() {
         let marked = Marked::start();
         // A shell starts background processes with INT and QUIT ignored.
         let script = "(trap '' TERM; while :; do sleep 0.05; done) & echo up; wait";
-        let wrapper = marked.running("lock --ttl 2s a", script);
+        // A lease that outlasts the test: only a release passes the lock on.
+        let wrapper = marked.running("lock --ttl 60s --grace 400ms a", script);
         let mut next = marked.waiting();
         assert!(signal(name, &wrapper.id().to_string()));
         assert_eq!(lines(&mut next).next().expect("a line").expect("text"), "in");
@@ -215,6 +218,22 @@ fn lock_is_held_while_a_background_process_ignores_an_interrupt() {
         assert!(status > 128, "{name}: {status}: {message}");
         let (status, message) = ended(next);
         assert_eq!(status, 0, "{name}: {message}");
+    }
+}
+
+#[test]
+fn signals_at_the_end_do_not_replace_the_exit_status() {
+    let service = Service::start();
+    for _ in 0..20 {
+        let mut wrapper = service.wrapper("lock a", "exit 3").spawn().expect("it starts");
+        let id = i32::try_from(wrapper.id()).ok().and_then(Pid::from_raw).expect("an ID");
+        // Ignored by the command. Each signal interrupts what the wrapper waits for, so one does
+        // between the report of the end and the end of the guardian.
+        while wrapper.try_wait().expect("a child").is_none() {
+            kill_process(id, Signal::WINCH).expect("sent");
+        }
+        let (status, message) = ended(wrapper);
+        assert_eq!((status, &message[..]), (3, ""));
     }
 }
 
@@ -258,26 +277,22 @@ fn stopped_service_ends_the_whole_tree_before_the_deadline() {
 
 #[test]
 fn command_at_a_terminal_reads_input_and_is_interrupted_once() {
-    let service = Service::start();
+    let marked = Marked::start();
     if Command::new("script").arg("--version").output().is_err() {
         eprintln!("skipped: needs script");
         return;
     }
-    let tenure = env!("CARGO_BIN_EXE_tenure");
-    let script = "trap 'echo interrupted' INT; read a; echo got $a; sleep 5; sleep 1; exit 6";
-    let line = format!("exec {tenure} lock a --endpoints {} -- sh -c \"$0\"", service.address);
-    let in_terminal = format!("sh -c '{line}' \"$SCRIPT\"");
+    // A forwarded second interrupt would arrive in `sleep 1`.
+    let script = "trap 'echo interrupted' INT; read a; echo got $a; \
+                  sleep 30 && exit 7; sleep 1; exit 6";
+    // `script` runs its command with $SHELL. A shell that stayed would be interrupted as well, and
+    // its status would replace that of the wrapper.
+    let command = "exec \"$PROGRAM\" lock a --endpoints \"$MARKED_BY\" -- sh -c \"$SCRIPT\"";
     let mut terminal = Command::new("env")
-        .args([
-            "--default-signal=INT,QUIT",
-            "script",
-            "--quiet",
-            "--return",
-            "--command",
-            &in_terminal,
-            "/dev/null",
-        ])
-        .env("SCRIPT", script)
+        .args(["--default-signal=INT,QUIT", "script", "--quiet", "--return"])
+        .args(["--command", command, "/dev/null"])
+        .envs([("SHELL", "/bin/sh"), ("PROGRAM", env!("CARGO_BIN_EXE_tenure"))])
+        .envs([("SCRIPT", script), ("MARKED_BY", &marked.service.address)])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -291,6 +306,8 @@ fn command_at_a_terminal_reads_input_and_is_interrupted_once() {
         output.read_exact(&mut byte).expect("output");
         shown.push(byte[0]);
     }
+    // Before its `exec` the shell's child handles the interrupt as the shell does, and sleeps on.
+    until(|| marked.left().iter().any(|id| is_sleeping(id)));
     typed.write_all(b"\x03").expect("typed");
     let mut rest = String::new();
     output.read_to_string(&mut rest).expect("output");
@@ -298,7 +315,8 @@ fn command_at_a_terminal_reads_input_and_is_interrupted_once() {
     assert_eq!(rest.matches("interrupted").count(), 1, "{rest}");
 }
 
-/// A setuid copy of `setpriv` for becoming root, as with `sudo`.
+/// Creates a setuid copy of `setpriv`, with which a process becomes root, as with `sudo`. Returns
+/// its path.
 fn become_root(folder: &Path) -> Option<String> {
     let path = folder.join("as-root");
     let made = Command::new("sh")

@@ -95,7 +95,8 @@ impl Guarded {
         Ok(Guarded { guardian, reports, orders, children, is_apart, ended: None })
     }
 
-    /// Waits for the next event. Continues the guardian if it is stopped.
+    /// Waits for the next event. Continues the guardian if it is stopped. Dropping the future loses
+    /// no event: nothing is awaited after a report has been read.
     pub(super) async fn next(&mut self) -> Event {
         loop {
             self.reap();
@@ -104,10 +105,6 @@ impl Guarded {
                 line = self.reports.next_line() => match line.ok().flatten() {
                     Some(line) => {
                         let Some(report) = Report::read(&line) else { continue };
-                        if matches!(report, Report::Ended { .. }) {
-                            // Reaps the guardian, so that no process is left when this one ends.
-                            self.guardian_ended().await;
-                        }
                         return Event::Report(report);
                     }
                     None => return Event::GuardianEnded(self.guardian_ended().await),
@@ -117,8 +114,9 @@ impl Guarded {
         }
     }
 
-    /// Waits briefly for the guardian to end after it has closed the socket.
-    async fn guardian_ended(&mut self) -> Option<ExitStatus> {
+    /// Waits briefly for the guardian to end after its last report or after it has closed the
+    /// socket, and reaps it. Returns its status, or `None` if it has not ended in that time.
+    pub(super) async fn guardian_ended(&mut self) -> Option<ExitStatus> {
         const USUAL_EXIT_TIME: Duration = Duration::from_millis(500);
         let ended = async {
             self.reap();

@@ -71,9 +71,9 @@ impl Held {
 /// How a command ended.
 #[derive(Debug)]
 pub(super) enum End {
-    /// It ended by itself, with all its descendants.
+    /// The command ended by itself, with all its descendants.
     Done(ExitStatus),
-    /// It was killed with all its descendants, for the reason given.
+    /// The command was killed with all its descendants, for the reason given.
     Killed(String),
     /// It was killed for the reason given, but these processes are left. The lock must not be
     /// given up.
@@ -134,6 +134,10 @@ impl Supervised<'_> {
     }
 
     async fn handle(&self, guarded: &mut Guarded, event: Event) -> Option<End> {
+        if let Event::Report(Report::Ended { .. }) = event {
+            // So that no process is left when this one ends.
+            guarded.guardian_ended().await;
+        }
         match event {
             Event::Report(Report::Ended { is_expired: true, .. }) => {
                 Some(End::Killed(self.lost_because(LossReason::NotRenewed)))
@@ -168,7 +172,10 @@ impl Supervised<'_> {
         let ended = async {
             loop {
                 match guarded.next().await {
-                    Event::Report(Report::Ended { .. }) => return true,
+                    Event::Report(Report::Ended { .. }) => {
+                        guarded.guardian_ended().await;
+                        return true;
+                    }
                     Event::Report(_) => {}
                     Event::GuardianEnded(_) => return false,
                 }
