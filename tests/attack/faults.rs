@@ -10,7 +10,7 @@ use crate::{attack, seeds};
 /// Length of a run in milliseconds.
 const LENGTH: u64 = 4_000;
 
-/// Random faults for a group of five.
+/// Returns options with random faults for a group of five.
 fn faults(rng: &mut Rng, sort: u64) -> String {
     let at = |rng: &mut Rng| rng.u64(300..LENGTH / 2);
     let (early, back) = (at(rng), rng.u64(LENGTH / 2..LENGTH - 200));
@@ -31,7 +31,8 @@ fn faults(rng: &mut Rng, sort: u64) -> String {
     }
 }
 
-/// Executes one run. An exclusion by the card counts as success.
+/// Executes one run with random faults. Also succeeds if the card of the algorithm excludes these
+/// faults.
 fn inject(seed: u64) -> Result<(), String> {
     let first = ["coordinated:bully", "coordinated:raft"];
     let locks: Vec<&str> = first.into_iter().chain(tenure_instances::locks()).collect();

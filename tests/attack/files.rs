@@ -83,7 +83,7 @@ resource = "127.0.0.1:4"
 entries = 3
 "#;
 
-/// The text with random changes.
+/// Returns the text with random changes.
 fn damage(rng: &mut Rng, text: &str) -> Vec<u8> {
     let mut lines: Vec<String> = text.lines().map(String::from).collect();
     for _ in 0..rng.usize(1..4) {
@@ -129,7 +129,8 @@ const FIELDS: [(&str, &str); 8] = [
     ("most_bypass", "0"),
 ];
 
-/// The header with another value in a field or an additional field; invalid headers stay unchanged.
+/// Returns the header with another value in one field, or with an additional field. An invalid
+/// header stays unchanged.
 fn with_a_field(header: &str, (name, value): (&str, &str)) -> String {
     let Ok(Value::Object(mut fields)) = serde_json::from_str(header) else {
         return header.to_owned();
@@ -138,7 +139,7 @@ fn with_a_field(header: &str, (name, value): (&str, &str)) -> String {
     Value::Object(fields).to_string()
 }
 
-/// The line with another number, or an invalid value, in place of one of its numbers.
+/// Returns the line with another number, or an invalid value, in place of one of its numbers.
 fn with_another_value(rng: &mut Rng, line: &str) -> String {
     let digit = |place: usize| line.as_bytes()[place].is_ascii_digit();
     let begins = |place: &usize| digit(*place) && (*place == 0 || !digit(*place - 1));

@@ -15,12 +15,14 @@ use crate::{attack, seeds};
 /// history of the verifier.
 const GROWTH: u64 = 64;
 
-/// Length of a run in seconds: that of `cargo xtask attack lasting --seconds N`, or the default.
+/// Returns the length of a run in seconds: that of `cargo xtask attack lasting --seconds N`, or
+/// else the default.
 fn seconds() -> u64 {
     std::env::var("TENURE_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(8)
 }
 
-/// Random faults for a group of five until the end: kills and pauses with recovery.
+/// Returns options with random faults for a group of five until the end of the run: kills and
+/// pauses, each with a recovery.
 fn faults(rng: &mut Rng, seconds: u64) -> String {
     let (mut at, mut line) = (1_000, String::new());
     while at + 4_000 < seconds * 1_000 {
@@ -35,7 +37,8 @@ fn faults(rng: &mut Rng, seconds: u64) -> String {
     line
 }
 
-/// Resident memory of a process and its children in MiB; empty where unavailable.
+/// Returns the resident memory of a process and of its children, in MiB; empty where the system
+/// does not report it.
 fn memory(run: &Running) -> BTreeMap<u32, u64> {
     let parent = run.child.id();
     let children = format!("/proc/{parent}/task/{parent}/children");
@@ -50,7 +53,8 @@ fn memory(run: &Running) -> BTreeMap<u32, u64> {
     children.chain([parent]).filter_map(resident).collect()
 }
 
-/// Maximum memory of any process in each half of the run.
+/// Watches a run. Returns the largest memory of any of its processes, in MiB, in each half of the
+/// run.
 fn watch(run: &mut Running, seconds: u64) -> (u64, u64) {
     let (started, mut halves) = (Instant::now(), [0, 0]);
     let mut report = 0;

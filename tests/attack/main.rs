@@ -15,7 +15,7 @@ mod waiting;
 
 use std::ops::Range;
 
-/// The seeds of `cargo xtask attack … --seeds A..B`, or the default.
+/// Returns the seeds of `cargo xtask attack … --seeds A..B`, or else `short`.
 fn seeds(short: Range<u64>) -> Range<u64> {
     let wanted = std::env::var("TENURE_SEEDS").unwrap_or_default();
     let range = wanted.split_once("..");

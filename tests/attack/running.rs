@@ -81,7 +81,7 @@ impl Drop for Running {
 }
 
 impl Ended {
-    /// The end of its output, for error messages.
+    /// Returns the end of the output, for error messages.
     pub(crate) fn last_output(&self) -> String {
         let tail = |text: &str| {
             let lines: Vec<_> = text.lines().collect();

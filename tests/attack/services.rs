@@ -12,7 +12,7 @@ use crate::{attack, seeds};
 /// Time of the clients in milliseconds.
 const LENGTH: u64 = 5_000;
 
-/// Random faults for the members until shortly before the end.
+/// Returns options with random faults of the members, until shortly before the end.
 fn faults(rng: &mut Rng, members: u32) -> String {
     let (mut at, mut line) = (rng.u64(300..900), String::new());
     loop {
@@ -37,7 +37,7 @@ fn faults(rng: &mut Rng, members: u32) -> String {
     }
 }
 
-/// Short lives of one member or of all.
+/// Returns options that kill and restart one member or all members at short intervals.
 fn short_lives(rng: &mut Rng, members: u32) -> String {
     let target = match rng.u32(0..=members) {
         0 => "all".to_owned(),
@@ -52,7 +52,7 @@ fn short_lives(rng: &mut Rng, members: u32) -> String {
     line
 }
 
-/// Successive periods of slow disks.
+/// Returns options that slow down the disks of members in successive periods.
 fn slow_disks(rng: &mut Rng, members: u32) -> String {
     let (mut at, mut line) = (rng.u64(200..1_000), String::new());
     let flush = [5, 15, 50][rng.usize(..3)];

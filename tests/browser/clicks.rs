@@ -9,11 +9,11 @@ use tenure_browser::Tab;
 use crate::counterexample;
 use crate::lab_page::{LabPage, tenure};
 
-/// Shows the same view again, as each step of a run does.
+/// Script that shows the same view again, as each step of a run does.
 const REDRAW: &str = "lab.show(lab.session.view, lab.session.view)";
-/// Redraws the tree as scrolling does.
+/// Script that redraws the tree as scrolling does.
 const SCROLL: &str = "lab.tree.box.dispatchEvent(new Event('scroll'))";
-/// Takes a step, so that the pressed element is updated.
+/// Script that takes a step, so that the pressed element is updated.
 const STEP: &str = "lab.session.step()";
 
 /// Clicks on an element while the page redraws, and waits for the response.

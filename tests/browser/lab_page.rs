@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tenure_browser::Tab;
 
-/// True once a session is shown.
+/// Expression that is true once a session is shown.
 pub(crate) const SHOWN: &str = "window.lab?.session.view";
 
-/// Waits for a condition, but unlike `Tab::until` tolerates complaints of the page.
+/// Waits for a condition. Unlike `Tab::until`, it tolerates error messages of the page.
 pub(crate) fn wait_for(tab: &mut Tab, expression: &str) {
     tab.value(&format!(
         "new Promise((done) => {{ const look = () => ({expression}) ? done() \
@@ -191,7 +191,7 @@ impl LabPage {
         }
     }
 
-    /// Asserts that the page has no complaints.
+    /// Asserts that the page has reported no error.
     pub(crate) fn assert_no_complaints(&self) {
         assert_eq!(self.tab.complaints, [""; 0]);
     }

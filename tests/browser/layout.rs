@@ -4,8 +4,8 @@ use serde_json::json;
 
 use crate::lab_page::LabPage;
 
-/// Elements that exceed the window, or have overflowing content that cannot be scrolled. Fields
-/// scroll, and signs of the legend draw over their edge.
+/// Expression for the elements that exceed the window, or whose overflowing content cannot be
+/// scrolled. Fields scroll, and signs of the legend may draw over their edge.
 pub(crate) const CUT: &str = "Array.from(document.querySelectorAll('body, body *:not(#legend i)'))
     .filter((each) => each.checkVisibility() && !each.closest('.unseen, #tree, #diagram')
         && !each.matches('input, textarea, select')
@@ -15,7 +15,7 @@ pub(crate) const CUT: &str = "Array.from(document.querySelectorAll('body, body *
             && getComputedStyle(each).overflowX !== 'auto'))
     .map((each) => each.id || each.className || each.tagName)";
 
-/// Overlapping processes and messages of the picture.
+/// Expression for the processes and messages of the picture that overlap.
 const OVER: &str = "(() => {
     const all = Array.from(document.querySelectorAll('#picture button'), (each) =>
         [each.textContent, each.getBoundingClientRect()]);
@@ -25,7 +25,8 @@ const OVER: &str = "(() => {
         .map(([two]) => `${one} and ${two}`));
 })()";
 
-/// Waits until the picture is redrawn for a new width, at the end of a frame.
+/// Expression that resolves when the picture has been redrawn for a new width, at the end of a
+/// frame.
 const DRAWN: &str =
     "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))";
 

@@ -11,7 +11,7 @@ use crate::counterexample;
 use crate::lab_page::{LabPage, tenure};
 use crate::layout::CUT;
 
-/// Texts of a drawing that overlap or leave the drawing.
+/// Expression for the texts of a drawing that overlap or leave the drawing.
 const WORDS: &str = "(() => {
     const within = document.querySelector('svg').getBoundingClientRect();
     const all = Array.from(document.querySelectorAll('svg text'), (each) =>
@@ -25,7 +25,7 @@ const WORDS: &str = "(() => {
     return [...cut, ...over];
 })()";
 
-/// Texts in the boxes of logs that are wider than their boxes.
+/// Expression for the texts in the boxes of logs that are wider than their boxes.
 const BOXED: &str = "(() => {
     const boxes = Array.from(document.querySelectorAll('svg rect.entry'), (each) =>
         each.getBoundingClientRect());
@@ -35,7 +35,7 @@ const BOXED: &str = "(() => {
     }).map((each) => each.textContent);
 })()";
 
-/// Number of pixels of the diagram in the color of the critical section.
+/// Expression for the number of pixels of the diagram in the color of the critical section.
 const INSIDE: &str =
     "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => {
     const { width, height } = viewer.canvas;

@@ -10,10 +10,10 @@ use crate::hosts::Hosts;
 use crate::network_cluster::{Cluster, Cut};
 use crate::waiting::{cluster_slot, eventually};
 
-/// A detector without longer timeouts after mistakes.
+/// Configuration of a detector whose timeouts do not grow after mistakes.
 const DETECTOR: &str = "[detector]\nincrement_ms = 0\n";
 
-/// `None` where network namespaces are unavailable.
+/// Starts a cluster. Returns `None` where network namespaces are unavailable.
 fn cluster() -> Option<Cluster> {
     let mut cluster = Cluster::start("bully", DETECTOR)?;
     cluster.running.iter_mut().for_each(|node| {
@@ -23,7 +23,7 @@ fn cluster() -> Option<Cluster> {
 }
 
 impl Cluster {
-    /// The processes that a node suspects, from its trace.
+    /// Returns the numbers of the processes that a node suspects, from its trace.
     pub(crate) fn suspected(&self, host: u32) -> Vec<u64> {
         let text = fs::read_to_string(self.nodes.trace(host)).unwrap();
         let mut suspected = Vec::new();

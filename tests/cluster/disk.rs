@@ -23,7 +23,7 @@ const FAULTS: [(&str, File, &str, &str); 8] = [
     ("fdatasync", File::Changes, "EIO", "cannot save"),
 ];
 
-/// A file of changes, before and after its renaming.
+/// State of the file of changes: before or after its renaming.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum File {
     Next,
@@ -31,7 +31,7 @@ enum File {
 }
 
 impl File {
-    /// The possible file names in the folder of the state.
+    /// Returns the possible names of the file in the folder of the state.
     fn names(self) -> Vec<String> {
         match self {
             File::Next => vec!["log.next".to_owned()],
@@ -40,8 +40,8 @@ impl File {
     }
 }
 
-/// A command line that makes a system call on a file fail. The traced program is the direct child,
-/// and the tracer is detached.
+/// Returns a command line that makes a system call on a file fail. The traced program is the direct
+/// child, and the tracer is detached.
 fn failing(call: &str, error: &str, state: &Path, file: File) -> Vec<String> {
     let mut line = ["strace", "-D", "-f", "-qq", "-o", "/dev/null"].map(str::to_owned).to_vec();
     for name in file.names() {

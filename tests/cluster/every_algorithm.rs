@@ -13,7 +13,7 @@ fn tenure(line: &str) -> (Option<i32>, String, String) {
     (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
-/// The algorithms of the catalogue with this service, and the promises on their cards.
+/// Returns the algorithms of the catalogue with this service, each with the promises on its card.
 fn listed(service: &str) -> Vec<(String, Vec<String>)> {
     let (_, out, _) = tenure("list --format json");
     let list: Value = serde_json::from_str(&out).unwrap();
@@ -46,7 +46,7 @@ fn counts(line: &str) {
     assert!(!report["elections"].as_array().unwrap().is_empty(), "tenure {line}\n{out}");
 }
 
-/// Algorithms with mutual exclusion count, and others are rejected.
+/// Asserts that algorithms with mutual exclusion count correctly, and that others are rejected.
 fn assert_every_lock_counts(at_a_leader: bool) {
     let _slot = cluster_slot();
     let mut locks = listed("mutex");

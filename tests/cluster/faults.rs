@@ -39,13 +39,13 @@ impl Ended {
         self
     }
 
-    /// The JSON report of a run.
+    /// Returns the JSON report of a run.
     #[track_caller]
     fn json(&self) -> Value {
         serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// The single line of an error.
+    /// Returns the single line of an error.
     #[track_caller]
     fn line(&self) -> &str {
         assert_eq!(self.out, "", "nothing but a result is for standard output");
@@ -62,7 +62,7 @@ fn recorded(trace: &Path, kind: &str) {
     eventually(&kind, || fs::read_to_string(trace).ok().filter(|text| text.contains(&kind)));
 }
 
-/// The processes with `path` in their command line: the nodes of one test.
+/// Returns the processes with `path` in their command line, which are the nodes of one test.
 #[cfg(target_os = "linux")]
 fn nodes_of(path: &Path) -> Vec<String> {
     let needle = format!("{}/p", path.display());
@@ -74,7 +74,7 @@ fn nodes_of(path: &Path) -> Vec<String> {
     processes.filter_map(command_line).filter(|line| line.contains(&needle)).collect()
 }
 
-/// Empty where processes cannot be listed.
+/// Returns no processes, because this system cannot list them.
 #[cfg(not(target_os = "linux"))]
 fn nodes_of(_: &Path) -> Vec<String> {
     Vec::new()

@@ -12,7 +12,7 @@ use rustix::process::Signal;
 use crate::nodes::Nodes;
 use crate::waiting::{all_slots, eventually};
 
-/// Start of a command line with this limit on open files.
+/// Returns the start of a command line that limits the number of open files.
 fn with_descriptors(most: u32) -> Vec<String> {
     let limit = format!("ulimit -n {most}; exec \"$@\"");
     ["sh", "-c", &limit, "sh"].map(str::to_owned).into()
@@ -105,7 +105,7 @@ fn connection_floods_add_few_log_lines() {
     assert!((1..=10).contains(&refused), "{refused} lines for 200 strangers: {log}");
 }
 
-/// Three nodes with a thousand heartbeats per second, which fill most queues within a minute.
+/// Three nodes send a thousand heartbeats per second, which fill most queues within a minute.
 #[test]
 #[cfg(target_os = "linux")]
 #[ignore = "a minute and a half"]

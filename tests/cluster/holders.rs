@@ -15,17 +15,18 @@ use crate::hosts::Hosts;
 use crate::network_cluster::{CUTS, Cluster, Cut, SIZE};
 use crate::waiting::{cluster_slot, eventually};
 
-/// Environment variable with the path for the address; a test process that has it is a server.
+/// Environment variable with the path to which a counter writes its address. A test process that
+/// has this variable serves as a counter.
 const PLACE: &str = "TENURE_TEST_COUNTER";
 
-/// The default lease of an entry: nine times 40 ms.
+/// Default lease of an entry: nine times 40 ms.
 const ENTRY: Duration = Duration::from_millis(360);
 
-/// The default lease of a leader.
+/// Default lease of a leader.
 const OFFICE: Duration = Duration::from_millis(320);
 
-/// Tolerance for the observation of a release, as the partition is made, and the expiry is
-/// observed, by processes that share two cores.
+/// Tolerance for measured times: a partition is made, a release is observed and an expiry is
+/// observed by processes that share two cores.
 const LATE: Duration = Duration::from_millis(60);
 
 /// A counter at a host, terminated on drop.
@@ -71,18 +72,18 @@ fn in_a_process() {
     });
 }
 
-/// Number of nodes that enter; so few that the leader is often none of them.
+/// Number of nodes that enter. It is so small that the leader is often none of them.
 const USERS: u32 = 2;
 
 /// A cluster with waiting processes, where no process leaves on its own.
 struct Queue {
     cluster: Cluster,
-    /// A separate counter per host, as no other host is reachable in a partition.
+    /// One counter for each host, because no other host can be reached in a partition.
     _counters: Vec<Counter>,
     _places: TempDir,
 }
 
-/// Release and next entry, measured since the partition.
+/// Times of the release and of the next entry, measured from the start of the partition.
 struct Change {
     led: bool,
     claimed: Duration,
@@ -90,7 +91,7 @@ struct Change {
 }
 
 impl Queue {
-    /// `None` where network namespaces are unavailable.
+    /// Starts the cluster. Returns `None` where network namespaces are unavailable.
     fn new() -> Option<Queue> {
         let (hosts, places) = (Hosts::new(SIZE)?, tempfile::tempdir().unwrap());
         let place = |host: u32| places.path().join(host.to_string());
@@ -107,7 +108,7 @@ impl Queue {
         Some(Queue { cluster, _counters: counters, _places: places })
     }
 
-    /// Times of entries and exits of a node in alternation, from its trace.
+    /// Returns the times of entries and exits of a node, in alternation, from its trace.
     fn turns(&self, host: u32) -> Vec<u64> {
         let text = fs::read_to_string(self.cluster.nodes.trace(host)).unwrap_or_default();
         let records = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -159,7 +160,8 @@ fn isolated_holder_releases_and_another_enters() {
     }
 }
 
-/// A leader responds to itself until its lease expires, so it may stay for both leases.
+/// A leader responds to itself until its own lease expires, so a leader that holds the lock may
+/// stay inside for both leases.
 #[test]
 #[ignore = "needs a quiet machine, and a minute"]
 fn twenty_isolated_holders_release_within_their_lease() {

@@ -16,7 +16,7 @@ pub(crate) struct Hosts {
 }
 
 impl Hosts {
-    /// Connected hosts; `None` where network namespaces are unavailable.
+    /// Creates connected hosts. Returns `None` where network namespaces are unavailable.
     pub(crate) fn new(size: u32) -> Option<Hosts> {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let number = MADE.fetch_add(1, Ordering::Relaxed);
@@ -29,17 +29,17 @@ impl Hosts {
         eprintln!("skipped: needs root");
     }
 
-    /// The numbers of all hosts.
+    /// Returns the numbers of all hosts.
     pub(crate) fn all(&self) -> impl Iterator<Item = u32> + use<> {
         1..=self.size
     }
 
-    /// The address of a host. The range is reserved for network tests.
+    /// Returns the address of a host. The range is reserved for tests of networks.
     pub(crate) fn address(&self, host: u32) -> String {
         format!("198.18.{host}.2")
     }
 
-    /// Start of a command line that runs at a host.
+    /// Returns the start of a command line that runs at a host.
     pub(crate) fn at(&self, host: u32) -> Vec<String> {
         ["ip", "netns", "exec", &self.name(host)].map(str::to_owned).into()
     }
@@ -58,7 +58,7 @@ impl Hosts {
         format!("{}-{host}", self.prefix)
     }
 
-    /// Name of the router, which no host has.
+    /// Returns the name of the router, which is the name of no host.
     fn router(&self) -> String {
         self.name(0)
     }

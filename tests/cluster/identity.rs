@@ -46,7 +46,7 @@ impl ClusterFiles {
         self.directory.path().join(name)
     }
 
-    /// The configuration of a node with its state in `state`.
+    /// Returns the configuration of a node with its state in `state`.
     fn config(&self, me: usize, state: &str) -> String {
         format!(
             "version = 1\n[cluster]\nname = \"demo\"\nme = {me}\naddresses = {:?}\n\
@@ -58,7 +58,7 @@ impl ClusterFiles {
         )
     }
 
-    /// The same with another listening address, as on another machine.
+    /// Returns the configuration of a node with another listening address, as on another machine.
     fn elsewhere(&self, me: usize, state: &str) -> String {
         self.config(me, state).replace(&self.addresses[me - 1], &reserved().to_string())
     }

@@ -109,12 +109,13 @@ impl Member {
     }
 }
 
-/// The last line of a log.
+/// Returns the last line of the log of a node.
 fn last_log_line(node: &Node) -> String {
     node.log().lines().last().unwrap_or_default().to_owned()
 }
 
-/// A command line that makes this call fail from this number on, and records the calls.
+/// Returns a command line that makes a system call fail from the `number`-th one on, and records
+/// all such calls in `calls`.
 fn failing(state: &Path, call: &str, number: u32, error: &str, calls: &Path) -> Vec<String> {
     let mut line = ["strace", "-D", "-f", "-qq", "-o"].map(str::to_owned).to_vec();
     line.push(calls.display().to_string());
@@ -163,8 +164,8 @@ fn failed_save_is_neither_acknowledged_nor_retried() {
 /// Calls are counted separately for each.
 const PARTS: [&str; 5] = ["state", "state.next", "log.next", "log-", ""];
 
-/// A command line that records the calls on this part of the state, and injects `fault` if it is
-/// not empty.
+/// Returns a command line that records the calls on this part of the state. It also injects
+/// `fault`, if that is not empty.
 fn traced(state: &Path, part: &str, fault: &str, calls: &Path) -> Vec<String> {
     let mut line = ["strace", "-D", "-f", "-qq", "-o"].map(str::to_owned).to_vec();
     line.push(calls.display().to_string());
@@ -180,7 +181,7 @@ fn traced(state: &Path, part: &str, fault: &str, calls: &Path) -> Vec<String> {
     line
 }
 
-/// The names of the recorded calls.
+/// Returns the names of the recorded calls.
 fn kinds(calls: &Path) -> BTreeSet<String> {
     let calls = fs::read_to_string(calls).unwrap_or_default();
     let of = |line: &str| {
@@ -265,7 +266,7 @@ fn crashes_during_snapshots_lose_no_acknowledged_values() {
     assert!(kills.iter().all(|kills| *kills > 0), "kills: {kills:?}");
 }
 
-/// Only one call fails: a member with retries would continue.
+/// Only one call fails, because a member that retried would continue.
 #[test]
 #[ignore = "a hundred starts: cargo test -p tenure --test cluster -- --ignored log_storage::"]
 fn failed_snapshot_calls_stop_the_member_without_loss() {
@@ -279,7 +280,8 @@ fn failed_snapshot_calls_stop_the_member_without_loss() {
     assert!([whole, segment, changes, folder].iter().all(|failed| *failed > 0), "{failed:?}");
 }
 
-/// Deterministic positions: in the header, in records, in the last one, and after it.
+/// Returns positions in a file at which a test damages it: in the header, in records, in the last
+/// record, and after it.
 fn positions(rng: &mut Rng, bytes: &[u8]) -> Vec<usize> {
     let used = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
     let mut positions: Vec<usize> = (0..6).map(|_| rng.usize(..used.max(1))).collect();
@@ -297,7 +299,7 @@ fn flipped_bits_stop_the_member_or_change_nothing() {
     assert!(refused.iter().any(|name| name == "state"), "rejected: {refused:?}");
 }
 
-/// The rejected files, with repetition.
+/// Returns the names of the files whose damage the member reported, with repetition.
 fn flipped(member: &Member) -> Vec<String> {
     member.count_to(5);
     let state = member.state();

@@ -34,7 +34,7 @@ impl Cluster {
         Some(Cluster::at(Hosts::new(SIZE)?, election, |_| sections.to_owned()))
     }
 
-    /// The same on existing hosts, with sections per host.
+    /// Starts a cluster on existing hosts, with configuration sections for each host.
     pub(crate) fn at(
         hosts: Hosts,
         election: &'static str,

@@ -28,7 +28,7 @@ pub(crate) struct Node {
 }
 
 impl Nodes {
-    /// A cluster with these addresses in the order of the node numbers.
+    /// Creates the files of a cluster with these addresses, in the order of the node numbers.
     pub(crate) fn at(addresses: Vec<String>) -> Nodes {
         let directory = tempfile::tempdir().unwrap();
         let (keys, size) = (directory.path().join("keys"), addresses.len().to_string());
@@ -43,22 +43,22 @@ impl Nodes {
         Nodes { election, ..self }
     }
 
-    /// A cluster on loopback.
+    /// Creates the files of a cluster on loopback.
     pub(crate) fn on_loopback(size: u32) -> Nodes {
         Nodes::at((0..size).map(|_| reserved().to_string()).collect())
     }
 
-    /// The address of a node.
+    /// Returns the address of a node.
     pub(crate) fn address(&self, me: u32) -> String {
         self.addresses[me as usize - 1].clone()
     }
 
-    /// The folder of the files.
+    /// Returns the folder of the files.
     pub(crate) fn directory(&self) -> &Path {
         self.directory.path()
     }
 
-    /// The trace of a node.
+    /// Returns the path of the trace of a node.
     pub(crate) fn trace(&self, me: u32) -> PathBuf {
         self.file(me, "ndjson")
     }
@@ -124,14 +124,14 @@ impl Node {
         Node { child, files }
     }
 
-    /// Reports so far.
+    /// Returns the reports of the node so far.
     pub(crate) fn reports(&self) -> Vec<Value> {
         let text = fs::read_to_string(self.files.with_extension("out")).unwrap();
         // The last line may be incomplete.
         text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 
-    /// Log so far.
+    /// Returns the log of the node so far.
     pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.files.with_extension("err")).unwrap()
     }
@@ -156,7 +156,7 @@ impl Node {
         })
     }
 
-    /// URL of its page.
+    /// Returns the URL of the node's page.
     #[track_caller]
     pub(crate) fn page(&self) -> String {
         eventually("a page", || {
@@ -165,7 +165,7 @@ impl Node {
         })
     }
 
-    /// Exit status; `None` while the node runs.
+    /// Returns the exit status; `None` while the node runs.
     pub(crate) fn status(&mut self) -> Option<i32> {
         let status = self.child.try_wait().unwrap()?;
         Some(status.code().unwrap_or(-1))
@@ -177,7 +177,7 @@ impl Node {
         eventually("the end of a node", || self.status())
     }
 
-    /// Resident memory in KiB.
+    /// Returns the resident memory of the node in KiB.
     #[cfg(target_os = "linux")]
     pub(crate) fn memory(&self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();

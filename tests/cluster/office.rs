@@ -9,13 +9,13 @@ use crate::hosts::Hosts;
 use crate::network_cluster::{CUTS, Cluster, Cut};
 use crate::waiting::{cluster_slot, eventually};
 
-/// `None` where network namespaces are unavailable.
+/// Starts a cluster. Returns `None` where network namespaces are unavailable.
 fn cluster() -> Option<Cluster> {
     Cluster::start("raft", "")
 }
 
 impl Cluster {
-    /// The leader that a node reported last.
+    /// Returns the leader that a node reported last.
     pub(crate) fn belief(&self, host: u32) -> Option<u32> {
         let reports = self.running[host as usize - 1].reports();
         let news = |it: &&Value| it.get("elected").or(it.get("deposed")).is_some();
@@ -24,7 +24,7 @@ impl Cluster {
         u32::try_from(leader).ok()
     }
 
-    /// Waits until all of these report the same leader among them.
+    /// Waits until all of these hosts report the same leader, which is one of them.
     #[track_caller]
     pub(crate) fn agreed(&self, hosts: &[u32]) -> u32 {
         eventually("a leader of them all", || {
@@ -66,7 +66,7 @@ fn isolated_leader_steps_down_and_another_is_elected() {
     assert_ne!(cluster.verdict("one-leader-at-a-time"), "violated");
 }
 
-/// The default lease is 320 ms; an election timeout is 480 to 1,280 ms.
+/// The default lease is 320 ms. An election timeout is 480 to 1,280 ms.
 #[test]
 #[ignore = "needs a quiet machine, and a minute"]
 fn twenty_isolated_leaders_step_down_within_their_lease() {

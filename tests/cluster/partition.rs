@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::running::Running;
 use crate::waiting::cluster_slot;
 
-/// Report of a run of three nodes with a temporarily isolated leader.
+/// Returns the report of a run of three nodes whose leader is isolated for a while.
 fn cut(more: &str) -> Value {
     let line = format!(
         "run -n 3 --partition leader@1s..2500ms --duration 4s --hold 2ms --format json {more}"
@@ -21,7 +21,7 @@ fn cut(more: &str) -> Value {
     result
 }
 
-/// The leader elected during the partition, and the isolated one.
+/// Returns the leader that was elected during the partition, and the isolated one.
 #[track_caller]
 fn heirs(result: &Value) -> [u64; 2] {
     let elections = result["elections"].as_array().unwrap();

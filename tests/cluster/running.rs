@@ -24,7 +24,7 @@ impl Running {
         Running::spawn(output, &temporary, arguments)
     }
 
-    /// The same with another directory for temporary files.
+    /// Starts the command with another directory for temporary files.
     pub(crate) fn start_in(temporary: &Path, arguments: &[&str]) -> Running {
         Running::spawn(tempfile::tempdir().unwrap(), temporary, arguments)
     }
@@ -42,12 +42,12 @@ impl Running {
         Running { child, output }
     }
 
-    /// Output so far, `out` or `err`.
+    /// Returns the output so far, of `out` or `err`.
     pub(crate) fn output(&self, name: &str) -> String {
         fs::read_to_string(self.output.path().join(name)).unwrap()
     }
 
-    /// URL of the page, as soon as it is printed.
+    /// Waits until the URL of the page is printed, and returns it.
     pub(crate) fn page(&self) -> String {
         let url = |text: &str| {
             let start = text.find("http://")?;
@@ -70,7 +70,7 @@ impl Running {
 }
 
 impl Drop for Running {
-    /// Ends in order if possible, as a killed command may leave nodes.
+    /// Ends the command in good order if possible, because a killed command may leave nodes behind.
     fn drop(&mut self) {
         if let Ok(None) = self.child.try_wait() {
             self.signal(Signal::INT);

@@ -6,8 +6,8 @@ use crate::running::run_report;
 use crate::strace::can_slow_disks;
 use crate::waiting::cluster_slot;
 
-/// Report of a run with three members, four clients and these faults; all properties hold, and no
-/// update is lost.
+/// Returns the report of a run with three members, four clients and these faults. Asserts that all
+/// properties hold and that no update is lost.
 #[track_caller]
 fn kept(faults: &str) -> Value {
     let result = run_report(&format!("--service 3 --clients 4 {faults} --duration 3s"), 0);

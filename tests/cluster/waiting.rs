@@ -24,7 +24,7 @@ pub(crate) fn cluster_slot() -> Slots {
     Slots::wait_for(1)
 }
 
-/// Waits for all slots, as overload would make other tests fail.
+/// Waits for all slots, for a test that overloads the machine: other tests would fail meanwhile.
 pub(crate) fn all_slots() -> Slots {
     Slots::wait_for(CAPACITY)
 }

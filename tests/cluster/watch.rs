@@ -13,14 +13,14 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tenure_browser::Tab;
 
-/// Address, path and query of a URL.
+/// Returns the address of a URL, and its path with the query.
 fn parts(url: &str) -> (SocketAddr, &str) {
     let rest = url.strip_prefix("http://").unwrap();
     let (address, path) = rest.split_once('/').unwrap();
     (address.parse().unwrap(), path)
 }
 
-/// Requests a path. HTTP 1.0 prevents chunked responses.
+/// Requests a path. With HTTP 1.0, responses are not chunked.
 fn ask(to: SocketAddr, path: &str) -> BufReader<TcpStream> {
     let mut stream = TcpStream::connect(to).unwrap();
     stream.set_read_timeout(Some(TIME_LIMIT)).unwrap();
@@ -34,7 +34,7 @@ fn status(to: SocketAddr, path: &str) -> u16 {
     first.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap()
 }
 
-/// The messages to a page, in order.
+/// Returns the messages to a page, in order.
 fn report(url: &str) -> impl Iterator<Item = Value> {
     let (to, query) = parts(url);
     let lines = ask(to, &format!("/api/live{query}")).lines().map_while(Result::ok);
@@ -47,7 +47,7 @@ fn fence(report: &Value) -> Option<(u64, u64)> {
     Some((high.parse().unwrap(), low.parse().unwrap()))
 }
 
-/// The configuration of a cluster of one node.
+/// Returns the configuration of a cluster of one node.
 fn config(folder: &Path, more: &str) -> String {
     let port = reserved();
     let store = folder.join("store");
@@ -146,7 +146,7 @@ fn occupied_page_address_is_rejected_before_the_run() {
     assert!(message.contains("--watch: cannot listen on"), "{message}");
 }
 
-/// Elements that exceed the window or are truncated.
+/// Expression for the elements that exceed the window or are truncated.
 const CUT: &str = "Array.from(document.querySelectorAll('body, body *:not(#legend i)'))
     .filter((each) => !each.closest('thead') && (
         each.getBoundingClientRect().right > document.documentElement.clientWidth

@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use crate::shell::{data, tenure};
 
-/// One of this number of commands is tried in each run.
+/// Each run tries one in this number of commands.
 const SHARE: usize = 6;
 
-/// The commands of all cards, each with the name of one card that has it.
+/// Returns the commands of all cards, each with the name of one card that has it.
 fn commands() -> BTreeMap<String, String> {
     let cards = data("list", 0);
     let word = |value: &Value| value.as_str().map(str::to_owned);

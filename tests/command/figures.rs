@@ -3,11 +3,11 @@
 
 use crate::shell::{data, tenure, text};
 
-/// Ends so early that few runs have entries.
+/// Options of a run that ends before most runs have an entry.
 const SHORT: &str =
     "simulate ricart-agrawala -n 3 --entries 1 --latency 1..9 --until 9 --seed 1 --runs 20";
 
-/// Ends so late that in most runs, including the first, all processes enter.
+/// Options of a run that ends so late that in most runs, including the first, all processes enter.
 const LONG: &str =
     "simulate ricart-agrawala -n 3 --entries 1 --latency 1..9 --until 26 --seed 1 --runs 20";
 

@@ -61,7 +61,8 @@ fn long_check_stops_at_max_time_and_prints_its_coverage() {
     }
 }
 
-/// Checks every algorithm with these limits: each check ends or stops, and finds no violation.
+/// Checks every algorithm with these limits. Asserts that each check ends or stops at a limit, and
+/// finds no violation.
 fn assert_every_check_ends(limit: &str) {
     let all = data("list", 0);
     let names = all.as_array().expect("a list").iter().filter_map(|it| it["name"].as_str());
@@ -112,7 +113,7 @@ fn partitioned_sides_suspect_each_other() {
     assert_eq!(order.len(), 3, "{report:#}");
 }
 
-/// Output of a command line on a terminal with 60 columns.
+/// Returns the output of a command line on a terminal with 60 columns.
 fn narrow_output(line: &str) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tenure"));
     let words = line.split_whitespace();

@@ -16,7 +16,7 @@ use crate::hold::{LONG, Service, signal};
 /// Number of locks tested concurrently, each with its own file.
 const LOCKS: u64 = 4;
 
-/// Appends the token repeatedly.
+/// Shell command that appends the token to the file repeatedly.
 const WRITE: &str = "while :; do echo $TENURE_FENCE >>$RESOURCE; sleep 0.02; done";
 
 /// Scripts that start the writing process.
@@ -34,7 +34,7 @@ const SHAPES: [(&str, &str); 8] = [
     ),
 ];
 
-/// Target of a fault.
+/// Process that a fault hits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Victim {
     Wrapper,
@@ -89,7 +89,7 @@ impl Chain<'_> {
         }
     }
 
-    /// The remaining processes of the command with this token.
+    /// Returns the processes that remain of the command with this token.
     fn left_of(&self, token: u64) -> Vec<String> {
         let mut left = marked(&format!("TENURE_FENCE={token}"));
         let of_this = marked(&self.mark);
@@ -98,7 +98,7 @@ impl Chain<'_> {
     }
 }
 
-/// Counts the tokens lower than an earlier one.
+/// Returns the number of tokens that are lower than an earlier one.
 fn violations(written: &[u64]) -> usize {
     let mut highest = 0;
     let mut count = 0;
@@ -246,7 +246,8 @@ fn no_write_under_an_expired_lock_after_random_faults() {
     assert_eq!(failures, [""; 0], "{figures:?}");
 }
 
-/// `FAULT_SEED=2 cargo test -p tenure --test command -- --ignored guardian_faults:: --nocapture`
+/// Another seed: `FAULT_SEED=2 cargo test -p tenure --test command -- --ignored guardian_faults::
+/// --nocapture`.
 #[test]
 #[ignore = "some minutes: two hundred faults, by the seed in FAULT_SEED"]
 fn two_hundred_random_faults_cause_no_late_writes() {

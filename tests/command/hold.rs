@@ -35,8 +35,8 @@ impl Service {
         Service { child, address, _folder: folder }
     }
 
-    /// A wrapper that runs a shell script. A test that runs in the background of a script inherits
-    /// INT and QUIT as ignored; the wrapper starts with their default actions.
+    /// Returns a wrapper that runs a shell script. A test that runs in the background of a script
+    /// ignores INT and QUIT; the wrapper starts with their default actions.
     pub(crate) fn wrapper(&self, options: &str, script: &str) -> Command {
         let mut command = Command::new("env");
         command
@@ -85,7 +85,7 @@ impl Service {
         report
     }
 
-    /// Number of holders and waiting clients of lock `a`: keys from `a/` to `a0`.
+    /// Returns the number of holders and waiting clients of lock `a`: the keys from `a/` to `a0`.
     pub(crate) fn asking_for_a(&self) -> usize {
         self.post("/v3/kv/range", r#"{"key":"YS8=","range_end":"YTA="}"#).matches("\"key\"").count()
     }
@@ -126,7 +126,7 @@ pub(crate) fn until(is_so: impl Fn() -> bool) {
     }
 }
 
-/// Exit status and last line of a process.
+/// Waits for a process, and returns its exit status and the last line of its output.
 #[track_caller]
 pub(crate) fn ended(child: Child) -> (i32, String) {
     let Output { status, stderr, .. } = child.wait_with_output().expect("an end");
@@ -343,7 +343,7 @@ fn invalid_options_of_lock_are_rejected_with_the_remedy() {
     }
 }
 
-/// A member with authentication, where `bob` may use all keys below `jobs/`.
+/// Starts a member with authentication, at which `bob` may use all keys below `jobs/`.
 fn closed() -> Service {
     let service = Service::start();
     // Range from `jobs/` to `jobs0`.

@@ -10,19 +10,20 @@ use crate::shell::data;
 /// The page with the searches and their results.
 const PAGE: &str = include_str!("../../docs/raft-log.md");
 
-/// Larger searches take ten seconds and more.
+/// Number of states above which a search takes ten seconds and more.
 const SMALL: u64 = 200_000;
 
-/// Larger searches take half an hour, and more memory than many machines have.
+/// Number of states above which a search takes half an hour, and more memory than many machines
+/// have.
 const LARGE: u64 = 100_000_000;
 
-/// Memory for the largest search, in KiB.
+/// Memory that the largest search takes, in KiB.
 const LARGE_TAKES: u64 = 20 << 20;
 
 /// Heading of the incomplete searches on the page.
 const CUT: &str = "## Incomplete searches";
 
-/// The completed searches of the page with their numbers of states.
+/// Returns the completed searches of the page, each with its number of states.
 fn scopes() -> Vec<(&'static str, u64)> {
     let of = |line: &'static str| {
         let mut cells = line.split('|').map(str::trim).skip(2);

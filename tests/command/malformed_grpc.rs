@@ -37,7 +37,7 @@ pub(crate) enum Reply {
     Page(StatusCode),
 }
 
-/// A message with the header of its gRPC frame.
+/// Returns a message with the header of its gRPC frame.
 pub(crate) fn framed(message: &impl Message) -> Vec<u8> {
     let bytes = message.encode_to_vec();
     let length = u32::try_from(bytes.len()).expect("a short message");
@@ -141,7 +141,7 @@ fn granted(id: i64, ttl: i64) -> Reply {
     Reply::Message(framed(&granted))
 }
 
-/// The response to a transaction: these keys exist since this revision.
+/// Returns the response to a transaction that reads these keys, all created in this revision.
 fn keys_response(keys: &[&str], revision: i64) -> rpc::TxnResponse {
     let kv = |key: &&str| KeyValue {
         key: key.as_bytes().to_vec(),
@@ -159,7 +159,7 @@ fn keys_response(keys: &[&str], revision: i64) -> rpc::TxnResponse {
     }
 }
 
-/// A message of the maximum length, made of the shortest possible fields.
+/// Returns a message of the maximum length, made of the shortest possible fields.
 fn parts(tag: u8) -> Vec<u8> {
     let parts = [tag, 0].repeat((4 << 20) / 2);
     let length = u32::try_from(parts.len()).expect("a short message");
@@ -171,7 +171,7 @@ const STREAM: &str = "/tenure.Session/Transact";
 
 pub(crate) const UNKNOWN: Reply = Reply::Refusal("12", "unknown service");
 
-/// A service that grants a lease with these values, and answers other calls with `reply`.
+/// Starts a service that grants a lease with these values, and answers other calls with `reply`.
 fn granting(id: i64, ttl: i64, reply: Reply) -> String {
     serve_replies(move |path| match path {
         "/etcdserverpb.Lease/LeaseGrant" => granted(id, ttl),
@@ -180,7 +180,7 @@ fn granting(id: i64, ttl: i64, reply: Reply) -> String {
     })
 }
 
-/// A service that grants a lease, and answers the stream of transactions only.
+/// Starts a service that grants a lease, and answers the stream of transactions only.
 fn streaming(reply: Reply) -> String {
     serve_replies(move |path| match path {
         "/etcdserverpb.Lease/LeaseGrant" => granted(7, 10),
@@ -189,7 +189,8 @@ fn streaming(reply: Reply) -> String {
     })
 }
 
-/// Services with malformed responses on the stream, and the expected errors.
+/// Starts services with malformed responses on the stream. Returns their addresses and the expected
+/// errors.
 fn malformed_streams() -> Vec<(String, &'static str)> {
     let done = |keys: &[&str]| keys_response(keys, 1).encode_to_vec().into();
     let reply = |reply: Transacted| framed(&reply);
@@ -209,7 +210,8 @@ fn malformed_streams() -> Vec<(String, &'static str)> {
     ]
 }
 
-/// Services with malformed responses to unary calls, and the expected errors.
+/// Starts services with malformed responses to single calls. Returns their addresses and the
+/// expected errors.
 fn malformed_replies() -> Vec<(String, &'static str)> {
     let whole = |reply: Reply| serve_replies(move |_| reply.clone());
     let grant = framed(&rpc::LeaseGrantResponse { id: 7, ttl: 10, ..Default::default() });

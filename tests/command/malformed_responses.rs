@@ -21,7 +21,7 @@ fn message(message: &impl Message) -> Reply {
     Reply::Message(framed(message))
 }
 
-/// A range response with one key.
+/// Returns a range response with one key.
 fn key(key: &[u8], more: bool) -> rpc::RangeResponse {
     let kv =
         KeyValue { key: key.to_vec(), create_revision: i64::MAX, lease: 1, ..Default::default() };
@@ -38,7 +38,7 @@ fn ranging(range: rpc::RangeResponse) -> String {
     })
 }
 
-/// Accepts connections and closes them.
+/// Starts a server that accepts connections and closes them.
 fn closing() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address").to_string();

@@ -34,7 +34,7 @@ impl Member {
         Member { address: address.to_owned(), process }
     }
 
-    /// Response to a request, repeated while there is no leader.
+    /// Sends a request until there is a leader, and returns the response.
     pub(crate) fn ask(&self, path: &str, body: &Value) -> Value {
         let until = Instant::now() + Duration::from_secs(20);
         loop {
@@ -204,7 +204,7 @@ impl Three {
     }
 }
 
-/// Names of the members known to a member, and whether each is a learner.
+/// Returns the names of the members that a member knows, each with true for a learner.
 fn members(line: &str) -> Vec<(String, bool)> {
     let report = data(line, 0);
     let members = report["members"].as_array().expect("members").clone();

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::shell::{is_concise, tenure, text};
 
-/// Standard error of a usage error.
+/// Returns the standard error of a usage error.
 #[track_caller]
 fn refused(line: &str) -> String {
     let output = tenure(line);

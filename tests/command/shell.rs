@@ -17,12 +17,12 @@ pub(crate) fn assert_fails_with(ended: &Output, status: i32, message: &str) {
     assert!(report.contains(message) && is_concise(&report), "{message}: {report}");
 }
 
-/// True for an error in one line, or in the form of the command-line parser.
+/// Returns true for an error in one line, or in the form of the command-line parser.
 pub(crate) fn is_concise(report: &str) -> bool {
     report.starts_with("error: ") || report.trim_end().lines().count() == 1
 }
 
-/// Standard output of a command line that ends with this status.
+/// Returns the standard output of a command line. Asserts that it ends with this status.
 #[track_caller]
 pub(crate) fn text(line: &str, status: i32) -> String {
     let output = tenure(line);
@@ -31,7 +31,7 @@ pub(crate) fn text(line: &str, status: i32) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// The same, parsed as JSON.
+/// Returns the output of a command line, parsed as JSON. Asserts that it ends with this status.
 #[track_caller]
 pub(crate) fn data(line: &str, status: i32) -> Value {
     let text = text(&format!("{line} --format json"), status);

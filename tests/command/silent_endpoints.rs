@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 use crate::operating::Member;
 use crate::shell::{assert_fails_with, tenure};
 
-/// Longer than three commands on a loaded machine, and shorter than the earlier wait of one command
+/// Longest time for three commands on a loaded machine. It is shorter than one command used to wait
 /// for a silent endpoint.
 const MUTE_LIMIT: Duration = Duration::from_secs(12);
 
-/// Accepts connections, as the kernel does for a stopped process, and never responds.
+/// Starts a server that accepts connections and never responds, as the kernel does for a stopped
+/// process.
 fn mute() -> (TcpListener, String) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address").to_string();

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::shell::{assert_fails_with, data, tenure, text};
 
-/// The options for this number of faults of a card.
+/// Returns the options for the number of faults that a card states, and `more` than that.
 fn at(card: &Value, field: &str, option: &str, more: u64) -> Option<String> {
     let most = card["faults"][field].as_u64().filter(|most| *most > 0)?;
     Some(format!("check {} -n 3 --{option} {}", card["name"].as_str()?, most + more))

@@ -10,7 +10,7 @@ use super::search::{Outbox, Process, Step};
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Site {
-    /// Also the rank.
+    /// Index of the process, which is also its rank.
     me: usize,
     size: usize,
     /// True if the user has still to request an election.
@@ -39,9 +39,9 @@ enum Reported {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Phase {
     Settled,
-    /// Waiting for answers.
+    /// Waits for answers.
     Asking,
-    /// Waiting for an announcement.
+    /// Waits for an announcement.
     Waiting,
 }
 

@@ -154,8 +154,8 @@ impl Site {
         }
     }
 
-    /// Voter: a displaced or intermediate request has failed; before a smaller request the vote is
-    /// requested back.
+    /// Handles a request at the voter. A request that is displaced, or that arrives behind a
+    /// smaller one, has failed. Before a smaller request the vote is asked back.
     fn on_request(&mut self, request: Request, sent: &mut Outbox<Message>) {
         self.clock = self.clock.max(request.0);
         let Some(given) = self.given else {
@@ -178,7 +178,7 @@ impl Site {
         self.send(to, message, sent);
     }
 
-    /// The vote is free: the smallest waiting request gets it.
+    /// Grants the free vote to the smallest waiting request.
     fn grant(&mut self, sent: &mut Outbox<Message>) {
         self.given = self.waiting.pop_first();
         if let Some(vote) = self.given {
@@ -206,7 +206,7 @@ impl Site {
         }
     }
 
-    /// Requester: returns requested votes if it has failed at some voter.
+    /// Returns the votes that voters have asked back, if the own request has failed at some voter.
     fn return_votes(&mut self, sent: &mut Outbox<Message>) {
         let Some(claim) = self.claim.as_mut().filter(|claim| !claim.inside) else { return };
         if claim.at.iter().all(|(vote_state, _)| *vote_state != VoteState::Failed) {
@@ -224,7 +224,7 @@ impl Site {
         }
     }
 
-    /// State of the own waiting request at a voter.
+    /// Returns the state of the own waiting request at a voter.
     fn vote_state(&mut self, voter: usize, request: Request) -> Option<&mut (VoteState, u32)> {
         let claim = self.claim.as_mut().filter(|it| it.request == request && !it.inside)?;
         claim.at.get_mut(self.quorum.iter().position(|it| *it == voter)?)

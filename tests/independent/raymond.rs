@@ -23,7 +23,7 @@ pub(crate) enum Message {
     Privilege,
 }
 
-/// `above` returns the neighbour in the direction of the root.
+/// Creates the processes of a tree; `above` returns the neighbour in the direction of the root.
 pub(crate) fn sites(requests: &[u32], above: impl Fn(usize) -> usize) -> Vec<Site> {
     let site = |(me, requests): (usize, &u32)| Site {
         me,

@@ -10,7 +10,7 @@ pub(crate) enum User {
 }
 
 impl User {
-    /// The enabled step with this number of remaining requests.
+    /// Returns the step that is enabled if the user has this number of remaining requests.
     pub(crate) fn enabled(self, requests: u32) -> Option<Step> {
         match self {
             User::Outside => (requests > 0).then_some(Step::Request),

@@ -29,7 +29,7 @@ fn mismatches(text: &str, expectations: &[&str]) -> Vec<String> {
     expectations.iter().filter_map(|expectation| mismatch(&report, expectation)).collect()
 }
 
-/// Returns the reason why an expectation is not met, or `None`.
+/// Returns the reason why an expectation is not met, or `None` if it is met.
 fn mismatch(report: &Value, expectation: &str) -> Option<String> {
     let Some((key, expected)) = expectation.split_once('=') else {
         return Some(format!("invalid expectation `{expectation}`: expected KEY=VALUE"));

@@ -59,12 +59,12 @@ impl<S: Switch> Variants<S> {
         })
     }
 
-    /// Checks that no variant is switched on, where none of these has an effect.
+    /// Checks that no variant is switched on, for a configuration in which variants have no effect.
     ///
     /// # Errors
     ///
-    /// Returns an error for the first variant that is switched on, with the names that are
-    /// declared instead.
+    /// Returns an error for the first variant that is switched on. It lists the variants that
+    /// another configuration offers.
     pub(crate) fn expect_none(
         self,
         known: impl IntoIterator<Item = &'static str>,

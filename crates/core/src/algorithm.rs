@@ -34,15 +34,16 @@ pub trait Algorithm: Protocol {
         None
     }
 
-    /// Returns the configuration with other ranks, by process, for an election that the largest
-    /// rank wins.
+    /// Returns `config` with other ranks: `ranks[i]` is the rank of process *i*. Elections in which
+    /// the largest rank wins override this method; the default returns `config` unchanged.
     fn ranked(config: &Self::Config, ranks: Arc<[Rank]>) -> Self::Config {
         let _ = ranks;
         config.clone()
     }
 
-    /// Returns the highest term number in the state, or 0 if there are none. Terms cannot be
-    /// shifted, but a checker can stop at a declared one.
+    /// Returns the highest term number in the state, or 0 if the state has no terms. Terms cannot
+    /// be shifted. A checker bounds them instead: it does not search beyond a term that the user
+    /// declares.
     fn highest_term(&self) -> u64 {
         0
     }

@@ -6,14 +6,14 @@ use alloc::string::String;
 use crate::label::Layer;
 use crate::theory::{Precision, Prediction, Quantity};
 
-/// Unit that messages of a [`Cost`] are counted per.
+/// Unit of work to which a [`Cost`] refers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Per {
     /// One entry to the critical section.
     Entry,
-    /// One election.
+    /// One election, from its start to the announcement of the leader.
     Election,
     /// One agreement: a decision, or an item that all processes deliver.
     Agreement,
@@ -33,7 +33,7 @@ impl Per {
         }
     }
 
-    /// Returns the number of units in words.
+    /// Formats a number of units in words, such as `3 entries`.
     fn times(self, times: u64) -> String {
         match (self, times) {
             (Per::Election, 1) => "an election".into(),
@@ -56,7 +56,8 @@ pub struct Cost {
     pub least: u64,
     /// Upper bound; `None` if there is no bound.
     pub most: Option<u64>,
-    /// True if the bounds cover all messages. Some formulas continue after a comma.
+    /// True if the bounds cover all messages. False if the formula has further parts after a comma,
+    /// which the bounds omit.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub whole: bool,
 }
@@ -108,8 +109,9 @@ pub struct CostBound {
 }
 
 impl CostBound {
-    /// Returns an error message if `sent` messages contradict the limits. `times` entries or
-    /// elections are complete, and `started` of them have begun, including the complete ones.
+    /// Compares the messages of a run with the limits. Returns an error message if `sent` messages
+    /// contradict them. `times` entries or elections are complete, and `started` have begun,
+    /// including the complete ones.
     pub fn objection(&self, sent: u64, times: u64, started: u64) -> Option<String> {
         let Cost { per, formula, least, most, .. } = self.cost;
         let each = match per {
@@ -139,8 +141,8 @@ impl CostBound {
 }
 
 impl Prediction {
-    /// Returns true if `sent` messages for `times` entries or elections are impossible. A mean
-    /// excludes nothing.
+    /// Returns true if `sent` messages for `times` entries or elections contradict the prediction.
+    /// False for a mean, from which a single run may differ.
     pub fn excludes(&self, sent: u64, times: u64) -> bool {
         let Quantity { numerator, denominator, .. } = self.messages;
         let sent = u128::from(sent) * u128::from(denominator);

@@ -7,9 +7,9 @@ use crate::time::{Delay, LocalTime};
 
 /// The [`Effects`] of `P`, behind dynamic dispatch.
 ///
-/// The compiler generates a handler for each type of effects. Where many protocols run in many
-/// engines, as in the sums of a catalogue, this type keeps it to one copy of each. It costs one
-/// indirect call per effect.
+/// The compiler generates one copy of a handler for each type of effects. Where many protocols run
+/// in many engines, this type reduces the copies to one per handler. It costs one indirect call per
+/// effect.
 pub struct DynEffects<'a, P: Protocol> {
     inner: &'a mut dyn Effects<P>,
 }

@@ -8,10 +8,10 @@ use crate::process::ProcessId;
 use crate::protocol::{Effects, Protocol};
 use crate::time::{Delay, LocalTime};
 
-/// The [`Effects`] that a child protocol `Q` sees while it runs inside `P`.
+/// The [`Effects`] of a child protocol `Q` that runs inside `P`. Created by [`Effects::lift`].
 ///
-/// Created by [`Effects::lift`]. It wraps the child's messages and timers and passes them to the
-/// parent's effects immediately, in order. It collects the child's events for the parent to handle.
+/// Messages and timers of the child are wrapped and passed to the effects of the parent
+/// immediately, in order. Events of the child are collected for the parent to handle.
 pub struct Lift<'a, F, P, Q: Protocol, M, T> {
     outer: &'a mut F,
     message: M,

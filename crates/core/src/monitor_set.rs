@@ -118,8 +118,9 @@ impl<M> MonitorRun<M> {
         }
     }
 
-    /// Judges the end of the run. A violation counts only if `calm`: if there was time to correct
-    /// the state.
+    /// Judges the end of the run. `calm` is true if the processes had time to react to the last
+    /// fault. Only then is a wrong final state a violation; otherwise the judgement is
+    /// [`Judgement::Incomplete`].
     pub fn end<C, E>(&mut self, time: u64, calm: bool)
     where
         M: Monitor<C, E>,
@@ -334,7 +335,8 @@ impl ElectionMonitorSet {
         self.steady.observe(time, at, seen);
     }
 
-    /// Judges the end of the run. `calm` is true if there was time to agree.
+    /// Judges the end of the run. `calm` is true if the processes had time to agree after the last
+    /// fault.
     pub fn end(&mut self, time: u64, calm: bool) {
         self.agreement.end(time, calm);
         if let Some(validity) = &mut self.validity {
@@ -380,7 +382,8 @@ impl AgreementMonitorSet {
         self.0.iter_mut().for_each(|run| run.observe(time, at, seen));
     }
 
-    /// Judges the end of the run. `calm` is true if there was time to agree.
+    /// Judges the end of the run. `calm` is true if the processes had time to agree after the last
+    /// fault.
     pub fn end(&mut self, time: u64, calm: bool) {
         self.0.iter_mut().for_each(|run| run.end(time, calm));
     }

@@ -194,9 +194,9 @@ impl<P: Protocol, E: Environment> Node<P, E> {
         &mut self.batch.environment
     }
 
-    /// Begins a save of all queued steps that no save covers yet. Returns `None` if there is
-    /// nothing to write or another save is in progress. Steps that need no save are releasable
-    /// then.
+    /// Begins a save of all queued steps that no save covers yet. Returns `None` if another save is
+    /// in progress, or if these steps changed nothing that must be saved; then they are releasable
+    /// immediately.
     pub fn begin_save(&mut self) -> Option<PendingSave<P::Stable>> {
         if self.saving.is_some() || self.releasable == self.queued.len() {
             return None;
@@ -289,7 +289,8 @@ impl<P: Protocol, E> Node<P, E> {
         );
     }
 
-    /// Returns the saved state with all changes that need not be saved.
+    /// Returns the complete current state: `saved` with all later changes, including those whose
+    /// save may be deferred.
     fn whole(&self, saved: &P::Stable) -> P::Stable {
         let mut whole = saved.clone();
         if let Some(rest) = self.process.unsaved(saved) {
@@ -308,7 +309,8 @@ pub struct Step<'a, P: Protocol, E = ConstantEnvironment> {
 
 impl<'a, P: Protocol, E> Step<'a, P, E> {
     /// Returns the change that must be durable before the effects may leave; `None` if nothing
-    /// changed. The first one is the complete stable state, and each later one is a change to it.
+    /// changed. The first change is the complete stable state, and each later change is relative to
+    /// the saved state.
     pub fn unsaved(&self) -> Option<&P::Stable> {
         self.node.unsaved.as_ref()
     }

@@ -17,7 +17,8 @@ const BITS: usize = u64::BITS as usize;
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct ProcessSet(Words);
 
-/// `Heap` only if a member is at 128 or above. Its last word is never zero.
+/// Bits of the set. `Heap` is used only if a member has number 128 or above, and the last word of
+/// `Heap` is never zero.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Words {
     Inline([u64; INLINE_WORDS]),

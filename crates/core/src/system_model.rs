@@ -125,9 +125,10 @@ impl Card {
         lacking.map(|(_, needs, given)| UnmetAssumption { needs, given })
     }
 
-    /// Returns the promises that hold although the model may suspect a live process. These are all
-    /// of them, unless the card requires a detector that is never wrong. In that case two processes
-    /// may be inside, and the resource must compare fencing tokens.
+    /// Returns the promises of the card that hold in a model in which live processes may be
+    /// suspected. If the algorithm needs a perfect detector, a wrong suspicion may let two
+    /// processes enter. Mutual exclusion, fencing and order are then not promised, and the resource
+    /// must compare fencing tokens. In all other cases, every promise of the card holds.
     pub fn promises_under(&self, around: &SystemModel) -> Vec<Property> {
         let is_misled = around.false_suspicion && self.detection == Detection::Perfect;
         let rests_on_detector = |property: &Property| {

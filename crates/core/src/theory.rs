@@ -52,7 +52,7 @@ pub struct Hops {
 }
 
 impl Hops {
-    /// One message.
+    /// One message, never more or less.
     pub const ONE: Hops = Hops { words: "1", least: 1, most: 1, whole: true };
 
     /// Two messages in sequence.

@@ -44,7 +44,7 @@ pub enum NodeError {
     Address {
         /// Address as configured.
         address: String,
-        /// Reason why the name is invalid.
+        /// Reason why the address is invalid.
         reason: String,
     },
     /// The data directory cannot be opened.

@@ -73,9 +73,9 @@ impl Builder {
         self
     }
 
-    /// Files with the private key of this node, readable by its owner alone, and with the public
-    /// keys of all nodes. `tenure keys new --nodes 3` creates them. Required unless this node
-    /// listens on loopback; needs the feature `keys`.
+    /// Sets the files with the keys: the private key of this node, readable by its owner alone, and
+    /// the public keys of all nodes. `tenure keys new --nodes 3` creates them. Keys are required
+    /// unless this node listens on loopback, and need the feature `keys`.
     pub fn keys(mut self, private: impl Into<PathBuf>, public: impl Into<PathBuf>) -> Self {
         self.cluster.private_key = Some(private.into());
         self.cluster.public_keys = Some(public.into());

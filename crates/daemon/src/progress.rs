@@ -78,8 +78,8 @@ pub(crate) async fn watch(
     }
 }
 
-/// Returns reports of the peers that came up or went down between two states. The first state of
-/// all has no peers.
+/// Returns reports of the peers that came up or went down between two states. Before the first
+/// report, no peer counts as up.
 fn peer_changes(before: &LivePeers, now: &LivePeers) -> Vec<Report> {
     let mut reports = Vec::new();
     for (index, session) in now.iter().enumerate() {

@@ -21,12 +21,12 @@ pub enum Cause {
     Act(Action),
 }
 
-/// What to do at the end of a path.
+/// Steps to take after a path was replayed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Advance {
     /// Takes at most this many steps.
     Steps(u64),
-    /// Takes at most this many steps, until a user receives an event.
+    /// Takes steps until a user receives an event, but at most this many.
     UntilEvent(u64),
     /// Performs an action of the user.
     Act(Action),
@@ -105,7 +105,7 @@ pub trait Engine: Send + Sync {
 
 /// Data of the run at a moment.
 pub struct MomentView {
-    /// Processes, messages under way, and the next step.
+    /// Processes, messages in flight, and the next step.
     pub(crate) state: RunState,
     /// Report of the simulator up to this moment.
     pub(crate) report: Report,

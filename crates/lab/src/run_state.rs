@@ -24,7 +24,7 @@ pub(crate) struct Process {
     pub(crate) timers: Vec<(String, u64)>,
 }
 
-/// Message under way.
+/// Message in flight.
 #[derive(Clone, Debug)]
 pub(crate) struct Message {
     pub(crate) id: u64,

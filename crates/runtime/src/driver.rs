@@ -237,9 +237,13 @@ where
         self.flush_saves().await
     }
 
-    /// Hands over leadership before a shutdown, and stays until another process leads. The
-    /// successor receives answers meanwhile, so no process has to wait for a timeout. The wait is
-    /// bounded, and nothing happens if the protocol has no handover.
+    /// Hands over leadership before a shutdown, and stays until another process leads. Meanwhile
+    /// this node answers its successor, so that no process has to wait for a timeout. Nothing
+    /// happens if the protocol has no handover.
+    ///
+    /// The wait ends with the goodbye of the last live peer. A peer that crashes meanwhile only
+    /// loses its connection, which may return, so the wait then lasts to its bound: four round
+    /// trips, at most [`SHUTDOWN_TIMEOUT`].
     async fn hand_over_leadership(
         &mut self,
         inbox: &mut Inbox,

@@ -59,7 +59,7 @@ pub(crate) struct EffectExecutor<P: Protocol, L> {
     pub(crate) trace: TraceWriter,
     injection: Injection,
     pub(crate) timers: Timers<P::Timer>,
-    /// Records of the steps whose effects wait for the disk, in order, with the time of the step.
+    /// Steps whose effects wait for the disk, in order: the time and the trace records of each.
     pub(crate) pending_steps: VecDeque<(Instant, StepRecord)>,
     /// Commands of the application that the protocol receives next.
     pub(crate) commands: VecDeque<P::Command>,

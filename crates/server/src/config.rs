@@ -48,7 +48,7 @@ pub struct Config {
     /// Time between two heartbeats of a leader, in milliseconds.
     pub heartbeat_interval: u64,
     /// Shortest time without a heartbeat after which a member starts an election, in milliseconds.
-    /// The longest is twice as long.
+    /// The longest is 1.5 times as long.
     pub election_timeout: u64,
     /// Number of entries after which a snapshot replaces the head of the log. With 0 only the bytes
     /// of the entries decide, from 64 MiB on.

@@ -81,7 +81,8 @@ struct LeaseState {
     checkpointed: u64,
     /// The full TTL.
     ttl: u64,
-    /// While an end is pending: the `seen` of the last call of [`Lessor::on_timer`].
+    /// If the end of the lease is pending: the argument `seen` of the last call of
+    /// [`Lessor::on_timer`].
     pending_expiry: Option<u64>,
 }
 
@@ -111,9 +112,9 @@ impl<L: Ord + Copy> Lessor<L> {
         Some(self.parts.next(left, ttl))
     }
 
-    /// Prepares a hand-over while `left` of the lease is left. Returns the remaining time to
-    /// record; `None` if a new leader would count from no more than that, or if an end is pending.
-    /// The timer continues.
+    /// Prepares a hand-over of leadership while `left` of the lease remains. Returns the remaining
+    /// time to record for the new leader. Returns `None` if the recorded time is not longer, or if
+    /// the end of the lease is pending. The timer continues.
     pub fn checkpoint_for_handover(&mut self, lease: L, left: u64) -> Option<u64> {
         let state = self.leases.get_mut(&lease)?;
         if state.pending_expiry.is_some() || left >= state.checkpointed {

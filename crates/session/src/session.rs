@@ -22,8 +22,8 @@ pub enum Side {
 /// The timers of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// The renewal of this side confirms the session no longer. It must be handled before all
-    /// events that have arrived.
+    /// The renewal of this side no longer confirms the session. The caller must handle this timer
+    /// before all events that have arrived.
     Deadline(Side),
     /// The next renewal is due.
     Renewal,
@@ -66,7 +66,7 @@ pub struct Session {
     round_count: u64,
     /// Number of the last request.
     round: u64,
-    /// Side of the last request, while its response counts.
+    /// Side of the last request, until its response arrives or its deadline passes.
     pending: Option<Side>,
     /// Side of the renewal that confirms the session.
     confirmed: Option<Side>,

@@ -7,7 +7,7 @@ pub fn harmonic(n: u32) -> f64 {
     (1..=n).rev().map(|i| 1.0 / f64::from(i)).sum()
 }
 
-/// Returns the predicted number.
+/// Converts an exact predicted number to a floating-point number.
 pub fn value(figure: Quantity) -> f64 {
     let Quantity { numerator, denominator, harmonic_factor, harmonic_index } = figure;
     numerator as f64 / denominator as f64 + harmonic_factor as f64 * harmonic(harmonic_index)

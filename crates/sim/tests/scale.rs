@@ -114,7 +114,7 @@ fn stop_flag_interrupts_initial_requests() {
     assert_eq!((report.ended, report.metrics.sent), (EndReason::Stopped, 0));
 }
 
-/// A group with a replicated log that delivers messages in order; the first process leads.
+/// A group with a replicated log whose first process leads. Messages are delivered in order.
 struct Keepers {
     processes: Vec<RaftLog>,
     batch: Batch<RaftLog, ConstantEnvironment>,

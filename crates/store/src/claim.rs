@@ -74,8 +74,8 @@ pub(crate) struct ClaimKey<'a> {
     pub(crate) mode: LockMode,
 }
 
-/// Parses the key of a claim. The key is a claim only if it is attached to this lease. Each claim
-/// has exactly one key.
+/// Parses the key of a claim. The key represents a claim only if it is attached to the lease that
+/// it names. Each claim has exactly one key.
 pub(crate) fn parse_claim_key(key: &[u8]) -> Option<ClaimKey<'_>> {
     let slash = key.iter().rposition(|byte| *byte == b'/')?;
     let (name, last) = (&key[..slash], core::str::from_utf8(&key[slash + 1..]).ok()?);

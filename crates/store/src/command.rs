@@ -155,7 +155,7 @@ pub struct Compare {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Relation {
-    /// They are equal.
+    /// The values are equal.
     #[default]
     Equal,
     /// The present value is greater.

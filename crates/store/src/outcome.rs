@@ -91,9 +91,9 @@ pub enum CommandResult {
     },
     /// Users or roles were changed.
     AccessChanged,
-    /// The alarm is as requested.
+    /// An alarm was activated or cleared, or was in the requested state already.
     Alarm {
-        /// True if it was different before.
+        /// True if the alarm was in another state before.
         has_changed: bool,
     },
 }

@@ -9,7 +9,7 @@ use crate::kv::{Event, EventKind};
 use crate::prefixes::prefixes;
 use crate::span::Span;
 
-/// Keys and events that a watcher wants to see.
+/// Filter of a watcher: the keys and the kinds of events that it receives.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Watch {

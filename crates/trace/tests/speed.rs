@@ -15,7 +15,8 @@ use tenure_trace::{
 const PROCESSES: u32 = 5;
 const EVENTS: u64 = 1_000_000;
 
-/// Records a million events: entries in turn, each with requests to all others and their replies.
+/// Records a million events: processes enter in turn, each after requests to all others and their
+/// replies.
 fn record_all(mut write: impl FnMut(ProcessId, Record)) {
     let mut time = 0;
     let mut note = |at: ProcessId, kind| {

@@ -3,7 +3,8 @@
 use super::{Finding, Tree};
 
 const ALGORITHMS: &str = "crates/algorithms/src/";
-/// Excludes detectors, channels, compositions and reductions, which wrap other algorithms.
+/// Folders in which every file is an algorithm. Detectors, channels, compositions and reductions
+/// are excluded, because they wrap other algorithms.
 const FOLDERS: &[&str] = &["mutex", "election"];
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {

@@ -82,7 +82,7 @@ fn table(name: &str, place: &Path) {
     }
 }
 
-/// Timeouts that a busy disk rarely reaches.
+/// Returns a configuration whose timeouts a busy disk rarely reaches.
 fn ours() -> raft_log::Config {
     let milliseconds = |min, max| Delay { min: min * MILLISECOND, max: max * MILLISECOND };
     raft_log::Config {
@@ -92,14 +92,16 @@ fn ours() -> raft_log::Config {
     }
 }
 
-/// Like `ours`, but the leader stores entries while it sends them, and batches proposals.
+/// Returns the configuration of [`ours`] with two changes: the leader stores entries while it sends
+/// them, and batches proposals.
 fn ahead() -> raft_log::Config {
     let variants =
         Variants::none().with(Switch::Ahead).with(Switch::Together).with(Switch::Announcing);
     raft_log::Config { variants, ..ours() }
 }
 
-/// Equivalent timeouts: an election after 6 to 12 ticks, a heartbeat at each tick.
+/// Returns equivalent timeouts for the other library: an election after 6 to 12 ticks, and a
+/// heartbeat at each tick.
 fn theirs() -> peer::Config {
     let tick = Some(Delay { min: 200 * MILLISECOND, max: 200 * MILLISECOND });
     peer::Config { tick, pre_vote: true }

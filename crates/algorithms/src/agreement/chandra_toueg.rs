@@ -53,8 +53,8 @@ pub struct ChandraToueg {
     /// `r_p`, from 1; 0 before the user has proposed.
     round: u64,
     duty: Duty,
-    /// Messages that arrived early, ordered by when they apply: round, whether it is a response,
-    /// and sender.
+    /// Messages for a later round or a later phase of this one. The key is the round, whether the
+    /// message is a response, and the sender.
     early: BTreeMap<(u64, bool, ProcessId), Message>,
     decided: Option<u64>,
 }
@@ -275,7 +275,8 @@ impl ChandraToueg {
         self.start_round(fx);
     }
 
-    /// Moves to the next round if it waits for a suspected coordinator.
+    /// Moves to the next round if this process waits for the proposal of a coordinator that it
+    /// suspects.
     fn skip_suspected_coordinator(&mut self, fx: &mut impl Effects<Self>) {
         let coordinator = self.coordinator();
         let waits = self.round > 0 && self.duty == Duty::Follow && self.decided.is_none();
@@ -336,7 +337,7 @@ impl Algorithm for ChandraToueg {
         }
     }
 
-    /// Returns the round.
+    /// Returns the current round, which has no upper bound.
     fn highest_term(&self) -> u64 {
         self.round
     }

@@ -82,7 +82,8 @@ pub enum Message {
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         tokens: u64,
     },
-    /// Marker: messages sent before the recording precede it.
+    /// Marker: separates the messages that the sender sent before its recording from those sent
+    /// after it.
     Marker {
         /// Snapshot that the sender records.
         snapshot: Snapshot,

@@ -48,7 +48,7 @@ pub struct DisseminationBarrier {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Idle,
-    /// Signalled in this step, after receiving the signals of all earlier ones.
+    /// Waits for the signal of this step. The signals of all earlier steps have arrived.
     Waiting {
         step: u32,
     },

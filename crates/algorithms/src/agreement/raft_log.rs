@@ -93,7 +93,7 @@ enum Role {
         /// The leader of this term, if known and not yet suspected.
         leader: Option<ProcessId>,
     },
-    /// Asks whether it would be elected, before it starts a new term.
+    /// Asks the other processes whether they would elect it, before it starts a new term.
     PreCandidate {
         /// Processes that would grant a vote, including this one.
         votes: ProcessSet,

@@ -78,7 +78,7 @@ struct Submitted {
     query: Option<Payload>,
 }
 
-/// Tickets from here on belong to this module; smaller ones to the user.
+/// Tickets from this number on belong to this module, smaller ones to the user.
 const FIRST_LOCAL_TICKET: u64 = 1 << 63;
 
 impl Protocol for RelayedLog {

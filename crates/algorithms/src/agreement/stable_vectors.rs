@@ -57,7 +57,7 @@ pub struct StableVectors {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Entry {
-    /// Its original name.
+    /// Original name of the process.
     pub original: Rank,
     /// Number of changes to the other fields.
     pub version: u64,

@@ -8,8 +8,8 @@ use tenure_core::{
     Effects, Election, Group, Input, Label, Labelled, ProcessId, Protocol, Term, TimerRole, Verdict,
 };
 
-/// A protocol that is informed of the leader. It assumes that no two leaders ever have the same
-/// term.
+/// A protocol that runs under an elected leader and is informed of it. It assumes that no two
+/// leaders ever have the same term.
 pub trait Application: Protocol {
     /// Called when a leader is elected, possibly this process.
     fn on_elected(&mut self, term: Term, fx: &mut impl Effects<Self>);
@@ -29,9 +29,9 @@ pub struct Led<A: Application, E: Election> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Either<A, E> {
-    /// Of the application.
+    /// A message or timer of the application.
     Application(A),
-    /// Of the election.
+    /// A message or timer of the election.
     Election(E),
 }
 

@@ -22,7 +22,7 @@ macro_rules! sum {
 
             use super::{$($Member),+};
 
-            /// One process of any of them.
+            /// A process of any algorithm in the list.
             #[derive(Clone, PartialEq, Eq, Hash)]
             #[allow(clippy::large_enum_variant, reason = "all of a group are of one kind")]
             pub enum Any {

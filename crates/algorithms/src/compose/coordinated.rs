@@ -286,7 +286,8 @@ impl<E: Election> Coordinated<E> {
         self.send(term.leader, Message::Request { term, ticket: self.ticket, round }, fx);
     }
 
-    /// Starts the deadline of a request and returns its number, or 0 if entries do not expire.
+    /// Numbers a request and starts the timer of its lease. Returns the number, or 0 if entries do
+    /// not expire.
     fn start_request(&mut self, fx: &mut impl Effects<Self>) -> u64 {
         let Some(times) = self.times.filter(|_| self.phase != Phase::Idle) else { return 0 };
         let (side, round) = self.renewals.start(times.rounds);

@@ -13,7 +13,7 @@ use tenure_core::{
     TimerRole, Timing, Verdict,
 };
 
-/// One process of `P` and its `D`.
+/// One process of the protocol `P`, with its failure detector `D`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Detected<D: Detector, P: Protocol> {
     detector: D,

@@ -1,7 +1,7 @@
 //! Many instances of one protocol over one connection, each with a key: named locks.
 //!
 //! An instance is booted when its key first appears in a command or a message, and is kept forever:
-//! its memory keeps a lock safe.
+//! a lock that forgot its holder could be granted a second time.
 
 use alloc::collections::BTreeMap;
 use alloc::format;

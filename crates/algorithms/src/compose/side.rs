@@ -21,9 +21,9 @@ pub struct Side<M: Mutex, E: Election> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Either<M, E> {
-    /// Of the mutex.
+    /// A message or timer of the mutex.
     Mutex(M),
-    /// Of the election part.
+    /// A message or timer of the election.
     Election(E),
 }
 

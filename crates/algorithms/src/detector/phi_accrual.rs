@@ -46,7 +46,8 @@ pub struct Config {
     pub threshold: u64,
     /// Number of intervals remembered per peer; at least 2.
     pub window: usize,
-    /// Assumed first intervals, plus and minus one half, in ticks.
+    /// Assumed length of an interval before the first heartbeats, in ticks. The window starts with
+    /// two intervals: half of this length, and one and a half times this length.
     pub first: u64,
     /// Lower bound on the deviation, in ticks.
     pub deviation_min: u64,
@@ -168,13 +169,13 @@ const LEVELS: [u64; 57] = [
     22035, 23118, 24228, 25365, 26528, 27719, 28936, 30181, 31452, 32750,
 ];
 
-/// Start and step of the table, in thousandths of a deviation.
+/// Lateness at the start of the table, in thousandths of a deviation, and distance of two entries.
 const FIRST: i64 = -2000;
 const STEP: i64 = 250;
 
 /// Returns φ, in thousandths, for a heartbeat that is `deviations` thousandths of a standard
-/// deviation later than the mean. The result is 0 up to two deviations before the mean, and at most
-/// 32 750.
+/// deviation later than the mean interval. Two or more deviations *before* the mean the result is
+/// 0. It is at most 32 750.
 pub fn level(deviations: i64) -> u64 {
     let Ok(offset) = u64::try_from(deviations.saturating_sub(FIRST)) else { return 0 };
     let (place, rest) = (offset / STEP as u64, offset % STEP as u64);
@@ -185,7 +186,7 @@ pub fn level(deviations: i64) -> u64 {
 }
 
 /// Returns the lateness at which φ reaches `level`, in thousandths of a standard deviation after
-/// the mean. The inverse of [`level`]; between −2000 and 12 000.
+/// the mean. This is the inverse of [`level`]; the result lies between −2000 and 12 000.
 pub fn deviations(level: u64) -> i64 {
     let place = LEVELS.partition_point(|it| *it <= level);
     match (place.checked_sub(1), LEVELS.get(place)) {

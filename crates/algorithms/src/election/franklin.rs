@@ -204,7 +204,8 @@ impl Franklin {
         }
     }
 
-    /// Wins: its own rank has returned. It returns from the other side as well, without effect.
+    /// Becomes the leader: a bid of this process has returned. Its bid in the other direction
+    /// returns as well, without effect.
     fn win(&mut self, election: u32, of: u32, fx: &mut impl Effects<Self>) {
         if let Phase::Active { phase, .. } = self.phase
             && (election, of) == (self.election, phase)

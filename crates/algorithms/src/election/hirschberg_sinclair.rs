@@ -183,8 +183,8 @@ impl HirschbergSinclair {
         }
     }
 
-    /// Wins: its probe has travelled all the way around. The other one does as well, without
-    /// effect.
+    /// Becomes the leader: a probe of this process has travelled around the whole ring. Its probe
+    /// in the other direction returns as well, without effect.
     fn win(&mut self, election: u32, fx: &mut impl Effects<Self>) {
         if election == self.election && !self.is_settled() {
             let leader = self.ring.me();

@@ -6,7 +6,7 @@
 //! | | |
 //! |---|---|
 //! | assumes | a ring of known size N, any order, no crash; no names, no ranks |
-//! | messages | 2N if one starts; N + 2N − 1 or more if all do; no bound, O(N log N) on average |
+//! | messages | 2N if one starts; 3N − 1 or more if all do; no bound, O(N log N) on average |
 //! | rounds | no bound; finitely many with probability 1 |
 //!
 //! **Why it is right.** An active process draws a lot of 1 … N and sends a token with it around the

@@ -57,7 +57,7 @@ enum Phase {
         /// The largest entry of the *list*.
         largest: Candidate,
     },
-    /// Its own rank has returned.
+    /// The rank of this process has returned to it.
     Decided { leader: ProcessId },
 }
 
@@ -84,7 +84,7 @@ pub enum Message {
     },
     /// Sent after a restart: asks for the leader.
     Query {
-        /// The process that asks.
+        /// The restarted process, which asks for the leader.
         asker: ProcessId,
         /// Result known to the first process on the way.
         known: Option<Outcome>,

@@ -68,7 +68,7 @@ enum Role {
         /// The leader whose heartbeats it receives; `None` after a vote or a restart.
         leader: Option<ProcessId>,
     },
-    /// Asks whether it would be elected, before it starts a new term.
+    /// Asks the other processes whether they would elect it, before it starts a new term.
     PreCandidate {
         /// Processes that would grant a vote.
         votes: ProcessSet,
@@ -377,7 +377,7 @@ impl Raft {
         }
     }
 
-    /// Returns true if a process may lead because of this one, possibly itself.
+    /// Returns true if this process leads, or supports a process that may still lead.
     fn has_promised(&self) -> bool {
         matches!(self.role, Role::Follower { .. } | Role::Leader { .. })
     }

@@ -31,8 +31,8 @@ pub(crate) struct GrantQueue {
 }
 
 impl GrantQueue {
-    /// Queues a claim. A process has at most one claim: a newer one replaces an older one, and one
-    /// that is not newer is a late duplicate.
+    /// Queues a claim. A process has at most one claim. A newer claim replaces an older one; a
+    /// claim that is not newer is a late duplicate and is ignored.
     pub(crate) fn enqueue(&mut self, claim: Claim) {
         let mut known = self.holder.iter().chain(&self.queue);
         if known.any(|other| other.process == claim.process && other.ticket >= claim.ticket) {

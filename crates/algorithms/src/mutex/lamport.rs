@@ -65,7 +65,7 @@ pub struct Lamport {
 enum Phase {
     Idle,
     Waiting {
-        /// `T_m:P_i`.
+        /// `T_m:P_i`: timestamp of the process's own request.
         request: Timestamp,
         /// Peers from which no message with a later clock has arrived.
         awaited: ProcessSet,

@@ -73,7 +73,7 @@ pub enum Message {
         /// Number of the request, which distinguishes renewals.
         round: u64,
     },
-    /// Informs the receiver that it is its turn; it must request again so that its time starts now.
+    /// The receiver is the next to enter. It must request again, so that its lease starts now.
     Turn {
         /// The entry whose turn it is.
         ticket: Ticket,
@@ -102,7 +102,7 @@ labelled!(
 /// Timers of this algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Timer {
-    /// The deadline of a request: a response after it grants nothing.
+    /// The deadline of a request: a response that arrives later does not permit entry.
     Deadline(Side),
     /// The next request is due.
     Renewal,

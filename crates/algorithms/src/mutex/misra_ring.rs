@@ -129,7 +129,7 @@ impl Protocol for MisraRing {
     type Timer = Token;
     type Stable = ();
 
-    /// Both tokens start at the first process. A restarted process makes no others.
+    /// Both tokens start at the first process. A restarted process creates no tokens.
     fn boot(
         group: Group,
         config: &Config,
@@ -196,7 +196,7 @@ impl Protocol for MisraRing {
 }
 
 impl MisraRing {
-    /// Keeps a token. If the other one is here as well, they meet.
+    /// Keeps a token. If this process has the other token as well, the tokens meet.
     fn keep(&mut self, token: Token, number: u32, fx: &mut impl Effects<Self>) {
         *self.slot(token) = Some(number);
         if self.ping.is_some() && self.pong.is_some() {

@@ -83,8 +83,8 @@ impl Protocol for NaimiTrehel {
     type Timer = Never;
     type Stable = ();
 
-    /// The token starts at the first process, to which all others point. A restarted first process
-    /// makes no second token and is the root of a tree without one.
+    /// The token starts at the first process, to which all others point. If the first process
+    /// restarts, it creates no second token, and becomes the root of a tree without a token.
     fn boot(group: Group, (): &(), stable: Option<()>, _: &mut impl Effects<Self>) -> Self {
         let first = ProcessId(0);
         let is_first = group.me() == first;

@@ -103,7 +103,8 @@ pub enum Message {
         /// The token itself.
         token: Box<Token>,
     },
-    /// Reports that the token of this generation may be lost, or that the receiver's is older.
+    /// Reports that the token of this generation may be lost, or that the token of the receiver is
+    /// older.
     Doubt {
         /// Newest generation known to the sender.
         generation: Term,
@@ -136,7 +137,7 @@ impl Protocol for NishioLiManning {
     type Timer = Never;
     type Stable = ();
 
-    /// The token starts at the first process. A restarted process makes no second one.
+    /// The token starts at the first process. A restarted process creates no second token.
     fn boot(group: Group, (): &(), stable: Option<()>, _: &mut impl Effects<Self>) -> Self {
         let none = vec![0; group.size() as usize];
         let generations = Generations::new(group);

@@ -92,7 +92,7 @@ impl Protocol for SuzukiKasami {
     type Timer = Never;
     type Stable = ();
 
-    /// The token starts at the first process. A restarted process makes no second one.
+    /// The token starts at the first process. A restarted process creates no second token.
     fn boot(group: Group, (): &(), stable: Option<()>, _: &mut impl Effects<Self>) -> Self {
         let none = vec![0; group.size() as usize];
         let phase = if group.me() == ProcessId(0) && stable.is_none() {

@@ -116,7 +116,7 @@ impl Protocol for TokenRing {
     type Timer = Timer;
     type Stable = ();
 
-    /// The token starts at the first process. A restarted process makes no second one.
+    /// The token starts at the first process. A restarted process creates no second token.
     fn boot(
         group: Group,
         config: &Config,

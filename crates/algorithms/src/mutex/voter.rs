@@ -27,7 +27,8 @@ pub(super) struct Voter {
 enum Lock {
     #[default]
     Free,
-    /// Held by this request. If a smaller one waits, the voter has asked for the vote back.
+    /// The vote is given to this request. If a smaller request waits, the voter has asked for the
+    /// vote back.
     Locked(Ballot),
 }
 
@@ -36,14 +37,15 @@ enum Lock {
 pub(super) enum Arrival {
     /// The vote was free and was given to the request.
     Voted(Ballot),
-    /// A smaller request has the vote, or waits for it.
+    /// A smaller request has the vote or waits for it.
     Behind,
-    /// It is now the smallest; the vote had already been asked back for this previously smallest
-    /// request.
+    /// The new request is the smallest. The vote had already been asked back for this request,
+    /// which was the smallest before.
     InFrontOf(Ballot),
-    /// It is the smallest, and the vote has to be asked back from this holder.
+    /// The new request is the smallest, and the vote has to be asked back from the holder given
+    /// here.
     After(Ballot),
-    /// Already known: a duplicate.
+    /// The request is already known: its message is a duplicate.
     Known,
 }
 

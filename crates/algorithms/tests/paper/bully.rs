@@ -21,7 +21,8 @@ fn cluster(size: u32, switches: &[Switch]) -> TestCluster<Bully> {
     TestCluster::uniform(size, Order::Fifo, config(size, switches))
 }
 
-/// The highest process is down, all others know it, and the lowest starts.
+/// Runs an election that the lowest process starts. The highest process is down, and all others
+/// know it.
 fn lowest_starts(size: u32, switches: &[Switch]) -> TestCluster<Bully> {
     let mut cluster = cluster(size, switches);
     cluster.crash(p(size));

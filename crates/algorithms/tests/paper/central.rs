@@ -10,7 +10,7 @@ use crate::support::mutex::{NONE, Plan, entered, run};
 use crate::support::p;
 use tenure_trace::{SplitMix64, TestCluster};
 
-/// P5 is the coordinator.
+/// Returns a cluster of `size` processes whose coordinator is P5.
 fn cluster(size: u32) -> TestCluster<Central> {
     let config = Config { coordinator: p(5), ..Config::default() };
     TestCluster::uniform(size, Order::Reordered, config)

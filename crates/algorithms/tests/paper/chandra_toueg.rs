@@ -77,7 +77,8 @@ fn early_answer_counts_in_its_round() {
     assert_eq!(decided(&mut cluster).len(), 2, "P1 and P2 are a majority");
 }
 
-/// Random suspicions, trust, delays, duplicates and losses. Returns the decisions.
+/// Runs a schedule with random suspicions, delays, duplicates and losses. Returns the decisions,
+/// each with its process.
 fn run_with_faults(variants: Variants<Switch>, seed: u64) -> Vec<(u32, u64)> {
     let mut cluster = cluster(3, variants);
     let mut rng = SplitMix64(seed);

@@ -18,7 +18,7 @@ const ENTER: office::Command = office::Command::Mutex(mutex::Command::Enter);
 const EXIT: office::Command = office::Command::Mutex(mutex::Command::Exit);
 const ELECT: office::Command = office::Command::Election(election::Command::Elect);
 
-/// P4 of four leads.
+/// Returns a cluster of four processes led by P4.
 fn cluster() -> TestCluster<Coordinated<Bully>> {
     let mut cluster =
         TestCluster::uniform(4, Order::Fifo, bully::Config::plain(4, TICKS_PER_UNIT).into());
@@ -243,7 +243,7 @@ fn works_with_any_election_without_crashes() {
     all_enter::<HirschbergSinclair>(hirschberg_sinclair::Config::plain(4));
 }
 
-/// A cluster in which entries expire.
+/// Returns a cluster in which entries expire.
 fn expiring_cluster() -> TestCluster<Coordinated<Bully>> {
     let times = Some(EntryTimes::plain(TICKS_PER_UNIT));
     let election = bully::Config::plain(4, TICKS_PER_UNIT);
@@ -261,7 +261,8 @@ fn exited(cluster: &mut TestCluster<Coordinated<Bully>>) -> Vec<u32> {
     seen.map(|(at, _)| at.number()).collect()
 }
 
-/// Crashes the leader and lets all others suspect it, without time passing, as renewals never end.
+/// Crashes the leader and lets all others suspect it before any time passes. Letting the cluster
+/// settle first would not end, because renewals never end.
 fn crash_leader_at_once(cluster: &mut TestCluster<Coordinated<Bully>>) {
     cluster.crash(p(4));
     for at in 1..=3 {

@@ -12,8 +12,8 @@ use crate::support::mutex::{NONE, Plan, entered, run_as};
 use crate::support::p;
 use tenure_trace::{SplitMix64, TestCluster};
 
-/// Returns true if some run stays within `wrong` states forever, without starving any process that
-/// `owed` names.
+/// Returns true if some run stays in `wrong` states forever without starving a process that `owed`
+/// names.
 fn never_converges<S: Clone + Eq + Hash>(
     starts: impl IntoIterator<Item = S>,
     successors: impl Fn(&S) -> Vec<(u32, S)>,
@@ -107,15 +107,16 @@ fn all_lists(length: usize, states: u32) -> Vec<Vec<u32>> {
     })
 }
 
-/// Returns the number of privileges on a ring of registers, whose first process makes new states.
+/// Returns the number of privileges on a ring of registers, in which the first process creates new
+/// states.
 fn privileges(ring: &[u32]) -> usize {
     let changes = ring.windows(2).filter(|pair| pair[0] != pair[1]).count();
     changes + usize::from(ring.first() == ring.last())
 }
 
-/// The paper's own model: every process reads its neighbour's state, and one moves at a time.
-/// Returns the smallest number of states with which a ring converges from every start under any
-/// scheduler.
+/// Returns the smallest number of states with which a ring of `machines` converges from every start
+/// under every scheduler. This is the paper's own model: every process reads its neighbour's state,
+/// and one process moves at a time.
 fn min_states_with_shared_reads(machines: usize) -> u32 {
     let moves = |ring: &Vec<u32>, states: u32| {
         let last = ring.len() - 1;
@@ -159,8 +160,8 @@ fn ring(states: u32, start: &[u32]) -> Ring {
     ((0..size).map(boot).collect(), vec![Vec::new(); size as usize])
 }
 
-/// Returns all possible steps of a ring whose links hold one message. Each is labelled by process:
-/// it moves, repeats its state, or receives its predecessor's.
+/// Returns all possible steps of a ring whose links hold at most one message. Each step is labelled
+/// by its process, which moves, repeats its state, or receives its predecessor's state.
 fn possible_steps((processes, links): &Ring) -> Vec<(u32, Ring)> {
     let mut next = Vec::new();
     for at in 0..processes.len() {
@@ -192,7 +193,8 @@ fn possible_steps((processes, links): &Ring) -> Vec<(u32, Ring)> {
     next
 }
 
-/// Returns the registers along the ring, from the first process's own state to the one it knows.
+/// Returns the registers along the ring: the own state of each process, and the state of its
+/// predecessor that it knows.
 fn registers(starts: &Ring) -> Vec<u32> {
     let (processes, links) = starts;
     let mut along = Vec::new();

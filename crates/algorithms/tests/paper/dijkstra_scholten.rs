@@ -12,7 +12,8 @@ use crate::support::p;
 
 const NONE: [u32; 0] = [];
 
-/// A group with the given shares, by process.
+/// Returns a cluster in which `shares[i]` is the number of successors to which process *i* passes
+/// work.
 fn cluster(size: u32, shares: impl Into<Vec<u32>>) -> TestCluster<DijkstraScholten> {
     let config = Config { shares: shares.into(), ..Config::default() };
     TestCluster::uniform(size, Order::Reordered, config)
@@ -31,8 +32,8 @@ fn ended(cluster: &mut TestCluster<DijkstraScholten>) -> Vec<u32> {
     seen.collect()
 }
 
-/// The first `roots` processes start a computation each, with a random schedule. Returns the number
-/// of reported terminations, or a violation.
+/// Lets the first `roots` processes start a computation each, with a random schedule. Returns the
+/// number of reported terminations, or a violation.
 fn run(size: u32, config: Config, roots: u32, seed: u64) -> Result<u32, String> {
     let mut cluster = TestCluster::<DijkstraScholten>::uniform(size, Order::Reordered, config);
     for root in 1..=roots {

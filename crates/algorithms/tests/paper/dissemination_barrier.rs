@@ -23,8 +23,8 @@ fn left(cluster: &mut TestCluster<DisseminationBarrier>) -> Vec<(u32, u64)> {
     seen.collect()
 }
 
-/// All processes arrive `rounds` times, in random order; one message in `one_in` is duplicated.
-/// Returns whether all left eventually, or a violation.
+/// Lets all processes arrive `rounds` times in random order, and duplicates one message in
+/// `one_in`. Returns whether all processes left every round, or a violation.
 fn run(
     size: u32,
     variants: Variants<Switch>,

@@ -14,8 +14,8 @@ fn ring(ids: &[u32]) -> Config {
     Config::of(ranks(ids))
 }
 
-/// Starts all at the same time. Returns the phases, the messages without the announcement, and the
-/// announcer.
+/// Starts all processes at the same time. Returns the number of phases, the number of messages
+/// without the announcement, and the process that announces.
 fn run(ids: &[u32], seed: u64) -> (u32, u64, ProcessId) {
     let size = ids.len() as u32;
     let mut cluster = TestCluster::<DolevKlaweRodeh>::uniform(size, Order::Fifo, ring(ids));

@@ -18,7 +18,8 @@ fn with(switch: Switch) -> Config {
     Config { variants: Variants::none().with(switch) }
 }
 
-/// Every process has its first lock and has requested its second, which is the next one's first.
+/// Returns a cluster in a cycle: every process holds its first lock and has requested its second
+/// lock, which is the first lock of the next process.
 fn all_hold_one(size: u32, config: Config) -> TestCluster<EdgeChasing> {
     let mut cluster = TestCluster::uniform(size, Order::Fifo, config);
     for number in 1..=size {
@@ -146,8 +147,8 @@ fn repeated_collisions_starve_no_process() {
     }
 }
 
-/// P2 gave up and requested again. It has its lock and waits for the grant of P1's, which no other
-/// process wants, when it receives a second abort.
+/// Returns a cluster in which P2 receives a second abort. P2 gave up once and requested again; it
+/// holds its own lock and waits for P1's lock, which no other process wants.
 fn aborted_late(config: Config) -> TestCluster<EdgeChasing> {
     let mut cluster = all_hold_one(2, config);
     cluster.drain(&mut SplitMix64(0));

@@ -17,7 +17,8 @@ fn central(size: u32) -> TestCluster<Fifo<Central>> {
     TestCluster::uniform(size, Order::Reordered, fifo::Config::around(central::Config::default()))
 }
 
-/// Lamport's lock fails without order, after a loss, and after a duplicate.
+/// Checks that Lamport's lock works over the channel although messages are reordered, lost or
+/// duplicated. Without the channel each of these faults breaks it.
 fn check_over_any_channel(window: u32) {
     for seed in 0..300 {
         let plan = Plan::of(Order::Reordered, &[2; 3]).duplicating(10).losing(10).seeded(seed);

@@ -14,7 +14,7 @@ fn ring(ids: &[u32]) -> Config {
     Config::of(ranks(ids))
 }
 
-/// Starts all at the same time. Returns the number of bid hops, by phase.
+/// Starts all processes at the same time. Returns the number of bid hops, by phase.
 fn by_phase(ids: &[u32], order: Order, seed: u64) -> Vec<u64> {
     let size = ids.len() as u32;
     let mut cluster = TestCluster::<Franklin>::uniform(size, order, ring(ids));

@@ -18,7 +18,7 @@ fn cluster(ids: &[u32]) -> TestCluster<HirschbergSinclair> {
     TestCluster::uniform(ids.len() as u32, Order::Fifo, ring(ids))
 }
 
-/// Starts all at the same time. Returns the messages and the candidates, by phase.
+/// Starts all processes at the same time. Returns the messages and the candidates, by phase.
 fn by_phase(ids: &[u32]) -> (Vec<u64>, Vec<u64>) {
     let mut cluster = cluster(ids);
     all_processes(cluster.size()).into_iter().for_each(|at| cluster.command(at, Command::Elect));

@@ -11,7 +11,7 @@ use crate::support::election::{all_processes, beliefs, subsets, unchecked_belief
 use crate::support::p;
 use tenure_trace::{SplitMix64, TestCluster};
 
-/// A ring whose processes draw these lots, in the order of their draws.
+/// Returns a ring whose processes draw these lots, in the order of their draws.
 fn cluster(size: u32, order: Order, lots: &[u32], seed: u64) -> TestCluster<ItaiRodeh> {
     let mut cluster = TestCluster::uniform(size, order, ());
     cluster.set_random_values(lots.iter().map(|lot| lot - 1), seed);

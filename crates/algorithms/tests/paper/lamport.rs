@@ -19,7 +19,7 @@ fn cluster(size: u32, switches: &[Switch]) -> TestCluster<Lamport> {
     TestCluster::uniform(size, Order::Fifo, config(switches))
 }
 
-/// Both request and everything is delivered. Returns the processes inside.
+/// Lets both processes request and delivers everything. Returns the processes inside.
 fn both_request(switches: &[Switch]) -> Vec<u32> {
     let mut cluster = cluster(2, switches);
     cluster.command(p(1), Command::Enter);

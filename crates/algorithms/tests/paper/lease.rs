@@ -15,12 +15,12 @@ fn config() -> Config {
     Config::plain(TICKS_PER_UNIT)
 }
 
-/// P1 is the grantor.
+/// Returns a cluster in which P1 is the grantor.
 fn cluster(size: u32) -> TestCluster<Lease> {
     TestCluster::uniform(size, Order::Reordered, config())
 }
 
-/// P2 is inside, and no message is in flight.
+/// Lets P2 enter and delivers all messages.
 fn held_by_p2(cluster: &mut TestCluster<Lease>) {
     cluster.command(p(2), Command::Enter);
     cluster.drain(&mut SplitMix64(0));

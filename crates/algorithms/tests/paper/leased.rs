@@ -18,7 +18,7 @@ fn config() -> Config {
 /// Lease of the first session of P2.
 const LEASE: u64 = 200_100_001;
 
-/// P1 is the service.
+/// Returns a cluster in which P1 is the service.
 fn cluster(size: u32) -> TestCluster<Leased> {
     TestCluster::uniform(size, Order::Reordered, config())
 }

@@ -20,7 +20,7 @@ fn cluster(ids: &[u32]) -> TestCluster<LeLann> {
     TestCluster::uniform(ids.len() as u32, Order::Fifo, ring(ids))
 }
 
-/// P3 of three leads.
+/// Returns a cluster of three processes that have elected P3.
 fn elected() -> TestCluster<LeLann> {
     let mut cluster = cluster(&[1, 2, 3]);
     cluster.command(p(1), Command::Elect);

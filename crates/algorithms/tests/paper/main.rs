@@ -17,7 +17,8 @@ mod support;
 mod worked_examples;
 mod wrapped;
 
-/// Every algorithm needs a file with its name here; otherwise the tests do not compile.
+/// Lists the modules of tests, one for each algorithm. An algorithm without a file here does not
+/// compile.
 macro_rules! each {
     ($($file:ident)+) => {
         $(mod $file;)+

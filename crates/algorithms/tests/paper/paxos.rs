@@ -90,7 +90,8 @@ fn restart_keeps_promises_and_reports_the_decision() {
     assert_eq!(decided(&mut cluster), [(2, 1)]);
 }
 
-/// Random suspicions, trust, delays, duplicates and losses. Returns the decisions.
+/// Runs a schedule with random suspicions, delays, duplicates and losses. Returns the decisions,
+/// each with its process.
 fn run_with_faults(size: u32, variants: Variants<Switch>, seed: u64) -> Vec<(u32, u64)> {
     let mut cluster: TestCluster<Paxos> = TestCluster::uniform(size, Order::Reordered, variants);
     let mut rng = SplitMix64(seed);

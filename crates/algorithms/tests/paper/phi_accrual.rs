@@ -14,7 +14,8 @@ fn one() -> DetectorHarness<Config> {
     DetectorHarness::new(&Config::default())
 }
 
-/// P(later than z deviations after the mean), by Simpson's rule.
+/// Returns the probability that a heartbeat is later than `z` deviations after the mean, by
+/// Simpson's rule.
 fn tail(z: f64) -> f64 {
     let density = |x: f64| (-z * x - x * x / 2.0).exp();
     let (steps, width) = (40_000, 0.001);
@@ -32,7 +33,7 @@ fn tail(z: f64) -> f64 {
     (-z * z / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt() * sum * width / 3.0
 }
 
-/// φ as defined in the paper.
+/// Returns φ at `z` deviations after the mean, as defined in the paper.
 fn phi(z: f64) -> f64 {
     -tail(z).log10()
 }

@@ -27,7 +27,7 @@ fn cluster(size: u32, switches: &[Switch]) -> TestCluster<Raft> {
 const KINDS: [&str; 6] =
     ["request-pre-vote", "pre-vote", "request-vote", "vote", "heartbeat", "heard"];
 
-/// P1 times out first and leads in term 1.
+/// Returns a cluster in which P1 has timed out first and leads in term 1.
 fn led_by_p1(size: u32, switches: &[Switch]) -> TestCluster<Raft> {
     let mut cluster = cluster(size, switches);
     cluster.fire(p(1), Timer::Election);
@@ -148,7 +148,8 @@ fn votes_once_per_term() {
     assert_eq!((vote(1, true), vote(3, false)), (2, 1));
 }
 
-/// P2 votes for P1, forgets it, and votes for P3 in the same term.
+/// Lets P2 vote for P1, forget this vote, and vote for P3 in the same term. Returns the leaders
+/// with their terms.
 fn votes_twice(switches: &[Switch]) -> Vec<(u64, ProcessId)> {
     let mut cluster = cluster(3, switches);
     cluster.fire(p(1), Timer::Election);
@@ -324,7 +325,7 @@ fn old_hand_over_is_ignored() {
     assert_eq!(cluster.queue((p(2), p(3))).last(), Some(&&refused), "it voted in that term");
 }
 
-/// A random walk of four processes. Returns the leaders by term.
+/// Takes random steps with four processes. Returns the leaders by term.
 fn random_walk(seed: u64, switches: &[Switch]) -> BTreeMap<u64, BTreeSet<ProcessId>> {
     let mut rng = SplitMix64(seed);
     let mut cluster = cluster(4, switches);

@@ -24,7 +24,7 @@ fn cluster(size: u32, switches: &[Switch]) -> TestCluster<RaftLog> {
     TestCluster::uniform(size, Order::Reordered, config(size, switches))
 }
 
-/// P1 leads; its first entry is committed, which all processes know.
+/// Returns a cluster led by P1. Its first entry is committed, and all processes know this.
 fn led_by_p1(size: u32, switches: &[Switch]) -> TestCluster<RaftLog> {
     let mut cluster = cluster(size, switches);
     cluster.fire(p(1), Timer::Election);
@@ -60,7 +60,7 @@ fn events(cluster: &mut TestCluster<RaftLog>) -> Vec<(u32, Event)> {
     events.collect()
 }
 
-/// Returns the processes that learned of commitment, with the index.
+/// Returns the commit events: each process, with the index that it learned to be committed.
 fn commits(events: &[(u32, Event)]) -> Vec<(u32, u64)> {
     let mut commits: Vec<(u32, u64)> = events
         .iter()
@@ -258,7 +258,8 @@ fn does_not_commit_by_copies_of_older_term() {
     }
 }
 
-/// One heartbeat to one process, and its response; messages to the others are lost.
+/// Delivers one heartbeat of `at` to process `to`, and the response. Messages to all other
+/// processes are lost.
 fn heartbeat_to(cluster: &mut TestCluster<RaftLog>, at: u32, to: u32) {
     cluster.fire(p(at), Timer::Heartbeat);
     cluster.pass((p(at), p(to)), 0);
@@ -548,7 +549,7 @@ fn snapshots_are_not_urgent() {
     assert!((50..350).contains(&lags), "it lags in {lags} of 400 rounds");
 }
 
-/// Appends at each process, sometimes compacts, and loses half of the messages.
+/// Lets each process append an entry and sometimes compact its log, and loses half of the messages.
 fn random_step(cluster: &mut TestCluster<RaftLog>, rng: &mut SplitMix64, round: u64) {
     (1..=3).for_each(|at| append(cluster, at, round));
     if round.is_multiple_of(5) {

@@ -14,7 +14,7 @@ fn config(size: u32, incarnation: u64) -> Config {
     Config::around(raft_log::Config::plain(size, TICKS_PER_UNIT)).with_incarnation(incarnation)
 }
 
-/// P1 leads, which all processes know.
+/// Returns a cluster led by P1, as all processes know.
 fn led_by_p1(size: u32, incarnation: u64) -> TestCluster<RelayedLog> {
     let mut cluster = TestCluster::uniform(size, Order::Reordered, config(size, incarnation));
     cluster.fire(p(1), Timer::Election);

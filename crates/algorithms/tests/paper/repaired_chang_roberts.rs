@@ -291,7 +291,7 @@ fn is_the_fault_tolerant_variant_of_chang_roberts() {
     assert!(plain.variants.iter().any(|variant| variant.name == "fault-tolerant"));
 }
 
-/// A cluster with a detector that is right eventually, and wrong now and then.
+/// A cluster with a failure detector that makes mistakes now and then, and is right in the end.
 struct FaultyCluster {
     cluster: TestCluster<RepairedChangRoberts>,
     rng: SplitMix64,

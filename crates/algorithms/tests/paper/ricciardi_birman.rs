@@ -23,15 +23,15 @@ fn views(cluster: &TestCluster<RicciardiBirman>) -> Vec<View> {
     cluster.live().iter().filter_map(|at| Some(cluster.process(*at)?.view().clone())).collect()
 }
 
-/// All live processes suspect `dead`.
+/// Lets all live processes suspect `dead`.
 fn suspect_everywhere(cluster: &mut TestCluster<RicciardiBirman>, dead: u32) {
     for at in cluster.live() {
         cluster.suspicion(at, p(dead), Verdict::Suspect);
     }
 }
 
-/// Processes leave, rejoin, crash and are falsely suspected in random order. Returns whether all
-/// live processes share one view of exactly themselves, or a violation.
+/// Lets processes leave, rejoin, crash and be suspected falsely, in random order. Returns true if
+/// all live processes share one view of exactly themselves, or a violation.
 fn run(size: u32, variants: Variants<Switch>, crashes: u32, seed: u64) -> Result<bool, String> {
     let mut cluster = TestCluster::<RicciardiBirman>::uniform(size, Order::Fifo, variants);
     let (mut monitor, mut rng, mut crashes) = (OneView::new(), SplitMix64(seed), crashes);

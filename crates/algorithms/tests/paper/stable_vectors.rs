@@ -10,8 +10,8 @@ use tenure_trace::{ClusterEvent, SplitMix64, TestCluster};
 
 use crate::support::p;
 
-/// All processes request a name at some moment, `crashes` of them crash, with random delivery.
-/// Returns the names of live processes, or a violation.
+/// Lets all processes request a name at some moment, and crashes `crashes` of them, with random
+/// delivery. Returns the names of live processes, or a violation.
 fn run(config: Config, crashes: u32, seed: u64) -> Result<Vec<Option<u32>>, String> {
     let size = config.originals.len() as u32;
     let mut cluster = TestCluster::<StableVectors>::uniform(size, Order::Reordered, config);

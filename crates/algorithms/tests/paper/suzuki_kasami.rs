@@ -60,7 +60,7 @@ fn token_visits_waiters_in_ring_order() {
     }
 }
 
-/// P4, P3 and P2 request, in this order, and their requests arrive in this order.
+/// Lets P4, P3 and P2 request the token. Their requests arrive in this order.
 fn others_request(cluster: &mut TestCluster<SuzukiKasami>) {
     for late in [4, 3, 2] {
         cluster.command(p(late), Command::Enter);

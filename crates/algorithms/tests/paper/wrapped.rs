@@ -32,8 +32,8 @@ impl<P: Protocol> LogHarness<P> {
         harness
     }
 
-    /// Gives a command, and saves what must be saved before its effects are sent. Returns true if
-    /// anything was.
+    /// Gives a command, and saves the state that must be durable before its effects are sent.
+    /// Returns true if anything had to be saved.
     fn saves(&mut self, command: Command) -> bool {
         let step = self.node.step(Input::Command((self.wrap)(command)));
         let saves = !step.can_release();
@@ -42,7 +42,8 @@ impl<P: Protocol> LogHarness<P> {
     }
 }
 
-/// Saving a snapshot of saved entries is not urgent, and it is written with the next entries.
+/// Checks two properties of a snapshot of saved entries: saving it is not urgent, and it is written
+/// together with the next entries.
 fn check_deferred_snapshot<P: Protocol>(config: &P::Config, wrap: fn(Command) -> P::Command) {
     let mut harness = LogHarness::<P>::new_leader(config, wrap);
     let append = |ticket| Command::Append { ticket, payload: Payload::from(ticket) };

@@ -58,7 +58,7 @@ impl<C: TimeoutPolicy> DetectorHarness<C> {
         self.batch.events.iter().map(|Event { peer, verdict }| (*peer, *verdict)).collect()
     }
 
-    /// Checks completeness, regardless of the timeout policy.
+    /// Checks completeness: a crashed peer is suspected, whatever the timeout policy.
     #[track_caller]
     pub(crate) fn check_completeness(&mut self) {
         self.time_out(p(2));

@@ -91,8 +91,7 @@ pub(crate) fn enter_and_exit<P: Mutex>(cluster: &mut TestCluster<P>, number: u32
     cluster.total_sent() - before
 }
 
-/// Returns true if some seed finds a violation or deadlock whose description contains
-/// `description`.
+/// Returns true if some seed finds a violation or a deadlock whose description contains `expected`.
 pub(crate) fn is_caught<P: Mutex>(config: &P::Config, plan: &Plan, expected: &str) -> bool {
     let run = |seed| run::<P>(config.clone(), &plan.seeded(seed));
     (0..4000).filter_map(|seed| run(seed).err()).any(|violation| violation.contains(expected))

@@ -32,7 +32,8 @@ pub(crate) struct Recorder<P: Protocol> {
     /// Messages in flight by link. A short list compiles faster than a map, for each protocol.
     in_flight: Vec<Vec<UndeliveredMessage<P::Message>>>,
     states: States,
-    /// Position on its link of the message of the next step, if it was selected.
+    /// Position, on its link, of the message that the next step concerns. `None` if the action
+    /// selected no particular message.
     targeted: Option<usize>,
 }
 
@@ -121,7 +122,8 @@ impl<P: Checkable> Recorder<P> {
         }
     }
 
-    /// Returns the selected message in flight (`None` for an application message), if it exists.
+    /// Returns the content of the selected message in flight, which is `None` for a message between
+    /// applications. Returns an outer `None` if no such message is in flight.
     pub(crate) fn picked(
         &self,
         pick: &MessageSelector,

@@ -128,7 +128,7 @@ impl<'p, P: Checkable> Replay<'p, P> {
         taken
     }
 
-    /// Returns the action that leads from here to a world.
+    /// Returns the action that leads from the current world to this one.
     pub(crate) fn step_to(
         &mut self,
         explored: &Explored,

@@ -58,7 +58,7 @@ pub(super) struct Frontier {
     stride: usize,
     /// Number of chunks at the front that were expanded and dropped.
     dropped_chunks: usize,
-    /// Packed chunks.
+    /// Chunks of worlds, encoded in few bytes.
     packed: VecDeque<Chunk>,
     packed_bytes: usize,
     /// Worlds at the end, not packed yet.

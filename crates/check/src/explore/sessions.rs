@@ -9,8 +9,8 @@ use crate::model::fingerprint::{Role, fingerprint};
 use crate::world::action::{Action, ActionKind, Cause};
 
 impl Worker {
-    /// Visits the suspicions of restarted peers that are due, and the trust that follows each of
-    /// them before any other input of that process.
+    /// Visits the steps by which processes detect restarts. A process first suspects a restarted
+    /// peer. It trusts the peer again before it receives any other input.
     pub(super) fn session_steps(
         &mut self,
         scratch: &mut ScratchWorld<'_>,
@@ -34,7 +34,7 @@ impl Worker {
         }
     }
 
-    /// Updates the pending suspicions and trust after a step.
+    /// Updates the suspicions and the trust that are due because of restarts, after a step.
     pub(super) fn update_sessions(
         &mut self,
         world: &mut [u32],

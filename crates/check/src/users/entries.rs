@@ -5,7 +5,7 @@
 pub enum Entries {
     /// At most this many entries.
     AtMost(u32),
-    /// Without bound.
+    /// The user enters again and again.
     Unbounded,
 }
 

@@ -29,9 +29,11 @@ pub(crate) enum ActionKind {
     Tick,
     /// A partition of the network.
     Partition,
-    /// Suspicion of a peer because of its new session: the old one must have crashed.
+    /// The process suspects a peer because it has detected a new session of the peer: the earlier
+    /// session must have crashed.
     SessionSuspect,
-    /// Trust in that peer, before any other input.
+    /// The process trusts the peer again that it suspected because of a new session. No other input
+    /// comes between.
     SessionTrust,
     /// The process becomes mute: it will crash before any further effect is released.
     Mute,
@@ -106,10 +108,10 @@ pub(crate) enum Cause {
     Recover,
     /// The application sends a message to this peer.
     Send(u32),
-    /// The process suspects this peer because of its new session, independently of the failure
-    /// detector.
+    /// The process suspects this peer because of its new session, whatever the failure detector
+    /// reports.
     SessionSuspect(u32),
-    /// Trust in that peer, which follows.
+    /// The process trusts this peer again, directly after [`Cause::SessionSuspect`].
     SessionTrust(u32),
     /// The process becomes mute.
     Mute,

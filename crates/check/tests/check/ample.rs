@@ -25,7 +25,8 @@ use crate::by_service::{of, with};
 use crate::elections::{ranks, with_properties};
 use crate::verdicts::verdicts;
 
-/// Number of cases, number of violated ones, and number of states with and without the reduction.
+/// Results of many searches: number of cases, number of violated ones, and number of states with
+/// and without the reduction.
 #[derive(Debug, Default)]
 struct Tally {
     cases: usize,

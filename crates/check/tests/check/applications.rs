@@ -24,8 +24,8 @@ use tenure_trace::TraceVerifier;
 
 use crate::catalogue::holds;
 
-/// The first trusted process leads. A process that was suspected as leader, or that recovered,
-/// never leads again, so no two terms are equal.
+/// An election in which the first trusted process leads. A process that was suspected while it led,
+/// or that has recovered, never leads again. No two terms are therefore equal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct DetectorElection {
     group: Group,
@@ -94,8 +94,8 @@ fn states(report: Report) -> u64 {
     report.states
 }
 
-/// Returns the length and kind of a violation. Its trace must have the same judgement as the
-/// search.
+/// Returns the length and the kind of a violation. Asserts that the trace of the counterexample
+/// violates the same property.
 fn steps(report: Report, property: &str) -> (usize, ViolationKind) {
     let found = report.counterexample(property).unwrap_or_else(|| panic!("{report}"));
     let mut judge = TraceVerifier::new(&found.trace.header);
@@ -291,7 +291,7 @@ fn synchronising(size: u32, clock_readings: u32) -> Check<Synchronising> {
     check.configure(|config| config.model.clock_readings = clock_readings)
 }
 
-/// The adjustments of a round sum to zero.
+/// Monitor: the adjustments of a round sum to zero.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct ZeroSum(i64);
 

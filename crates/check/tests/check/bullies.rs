@@ -14,7 +14,7 @@ use crate::by_service::{ServiceCheck, with};
 use crate::catalogue::violated;
 use crate::elections::with_properties;
 
-/// P1 starts, and one process may crash and recover.
+/// Returns a check in which P1 starts the election, and one process may crash and recover.
 fn restarted(size: u32, switches: &[Switch]) -> ServiceCheck<Bully> {
     let plain = bully::Config::plain(size, TICKS_PER_UNIT);
     let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));
@@ -22,8 +22,8 @@ fn restarted(size: u32, switches: &[Switch]) -> ServiceCheck<Bully> {
     check.initiators([ProcessId(0)]).crashing(1).recovering(1)
 }
 
-/// Three processes with perfect timeouts and no terms. The highest crashes and recovers. The bounds
-/// are just sufficient for disagreement.
+/// Checks three processes with perfect timeouts and without terms. The highest process crashes and
+/// recovers. The bounds are just large enough for a disagreement.
 fn race(rule: &[Switch]) -> Report {
     let switches: Vec<Switch> = rule.iter().copied().chain([Switch::NoTerms]).collect();
     let check =
@@ -59,7 +59,7 @@ fn terms_let_three_agree_after_highest_recovers() {
     with_properties(check, &[1, 2, 3]).run().assert_holds();
 }
 
-/// `tenure check bully -n 3 --crash 1 --recover 1 --initiators 1`.
+/// The command is `tenure check bully -n 3 --crash 1 --recover 1 --initiators 1`.
 #[test]
 #[ignore = "takes ten seconds on two cores"]
 fn terms_let_three_agree_after_any_recovery() {

@@ -14,11 +14,13 @@ use crate::elections::with_properties;
 use crate::rings::Outcome::{self, Fine, Stuck, Unsafe};
 use crate::rings::classified;
 
-/// Three rules: without terms, where a lower announcement starts an election; without terms, where
-/// it is accepted; and the default.
+/// Three variants of the algorithm. The first has no terms, and an announcement of a lower process
+/// starts an election. The second has no terms, and accepts such an announcement. The third is the
+/// default.
 const RULES: [&[Switch]; 3] = [&[Switch::NoTerms], &[Switch::NoTerms, Switch::AcceptLower], &[]];
 
-/// Ranks follow the names. Messages are assumed to take at most one unit of time.
+/// Returns a check with ranks equal to the process numbers. Timeouts assume that messages take at
+/// most one unit of time.
 fn bully(size: u32, switches: &[Switch]) -> ServiceCheck<Bully> {
     let plain = bully::Config::plain(size, TICKS_PER_UNIT);
     let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));

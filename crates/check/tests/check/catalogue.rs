@@ -22,7 +22,8 @@ pub(crate) fn safe_and_live<P: Mutex>(check: Check<P>) -> Check<P> {
     check.always(MutualExclusion::new()).starvation_free()
 }
 
-/// Asserts that the shortest violation of a property has `steps` steps, and returns its kind.
+/// Asserts that the shortest counterexample to a property has `steps` steps. Returns the kind of
+/// the violation.
 pub(crate) fn violated(report: &Report, property: &str, steps: usize) -> ViolationKind {
     let found = report.counterexample(property).unwrap_or_else(|| panic!("{report}"));
     assert_eq!(found.length(), steps, "{found}");

@@ -12,8 +12,9 @@ use crate::by_service::with;
 
 type Lock = MutexOnly<Coordinated<Raft>>;
 
-/// Shortest times for instant messages: election timeout above heartbeat and lease, lease above
-/// renewal interval, expiry above lease.
+/// Returns the shortest durations that suffice if messages take no time: the election timeout
+/// exceeds heartbeat and lease, the lease exceeds the renewal interval, and the expiry exceeds the
+/// lease.
 fn times() -> EntryTimes {
     EntryTimes {
         lease: Delay::units(2),
@@ -23,7 +24,8 @@ fn times() -> EntryTimes {
     }
 }
 
-/// P1 may be partitioned from the others at any moment and forever, and be suspected from then on.
+/// Checks three processes, of which P1 may be partitioned from the others at any moment and
+/// forever, and is then suspected.
 fn partitioned(times: Option<EntryTimes>, entries: [u32; 3]) -> Report {
     let election = raft::Config {
         election: Delay::between_units(3, 4),

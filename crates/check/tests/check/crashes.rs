@@ -16,12 +16,12 @@ use crate::by_service::{ServiceCheck, of, with};
 use crate::faults::Outcome::{self, Blocked, Fine};
 use crate::faults::cell;
 
-/// Lets one process that never requests crash at any moment.
+/// Checks a lock while one process, which never requests, may crash at any moment.
 fn crashing_idle<P: Mutex>(check: Check<P>, process: u32) -> Outcome {
     cell(check.crashing(1).crashing_at([ProcessId(process)]))
 }
 
-/// Lets any process crash, but only in this phase.
+/// Checks a lock while any process may crash, but only in this phase.
 fn crashing_in<P: Mutex>(check: Check<P>, phase: UserPhase) -> Outcome {
     cell(check.crashing(1).crashing_while(phase))
 }

@@ -103,7 +103,7 @@ fn reliable_channel_hides_loss_and_duplication() {
     safe_and_live(check.losing(1).duplicating(1)).run().assert_holds();
 }
 
-/// Two processes take two locks, each in its own order.
+/// Returns a check in which two processes take two locks, each in its own order.
 fn two_named<P: Mutex>(inner: P::Config, first: [&str; 2], second: [&str; 2]) -> Check<InTurn<P>> {
     let list = |names: [&str; 2]| names.map(|name| LockName::new(name).unwrap()).to_vec();
     let names = Arc::new([list(first), list(second)]);
@@ -134,7 +134,7 @@ fn named_permission_and_token_locks_deadlock_only_in_opposite_orders() {
     violated(&wrong, "mutual-exclusion", 10);
 }
 
-/// P2 and P3 take two locks at one coordinator, each in its own order.
+/// Returns a check in which P2 and P3 take two locks at one coordinator, each in its own order.
 fn named(second: [&str; 2], third: [&str; 2]) -> Check<InTurn<Central>> {
     let list = |names: [&str; 2]| names.map(|name| LockName::new(name).unwrap()).to_vec();
     let names = Arc::new([list(second), list(second), list(third)]);

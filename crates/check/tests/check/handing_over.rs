@@ -14,13 +14,13 @@ use tenure_core::{
 
 use crate::catalogue::violated;
 
-/// An election in which a leader that is asked for an election resigns instead.
+/// An election in which a leader resigns when its user requests an election.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct ResigningElection<E: Election> {
     me: ProcessId,
     election: E,
     leads: bool,
-    /// Claims to resign, but stays leader.
+    /// True if the leader claims to resign, but stays leader.
     fakes_resignation: bool,
 }
 
@@ -116,8 +116,8 @@ const P1: ProcessId = ProcessId(0);
 const P2: ProcessId = ProcessId(1);
 const P3: ProcessId = ProcessId(2);
 
-/// Time is synchronous. The first initiator starts the election; a leader that receives a request
-/// transfers its leadership.
+/// Returns a check in synchronous time. The first initiator starts the election. A leader whose
+/// user requests an election transfers its leadership.
 fn timed(fakes_resignation: bool) -> Check<ResigningElection<Raft>> {
     let config = raft::Config {
         election: Delay::between_units(3, 4),
@@ -168,8 +168,8 @@ fn leadership_transfer_tolerates_faults_with_two_requests() {
     one_leader_at_a_time(timed(false).losing(1)).assert_holds();
 }
 
-/// P1 starts the election that P3 wins. P3 also receives a request: before it leads; while it
-/// leads, so that it transfers leadership to P2; or afterwards.
+/// Checks an election that P1 starts and P3 wins. The user of P3 also requests an election: before
+/// P3 leads; while it leads, so that it transfers leadership to P2; or afterwards.
 fn bullies(fakes_resignation: bool) -> Check<ResigningElection<Bully>> {
     let config = bully::Config::plain(3, TICKS_PER_UNIT);
     let check = Check::with(3, (config, fakes_resignation)).initiators([P1, P3]);
@@ -189,8 +189,9 @@ fn bully_transfers_leadership_and_all_agree() {
     violated(&one(bullies(true)).run(), "one-leader-at-a-time", 4);
 }
 
-/// If the successor crashes as well, the process that missed it and the one that transferred to it
-/// may both lead, until the lower one learns of the other.
+/// If the successor crashes as well, two processes may both lead: the process that missed the
+/// successor, and the process that had transferred leadership to it. This ends when the lower one
+/// learns of the other.
 #[test]
 #[ignore = "takes some seconds on two cores"]
 fn bully_leads_again_if_its_successor_crashes() {

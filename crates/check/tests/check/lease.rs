@@ -19,7 +19,7 @@ fn config(switches: &[Switch]) -> Config {
     Config { times: EntryTimes { rounds: 1, ..plain.times }, variants, ..plain }
 }
 
-/// Time is synchronous.
+/// Returns a check in synchronous time, with messages that take `latency`.
 fn timed(size: u32, config: Config, latency: RangeInclusive<u32>) -> ServiceCheck<Lease> {
     with::<Lease>(size, config).synchronous(latency)
 }

@@ -14,7 +14,8 @@ use tenure_core::{Algorithm, Card, Effects, Fence, Group, ProcessId, Protocol, l
 use crate::by_service::{ServiceCheck, of, with};
 use crate::textbook::{Mistake, Textbook};
 
-/// An unfair coordinator (P1), which always serves the smallest waiting process.
+/// A centralised lock whose coordinator, P1, always serves the smallest waiting process. It is
+/// therefore unfair.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct UnfairCoordinator {
     group: Group,

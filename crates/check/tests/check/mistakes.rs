@@ -67,7 +67,7 @@ fn textbook_fences_increase() {
     assert!(rebased.states < plain.states);
 }
 
-/// Claims that no process ever enters.
+/// Monitor that rejects every entry.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct NoEntry;
 

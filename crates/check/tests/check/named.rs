@@ -14,7 +14,7 @@ use tenure_core::{
 
 use crate::elections::ranks;
 
-/// Many locks, of which each user knows one.
+/// Many locks with names, of which each user knows one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct SingleNameUser<E: Election> {
     locks: Named<E>,

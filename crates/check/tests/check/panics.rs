@@ -6,7 +6,8 @@ use tenure_core::monitors::MutualExclusion;
 use tenure_core::service::mutex::{Command, Event};
 use tenure_core::{Effects, Fence, Group, Never, ProcessId, Protocol, labelled};
 
-/// Enters when all have greeted it, and panics on a greeting while it is inside.
+/// A lock that a process enters when all others have greeted it. A process that is greeted while it
+/// is inside panics.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct PanicOnGreeting {
     group: Group,

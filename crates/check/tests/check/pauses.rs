@@ -147,7 +147,7 @@ impl<P: Protocol<Stable = ()>> Protocol for Pausable<P> {
     }
 }
 
-/// The paused process never suspects its live peer.
+/// Monitor: the paused process never suspects its peer, which is live.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Accuracy;
 

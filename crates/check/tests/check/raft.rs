@@ -22,8 +22,8 @@ fn config(size: u32, switches: &[Switch]) -> raft::Config {
     raft::Config { rounds: 1, variants, ..plain }
 }
 
-/// Timers fire at any time, without bounds on delays. Terms above `terms` and more than two
-/// messages per link are pruned.
+/// Returns a check in which timers fire at any time and delays have no bound. States with a term
+/// above `terms`, or with more than two messages on a link, are pruned.
 fn raft(size: u32, terms: u64, switches: &[Switch]) -> ServiceCheck<Raft> {
     let check = with::<Raft>(size, config(size, switches));
     check.term_max(terms).in_flight(2).initiators([])
@@ -37,8 +37,8 @@ fn one_leader_at_a_time(check: ServiceCheck<Raft>) -> Report {
     check.always(OneLeader::new(Scope::Overall)).run()
 }
 
-/// Time is synchronous; clocks differ within the bounds of a delay. As in [`raft::Config::plain`],
-/// heartbeat and lease together are shorter than the timeout.
+/// Returns a check in synchronous time, in which clocks differ within the range of each delay. As
+/// in [`raft::Config::plain`], heartbeat and lease together are shorter than the timeout.
 fn timed(switches: &[Switch], latency: RangeInclusive<u32>) -> ServiceCheck<Raft> {
     // A heartbeat interval is longer than a message and its answer.
     let heartbeat = 2 * u64::from(*latency.end()) + 1;
@@ -76,7 +76,7 @@ fn bounds_suffice_to_find_forgotten_vote() {
     one_leader_per_term(forgetful()).assert_holds();
 }
 
-/// One fault at a time; with all of them the search does not end within 6 GB.
+/// Each search has one kind of fault. A search with all of them does not end within 6 GB of memory.
 #[test]
 #[ignore = "takes half a minute on one core when optimised"]
 fn three_elect_one_leader_in_each_of_two_terms() {
@@ -98,9 +98,9 @@ fn forgotten_vote_makes_two_leaders_of_one_term() {
     one_leader_per_term(raft(3, 1, &[]).crashing(1).recovering(1)).assert_holds();
 }
 
-/// `tenure check raft -n 3 --crash 1 --recover 1 --timing synchronous --latency 1 --initiators 1`:
-/// in synchronous time every message arrives after one unit, so the search ends without a bound on
-/// messages per link. Only terms are bounded.
+/// The command is `tenure check raft -n 3 --crash 1 --recover 1 --timing synchronous --latency 1
+/// --initiators 1`. In synchronous time every message arrives after one unit, so the search ends
+/// without a bound on messages per link. Only terms are bounded.
 #[test]
 #[ignore = "takes ten seconds on two cores"]
 fn three_agree_in_synchronous_time_with_recovery() {

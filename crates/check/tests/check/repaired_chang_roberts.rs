@@ -21,7 +21,8 @@ fn config(ids: &[u32]) -> repaired_chang_roberts::Config {
     repaired_chang_roberts::Config::of(ranks(ids))
 }
 
-/// Successive elections put more than four messages on a link.
+/// Returns a check of a ring with these ids. It allows more messages on a link than usual, because
+/// elections follow one another.
 fn ring(ids: &[u32]) -> ServiceCheck<RepairedChangRoberts> {
     with::<RepairedChangRoberts>(ids.len() as u32, config(ids)).detecting().in_flight(6)
 }

@@ -20,7 +20,7 @@ fn config(ids: &[u32]) -> Config {
     Config::of(ranks(ids), TICKS_PER_UNIT)
 }
 
-/// Attempts after the second are pruned.
+/// Returns a check of a ring with these ids. Attempts after the second one are pruned.
 fn ring(ids: &[u32]) -> ServiceCheck<RestartingChangRoberts> {
     with::<RestartingChangRoberts>(ids.len() as u32, config(ids)).initiators(P2).term_max(2)
 }

@@ -57,7 +57,8 @@ fn franklin(ids: &[u32]) -> ServiceCheck<Franklin> {
     with::<Franklin>(ids.len() as u32, franklin_config(ids))
 }
 
-/// A third random choice of one process is pruned.
+/// Returns a check of a ring of `size` processes. States in which a process has made a third random
+/// choice are pruned.
 fn itai_rodeh(size: u32) -> ServiceCheck<ItaiRodeh> {
     of::<ItaiRodeh>(size).term_max(2)
 }

@@ -19,7 +19,8 @@ use tenure_trace::{Action, Kind, Record, Schedule, merge_files};
 use crate::by_service::with;
 use crate::catalogue::violated;
 
-/// Counts firings of three timers, saves the count, and reports it to the user.
+/// A process that counts how often its three timers fire, saves the count, and reports it to the
+/// user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct FiringCounter {
     me: ProcessId,
@@ -60,7 +61,7 @@ impl Algorithm for FiringCounter {
     }
 }
 
-/// Requires that at most `max` counts in a row are never reported.
+/// Monitor: at most `max` counts in a row are never reported.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct MaxSkipped {
     max: u64,
@@ -142,7 +143,8 @@ fn visible_records(records: &[Record]) -> Vec<Record> {
     records.map(|it| Record::new(0, it.process, it.kind.clone())).collect()
 }
 
-/// A counterexample replays in checker and simulator, but not without its lost saves.
+/// Asserts that a counterexample replays in the checker and in the simulator, and that it does not
+/// without its lost saves.
 fn assert_replays<P: Checkable>(
     (size, config): (u32, P::Config),
     check: Check<impl Checkable>,

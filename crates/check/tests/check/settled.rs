@@ -14,7 +14,8 @@ use tenure_core::{
 
 use crate::catalogue::violated;
 
-/// The bully after the announcement of the highest has reached all processes.
+/// The bully algorithm in a state in which all processes have received the announcement of the
+/// highest one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct BullyWithLeader(Bully);
 
@@ -88,7 +89,7 @@ impl BullyWithLeader {
     }
 }
 
-/// An election starts only if a process misses the leader.
+/// Returns a check in which a process starts an election only if it misses the leader.
 fn bully_with_leader(size: u32, switches: &[Switch]) -> Check<BullyWithLeader> {
     let plain = bully::Config::plain(size, TICKS_PER_UNIT);
     let variants = switches.iter().fold(Variants::none(), |all, one| all.with(*one));

@@ -17,7 +17,7 @@ pub(crate) fn survives<P: Mutex>(check: Check<P>) -> u64 {
     report.states
 }
 
-/// No two entries have the same fence.
+/// Monitor: no two entries have the same fence.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct DifferentFences(Vec<Fence>);
 

@@ -11,7 +11,7 @@ use tenure_core::{Effects, Fence, Group, ProcessId, Protocol, labelled};
 pub(crate) struct QueueCoordinator {
     group: Group,
     waits: bool,
-    /// Forgets, if configured, that a process is inside.
+    /// True if the coordinator may forget that a process is inside.
     is_forgetful: bool,
     /// The holder and the waiting processes in order of arrival.
     queue: Vec<ProcessId>,

@@ -45,8 +45,8 @@ fn explored<P: Mutex>(check: Check<P>) -> (u64, u64) {
     (report.states, report.transitions)
 }
 
-/// Counts for two processes with two entries each, and for three with `three` entries, on FIFO and
-/// on reordering links.
+/// Returns the numbers of states and steps of four searches: two processes with two entries each,
+/// and three processes with `three` entries each, both on FIFO and on reordering links.
 fn counts<P: Mutex + Debug>(of: impl Fn(u32) -> Check<P>, three: u32) -> [(u64, u64); 4] {
     let two = || of(2).entries(2);
     let three = || of(3).entries(three);
@@ -169,7 +169,8 @@ fn crashes_match_fault_matrix() {
     }
 }
 
-/// The processes that are down, and whether P1 and P3 are served without them.
+/// Checks three processes, of which some are down. Returns whether P1 and P3 are served without
+/// them.
 fn without<P: Mutex>(check: Check<P>, down: u32, entries: [u32; 3]) -> Outcome {
     cell(check.entries(entries).down([ProcessId(down)]))
 }

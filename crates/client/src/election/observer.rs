@@ -29,7 +29,7 @@ pub enum ElectionState {
     },
 }
 
-/// An observer of an election.
+/// Follows the leader of an election: [`Observer::next`] waits for the next state.
 pub struct Observer {
     channel: Arc<Channel>,
     name: String,

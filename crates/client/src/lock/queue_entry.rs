@@ -277,8 +277,8 @@ impl ReadLimit {
         true
     }
 
-    /// Raises the limit after an insufficient read. `is_stuck` is true if that read made no
-    /// progress.
+    /// Raises the limit after a read that returned too few keys. `is_stuck` is true if that read
+    /// made no progress.
     ///
     /// # Errors
     ///
@@ -351,8 +351,8 @@ async fn send_while_alive(
 mod tests {
     use super::*;
 
-    /// Reads a range of 1,000 keys of one revision, none of them of the queue, at a member that
-    /// rejects responses with more than `max_response` keys. Returns true if a read suffices.
+    /// Reads a range of 1,000 keys of one revision, none of which belongs to the queue. The member
+    /// rejects responses with more than `max_response` keys. Returns true if one read suffices.
     fn search(max_response: i64) -> bool {
         let message = "the response is too long".to_owned();
         let rejection = ClientError::Rejected { code: Code::OutOfRange, message };

@@ -14,7 +14,8 @@ use crate::session::lease_keeper::SessionState;
 use crate::transport::REQUEST_TIMEOUT;
 use crate::transport::channel::Channel;
 
-/// Delays after which a key that may reappear is deleted again.
+/// Delays after which a released key is deleted again, because a delayed request may have written
+/// it once more.
 const REPEAT_DELETE_DELAYS: [Duration; 2] = [Duration::from_secs(3), Duration::from_secs(12)];
 
 /// Upper bound on the keys that one request to enqueue deletes: etcd allows 128 operations in a

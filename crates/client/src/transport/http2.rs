@@ -72,7 +72,7 @@ struct ConnectionState {
     closed: watch::Sender<Option<String>>,
 }
 
-/// Counts a caller as waiting until it is dropped.
+/// Guard that counts a caller as waiting until the guard is dropped.
 #[derive(Debug)]
 pub(crate) struct PendingGuard(Arc<ConnectionState>, Expected);
 
@@ -200,8 +200,8 @@ impl LivenessProbe {
         }
     }
 
-    /// Checks for new reads. Returns true if a caller waits and there were too many checks without
-    /// one, for the caller's kind of message or for `expected`.
+    /// Checks for new reads. Returns true if a caller waits and too many checks found no new read.
+    /// The limit is that of the caller's kind of message, or that of `expected` if one is given.
     fn is_silent(&mut self, expected: Option<Expected>) -> bool {
         let reads = self.state.received.reads.load(Ordering::Relaxed);
         let is_pending =

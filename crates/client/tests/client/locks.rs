@@ -152,7 +152,7 @@ async fn repeated_request_keeps_its_place_before_later_waiters() {
     tokio::join!(repeats_request_before(1), repeats_request_before(2));
 }
 
-/// Repeats the request to enqueue after `others` claims have come.
+/// Repeats the request to enqueue after `others` other claims have joined the queue.
 async fn repeats_request_before(others: usize) {
     let service = Service::start().await;
     let (relay, address) = Relay::start(&service.address).await;

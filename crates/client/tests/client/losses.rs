@@ -154,8 +154,8 @@ async fn invalid_endpoints_are_rejected() {
     assert!(Client::connect(Vec::<String>::new()).await.is_err());
 }
 
-/// A session whose member closes the connection while the next three members do not respond.
-/// Returns true if it outlives its lease.
+/// Runs a session whose member closes the connection while the next three members do not respond.
+/// Returns true if the session outlives its lease.
 async fn outlives_unresponsive_members(listens: bool) -> bool {
     let service = Service::start().await;
     let (one, first) = Relay::start(&service.address).await;

@@ -65,7 +65,7 @@ impl Service {
         }
     }
 
-    /// Number of watches at the member.
+    /// Returns the number of watches at the member.
     pub(crate) async fn watchers(&self) -> usize {
         let response = self.response("GET /metrics HTTP/1.0\r\n\r\n").await;
         let count = response.lines().find_map(|line| line.strip_prefix("tenure_watchers "));
@@ -80,12 +80,12 @@ impl Service {
         response
     }
 
-    /// Number of keys in the store.
+    /// Returns the number of keys in the store.
     pub(crate) async fn keys(&self) -> usize {
         self.all_keys_json().await.matches("\"create_revision\"").count()
     }
 
-    /// Revision of the store.
+    /// Returns the revision of the store.
     pub(crate) async fn revision(&self) -> u64 {
         let response = self.all_keys_json().await;
         json_string(&response, "revision").and_then(|it| it.parse().ok()).expect("a revision")

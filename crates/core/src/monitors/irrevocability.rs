@@ -19,7 +19,7 @@ pub struct Irrevocability {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Belief {
     epoch: u32,
-    /// Leader id; the maximum if there is none.
+    /// Number of the leader, from 0; `u32::MAX` without a leader.
     leader: u32,
 }
 

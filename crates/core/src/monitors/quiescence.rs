@@ -6,8 +6,8 @@ use crate::process::ProcessId;
 use crate::property::Property;
 use crate::service::termination::{Command, Event};
 
-/// The end of a computation is announced only when no process works for it and no work of it is in
-/// flight, because then there will never be any.
+/// The end of a computation is announced only when no process works for it and none of its work is
+/// in flight. From then on, no work of this computation can arise.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Quiescence {
     /// Number of pieces of work in progress or in flight, by initiator.

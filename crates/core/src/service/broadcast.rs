@@ -9,9 +9,9 @@ use crate::process::ProcessId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Item {
-    /// Process that sent it.
+    /// Process that broadcast the item.
     pub from: ProcessId,
-    /// Number at the sender, from 1.
+    /// Number of the item at its sender, from 1.
     pub number: u64,
 }
 

@@ -11,7 +11,7 @@ pub enum Command {
         /// New reading of the clock.
         to: i64,
     },
-    /// Synchronise all clocks now. Only the leader does; other processes ignore it.
+    /// Synchronise all clocks now. A process that does not lead ignores this command.
     Synchronise,
     /// Read the clock of this process.
     Read,
@@ -25,7 +25,7 @@ pub enum Event {
     Adjusted {
         /// Adjustment; negative if the clock was set back.
         by: i64,
-        /// Term of the leader that adjusted it.
+        /// Term of the leader that adjusted the clock.
         term: Term,
     },
     /// The clock was read.

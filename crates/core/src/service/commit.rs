@@ -24,7 +24,8 @@ impl fmt::Display for Transaction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
-    /// Begin a transaction of all processes. Only the leader does; other processes refuse.
+    /// Begin a transaction of all processes. A process that does not lead reports
+    /// [`Event::Refused`].
     Begin,
     /// Vote no until the next boot.
     Veto,

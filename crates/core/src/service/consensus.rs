@@ -65,7 +65,7 @@ impl ServiceUser for User {
         (self.proposes && !self.knows).then_some(Command::Propose { value: self.value })
     }
 
-    /// With too few proposals no process may be able to decide.
+    /// Returns true for every user: with too few proposals, no process may be able to decide.
     fn is_obliged(&self) -> bool {
         true
     }

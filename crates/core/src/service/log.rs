@@ -32,32 +32,32 @@ pub use user::User;
 pub enum Command {
     /// Propose an entry.
     Append {
-        /// Identifies the answer; unique among the commands of one user.
+        /// Number that the answer repeats; unique among the commands of one user.
         ticket: u64,
         /// Content of the entry.
         payload: Payload,
     },
     /// Request the index up to which a process must apply entries for a linearizable read.
     Read {
-        /// Identifies the answer.
+        /// Number that the answer repeats.
         ticket: u64,
     },
     /// Transfer leadership to another process, once its log is complete.
     Transfer {
-        /// Identifies the answer.
+        /// Number that the answer repeats.
         ticket: u64,
         /// Process that becomes leader.
         to: ProcessId,
     },
     /// Transfer leadership to the first process whose log is complete.
     HandOver {
-        /// Identifies the answer.
+        /// Number that the answer repeats.
         ticket: u64,
     },
     /// Replace all entries up to an applied index by a snapshot. Every process compacts its own
     /// log, whether it leads or not.
     Compact {
-        /// Identifies the answer.
+        /// Number that the answer repeats.
         ticket: u64,
         /// Index of the last entry that the snapshot covers.
         index: u64,
@@ -66,7 +66,7 @@ pub enum Command {
     },
     /// Change the members that keep the log.
     ChangeMembers {
-        /// Identifies the answer.
+        /// Number that the answer repeats.
         ticket: u64,
         /// Members that vote and count for a majority.
         voters: ProcessSet,
@@ -103,7 +103,7 @@ pub enum Event {
         /// Term of this process.
         #[cfg_attr(feature = "serde", serde(serialize_with = "crate::mark::term_number"))]
         term: u64,
-        /// Leader that this process knows of.
+        /// Leader, as far as this process knows; `None` if it knows none.
         leader: Option<ProcessId>,
     },
     /// Another process leads and executes the commands of this one.
@@ -149,7 +149,7 @@ pub enum Event {
         /// Index to apply.
         index: u64,
     },
-    /// This process was to transfer leadership, and does not lead any more.
+    /// A transfer of leadership succeeded: this process does not lead any more.
     HandedOver {
         /// Ticket of the command.
         ticket: u64,
@@ -160,10 +160,11 @@ pub enum Event {
         ticket: u64,
         /// Reason for declining the command.
         reason: Reason,
-        /// Leader that this process knows of.
+        /// Leader, as far as this process knows; `None` if it knows none.
         leader: Option<ProcessId>,
     },
-    /// This process lost leadership and does not know whether an entry will be committed.
+    /// This process lost leadership, and does not know whether the entry of this ticket will be
+    /// committed.
     Unknown {
         /// Ticket of the append.
         ticket: u64,
@@ -223,7 +224,7 @@ pub enum Event {
 pub enum Reason {
     /// This process does not lead.
     NotLeading,
-    /// It was leader when it received the command, and was deposed before it could answer.
+    /// The process was leader when it received the command, and was deposed before it could answer.
     Deposed,
     /// It has reached the limit of uncommitted entries.
     Full,

@@ -56,7 +56,7 @@ pub enum Command {
 pub enum Event {
     /// Event of the log.
     Log(log::Event),
-    /// This process leads, and received a query for its user.
+    /// This process leads, and its user shall answer a query, by [`Command::Reply`].
     QueryReceived {
         /// Process that sent the query.
         by: ProcessId,

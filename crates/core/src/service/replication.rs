@@ -29,7 +29,7 @@ pub enum Event {
     },
     /// A write is durable.
     Acknowledged {
-        /// Term of the primary that acknowledged it.
+        /// Term of the primary that acknowledged the write.
         term: Term,
         /// Position among the writes, from 1.
         place: u64,

@@ -14,7 +14,7 @@ pub const TOKENS: u64 = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Snapshot {
-    /// Process that took the snapshot.
+    /// Process that initiated the snapshot.
     pub by: ProcessId,
     /// Number at the initiator, from 1.
     pub number: u64,
@@ -32,7 +32,7 @@ impl fmt::Display for Snapshot {
 pub enum Command {
     /// Give tokens to another process, at most as many as there are.
     Give {
-        /// Process that receives it.
+        /// Process that receives the tokens.
         to: ProcessId,
         /// Number of tokens.
         tokens: u64,
@@ -47,14 +47,14 @@ pub enum Command {
 pub enum Event {
     /// Tokens were sent.
     Given {
-        /// Process that receives it.
+        /// Process that receives the tokens.
         to: ProcessId,
         /// Number of tokens.
         tokens: u64,
     },
     /// Tokens have arrived.
     Taken {
-        /// Process that sent it.
+        /// Process that sent the tokens.
         from: ProcessId,
         /// Number of tokens.
         tokens: u64,

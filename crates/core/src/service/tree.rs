@@ -17,7 +17,7 @@ pub struct Wave {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Command {
-    /// Build another tree. Only the leader does; other processes ignore it.
+    /// Build another tree. A process that does not lead ignores this command.
     Grow,
 }
 

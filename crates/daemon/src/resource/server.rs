@@ -29,8 +29,8 @@ pub struct Server {
     accepting: AbortHandle,
 }
 
-/// Process in the critical section, whose read of the counter is delayed until this is dropped.
-/// Faults that are injected meanwhile hit it in the critical section.
+/// The process in the critical section. Its read of the counter is delayed until this value is
+/// dropped. Faults that are injected meanwhile therefore hit the process in the critical section.
 #[derive(Debug)]
 pub struct Holder {
     /// Process that holds the lock.

@@ -78,7 +78,8 @@ impl Observer {
         Observer { info, records, stats: RecordStats::default() }
     }
 
-    /// Processes records since the last call, and passes them on.
+    /// Processes the records that have arrived since the last call, and passes each of them to
+    /// `on_record`.
     pub(crate) fn read(&mut self, mut on_record: impl FnMut(&Record)) {
         for record in self.records.try_iter() {
             self.stats.read(&record);

@@ -109,8 +109,8 @@ impl ChangeLog {
         self.records
     }
 
-    /// Returns true if the segments are longer than a state of `whole` bytes, so that writing the
-    /// state pays off.
+    /// Returns true if the segments are longer than a state of `state_bytes` bytes, so that writing
+    /// the state pays off.
     pub(super) fn is_rewrite_due(&self, state_bytes: u64) -> bool {
         self.bytes > state_bytes.max(MIN_SEGMENT_BYTES / 2)
     }
@@ -121,7 +121,7 @@ impl ChangeLog {
         self.open.as_ref().is_some_and(|open| open.room >= length)
     }
 
-    /// Appends a change to a state of `whole` bytes. It is durable when this returns.
+    /// Appends a change to a state of `state_bytes` bytes. The change is durable when this returns.
     pub(super) fn append(&mut self, change: &[u8], state_bytes: u64) -> Result<(), SaveError> {
         let record = segment::encode_record(self.records + 1, change);
         let length = record.len() as u64;

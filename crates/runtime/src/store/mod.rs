@@ -22,7 +22,7 @@ pub use saves::{SaveCounts, SaveMetrics};
 pub use state_file::{Damage, FORMAT_VERSION, Owner};
 
 /// Decodes bytes as each kind of file. Checks that a decoded state survives the round trip, and
-/// that a segment has the same content as the last one and as an inner one.
+/// that a segment has the same content whether or not it is read as the last one of a log.
 #[cfg(feature = "fuzzing")]
 pub(crate) fn fuzz_files(bytes: &[u8]) {
     if let Ok(state_file) = state_file::StateFile::decode(bytes) {

@@ -48,8 +48,8 @@ impl Eviction {
         }
     }
 
-    /// Records that a peer belongs to another group, so one of both nodes is misconfigured. If at
-    /// least half of the group disagrees with this node, this node is evicted.
+    /// Records that a peer belongs to another group: one of the two nodes is misconfigured. This
+    /// node is evicted if at least half of the group disagrees with it.
     pub(crate) fn on_group_mismatch(&self, by: ProcessId, refusal: Refusal) {
         if refusal.severity() != Severity::NeedsMajority {
             return;

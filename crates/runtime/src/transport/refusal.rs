@@ -35,12 +35,13 @@ pub enum Refusal {
     FarSession,
 }
 
-/// Effect of a refusal by a peer on this node.
+/// Effect that a refusal by a peer has on this node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Severity {
-    /// None; another attempt may succeed.
+    /// No effect: another attempt may succeed.
     Transient,
-    /// The two belong to different groups. Eviction depends on the number of such peers.
+    /// The refusing peer belongs to another group. This node is evicted if at least half of the
+    /// group refuses it for this reason.
     NeedsMajority,
     /// This node is evicted.
     Final,

@@ -235,7 +235,7 @@ impl<'a> Serializer for &'a mut ValueWalker {
     }
 }
 
-/// Inspection of a list.
+/// Inspects the elements of a list, and checks their number.
 #[derive(Debug)]
 pub(super) struct List<'a> {
     walk: &'a mut ValueWalker,

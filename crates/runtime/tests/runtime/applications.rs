@@ -167,7 +167,8 @@ fn shown(event: clock::Event) -> Option<i64> {
     }
 }
 
-/// The example of the algorithm, with a tolerance for the time that it takes to set three clocks.
+/// Runs the example of the algorithm, with a tolerance for the time that it takes to set three
+/// clocks.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn clocks_converge_despite_leader_crash() {
     let mut cluster = Cluster::<Berkeley>::boot(3, berkeley::Config::default());

@@ -12,7 +12,8 @@ use crate::{start_alone, store_alone};
 
 const EVENT_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// After the step that follows a command, emits the number of commands so far.
+/// A protocol that counts commands. It emits the count in the step that follows a command, not in
+/// the step of the command.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Gathering(u64);
 

@@ -24,7 +24,7 @@ use tenure_runtime::{Injection, Parts, Passthrough, Recorder, RunningNode, Store
 use tenure_trace::Recorded;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// Transport settings of a node that is alone in its group.
+/// Returns transport settings of a node that is alone in its group.
 fn alone(session: u64) -> Settings {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     Settings {
@@ -38,7 +38,7 @@ fn alone(session: u64) -> Settings {
     }
 }
 
-/// Store of a node that is alone in its group.
+/// Opens the store of a node that is alone in its group.
 fn store_alone(directory: &Path, schema: &'static str) -> Store {
     let owner = Owner { cluster: "test".into(), process: ProcessId(0), group_size: 1 };
     Store::open(directory, &owner, schema).unwrap()
@@ -67,7 +67,7 @@ where
     (commands, events, running.unwrap())
 }
 
-/// Seeds of a test: those of `cargo xtask attack … --seeds A..B`, or `short`.
+/// Returns the seeds of a test: those of `cargo xtask attack … --seeds A..B`, or else `short`.
 fn seeds(short: std::ops::Range<u64>) -> std::ops::Range<u64> {
     let wanted = std::env::var("TENURE_SEEDS").unwrap_or_default();
     let range = wanted.split_once("..");

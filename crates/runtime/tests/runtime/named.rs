@@ -105,7 +105,7 @@ async fn meet(one: Lock, other: Lock) -> bool {
     one.await.unwrap() && other.await.unwrap()
 }
 
-/// Different names are the control experiment: there both users hold their locks at the same time.
+/// The control experiment uses different names: then both users hold their locks at the same time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn only_different_names_are_held_at_once() {
     let directory = TempDir::new().unwrap();

@@ -191,7 +191,7 @@ async fn never_inside_together(nodes: Vec<Node>) {
     }
 }
 
-/// Many locks over one set of connections, with P1 as their coordinator.
+/// A group with many locks over one set of connections. P1 coordinates all locks.
 struct Named {
     requests: mpsc::UnboundedSender<Tagged<LockName, Command>>,
     events: mpsc::UnboundedReceiver<Tagged<LockName, Event>>,
@@ -361,7 +361,7 @@ async fn superseded_node_loses_everything_at_once() {
     assert!(lock.enter().await.is_err());
 }
 
-/// P1 grants a lock and crashes. P2 receives no further answers.
+/// P1 grants a lock and crashes, so P2 receives no further responses.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unrenewed_lease_expires_and_guard_sends_no_exit() {
     let directory = TempDir::new().unwrap();
@@ -423,8 +423,8 @@ async fn undecodable_messages_have_no_effect() {
     drop(node.lock.enter().await.unwrap());
 }
 
-/// Sends valid encodings with impossible numbers in the name of P2. Then all nodes restart, P2 as a
-/// correct process.
+/// Sends valid encodings with impossible numbers in the name of P2. Then restarts all nodes, P2
+/// with the correct code.
 async fn assert_impossible_numbers_are_rejected<E: Election>(
     config: E::Config,
     impossible: &[E::Message],

@@ -16,7 +16,7 @@ use crate::{start_alone, store_alone};
 
 const EVENT_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Counts its commands in a saved list and emits each count.
+/// A protocol that counts its commands in a saved list and emits each count.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Counting(Vec<u64>);
 

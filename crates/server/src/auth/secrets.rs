@@ -59,7 +59,8 @@ pub(crate) fn hash_password(password: &str, memory: &mut HashMemory) -> Bytes {
     Bytes::from([&salt[..], &hash(password, &salt, memory)].concat())
 }
 
-/// True if the password matches its stored form. Takes as long if there is no stored password.
+/// Returns true if the password matches its stored form. The check takes the same time if there is
+/// no stored password.
 pub(crate) fn verify_password(stored: &[u8], password: &str, memory: &mut HashMemory) -> bool {
     match stored.split_first_chunk::<SALT_BYTES>() {
         Some((salt, expected)) => hash(password, salt, memory)[..].ct_eq(expected).into(),

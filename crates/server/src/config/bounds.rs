@@ -18,7 +18,7 @@ const MAX_TXN_OPS: usize = 16_384;
 /// whatever their `--max-txn-ops`, because each must accept the proposals of the others.
 pub(crate) const STORE_OPERATIONS: usize = MAX_TXN_OPS;
 
-/// Room for the rest of a request besides its command, in bytes of its gRPC message.
+/// Bytes of a gRPC request that are reserved for its parts other than the command.
 const OVERHEAD: usize = 512 << 10;
 
 /// Limits that an operator sets.

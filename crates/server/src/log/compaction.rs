@@ -25,8 +25,9 @@ impl CompactionPolicy {
 
     /// Returns true if a snapshot is due once the configured number of entries is reached.
     ///
-    /// The entries must have at least half as many bytes as the last snapshot. So snapshots write
-    /// at most twice as many bytes as entries do, however large the store is.
+    /// A snapshot is due only if the entries have at least half as many bytes as the last snapshot.
+    /// The bytes of all snapshots are therefore at most twice those of all entries, however large
+    /// the store is.
     pub(crate) fn is_due(&mut self) -> bool {
         self.entries >= self.snapshot / 2 && self.reset()
     }

@@ -11,8 +11,8 @@ use crate::log::state::LeaderStatus;
 /// Shortest grace period. Elections rarely take longer, even with a short election timeout.
 const MIN_GRACE_PERIOD: Duration = Duration::from_millis(1500);
 
-/// Number of checks in a grace period. A suspension of the process counts as one check, and the
-/// messages that arrived meanwhile are read before the next.
+/// Number of checks in a grace period. If the process is suspended, that counts as one check, and
+/// the messages that arrived meanwhile are read before the next check.
 const CHECKS_PER_PERIOD: u32 = 10;
 
 /// Reports whether a member has been without a leader for longer than the grace period.

@@ -48,7 +48,7 @@ impl Default for Leases {
 }
 
 impl Leases {
-    /// Starts to count. Each lease has the remaining time that was recorded last.
+    /// Starts to count the time of leases, from the remaining time last recorded for each.
     pub(crate) fn start_leading(&mut self, term: u64, store: &Store, now: Instant) {
         *self = Leases { term: Some(term), ..Leases::default() };
         for (lease, stored) in store.leases() {
@@ -128,8 +128,8 @@ impl Leases {
         leases.into_iter().map(|(_, lease)| lease).collect()
     }
 
-    /// Returns the time at which a command is due. Checkpoints wait a little longer, so that one
-    /// entry records many of them.
+    /// Returns the time at which the next command is due. Checkpoints wait a little longer, so that
+    /// one entry records many of them.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
         let checkpoints = self.checkpoint_timers.next_due().map(|at| at + CHECKPOINT_DELAY);
         self.expiry_timers.next_due().into_iter().chain(checkpoints).min()

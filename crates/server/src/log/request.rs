@@ -100,7 +100,8 @@ pub(crate) struct Released {
 /// Contents of a log entry: a command, and the request that it came from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LogEntry {
-    /// Process that proposed the command, its session, and the number of the request there.
+    /// Process that proposed the command, its session, and the number of the request in that
+    /// session.
     pub(crate) origin: (u32, u64, u64),
     /// Command that all members execute.
     pub(crate) command: LogCommand,

@@ -192,7 +192,7 @@ impl State {
     /// Notifies watchers that wait behind the key of a released lock. Returns true if another
     /// client may be waiting for the lock, at any member.
     ///
-    /// A client that queues later than this member knows receives the deletion of the key.
+    /// A client that joins the queue after this call is notified when the key is deleted.
     pub(crate) fn release(&self, Released { key, fence }: &Released) -> bool {
         let held = self.store.get(key).filter(|kv| kv.create_revision == *fence);
         let Some(kv) = held else { return false };

@@ -59,7 +59,7 @@ pub enum Eviction {
 }
 
 impl Eviction {
-    /// True if the member must not participate with this data directory any more.
+    /// Returns true if the member must never participate with this data directory again.
     pub(crate) fn is_final(&self) -> bool {
         !matches!(self, Eviction::PredecessorNotRemoved)
     }

@@ -61,8 +61,8 @@ async fn run_compaction(member: Weak<Member>) {
     }
 }
 
-/// Marks the member as recovered once it has applied all that any member had reported before it
-/// started.
+/// Marks the member as recovered once it has applied all entries that any member had reported as
+/// committed before this member started.
 async fn run_recovery(member: Weak<Member>) {
     loop {
         let Some(member) = member.upgrade() else { return };

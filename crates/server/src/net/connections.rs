@@ -21,8 +21,8 @@ use tracing::warn;
 /// Upper bound on client connections.
 const MAX_CONNECTIONS: usize = 20_000;
 
-/// File descriptors that are reserved for the other members and for files. If the process has fewer
-/// than twice as many, half of them are reserved.
+/// File descriptors that are reserved for connections to other members and for files. A process
+/// with fewer than twice as many descriptors reserves half of them.
 const RESERVED_DESCRIPTORS: usize = 256;
 
 /// Pause before another idle connection is closed, while a new one waits for a slot.

@@ -58,8 +58,8 @@ impl Tls {
         TlsAcceptor::from(self.config()).accept(stream).await
     }
 
-    /// Returns the configuration of the files as they are now, or as they were when they were last
-    /// valid.
+    /// Returns the configuration from the current files, or from the last valid ones if the current
+    /// files are invalid.
     fn config(&self) -> Arc<ServerConfig> {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         if current.checked_at.elapsed() >= RELOAD_INTERVAL {

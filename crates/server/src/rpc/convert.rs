@@ -26,7 +26,7 @@ pub(crate) fn lease(id: i64) -> LeaseId {
     u64::from_ne_bytes(id.to_ne_bytes())
 }
 
-/// Converts the ID of a lease for a message, bit by bit.
+/// Converts the ID of a lease to the signed number of a message with the same bits.
 pub(crate) fn lease_id(lease: LeaseId) -> i64 {
     i64::from_ne_bytes(lease.to_ne_bytes())
 }

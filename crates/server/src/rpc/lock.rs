@@ -41,8 +41,9 @@ pub(crate) async fn unlock(
 /// Queues a claim and waits until it holds the lock. Returns the claim, and the revision in which
 /// it was queued. Withdraws the claim if the future is dropped.
 ///
-/// A claim keeps its place when the call ends for lack of a leader. The client continues with the
-/// claim at another member. A withdrawal by this one could be committed after the grant there.
+/// A claim keeps its place if the call ends because no leader is known: the client continues with
+/// the claim at another member. A withdrawal by this member could be committed after the other
+/// member has granted the lock.
 pub(crate) async fn acquire(
     caller: &Caller,
     enqueue: Enqueue,

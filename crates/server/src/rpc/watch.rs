@@ -36,7 +36,7 @@ const MAX_EVENT_BYTES: usize = 32 << 10;
 /// Upper bound on the watchers of a stream.
 const MAX_WATCHERS: usize = 10_000;
 
-/// Watch ID that stands for no watcher.
+/// Watch ID that stands for the absence of a watcher.
 const NO_WATCHER: i64 = -1;
 
 type Responses = mpsc::Sender<Result<rpc::WatchResponse, Status>>;
@@ -250,8 +250,8 @@ impl WatchStream {
         self.send(rpc::WatchResponse { watch_id, released, ..self.empty_response() }).await
     }
 
-    /// Sends all pending events, and returns the header of the revision that they reach. A watcher
-    /// that is created from there on misses nothing.
+    /// Sends the events of all revisions so far, and returns the header with the current revision.
+    /// A watcher that starts at the next revision misses nothing.
     async fn flush(&mut self) -> Result<Option<rpc::ResponseHeader>, ClientGone> {
         let read = |state: &mut State| (state.store.revision(), self.signal.take());
         let (revision, pending) = self.caller.with_state(read);

@@ -12,7 +12,8 @@ use crate::member::{Files, Member};
 
 /// Proxies between all pairs of members.
 pub(crate) struct Links {
-    /// For each member the proxies through which it dials the others, by their indices.
+    /// Switches of the proxies through which each member dials the others: first index the dialing
+    /// member, second index the dialed one.
     cuts: Vec<Vec<Option<Arc<watch::Sender<bool>>>>>,
 }
 

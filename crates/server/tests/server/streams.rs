@@ -49,7 +49,7 @@ fn has_no_leader(status: &Status) -> bool {
     (i32::from(status.code()), status.message()) == (14, "etcdserver: no leader")
 }
 
-/// Clients of etcd in Go rely on it to move their sessions to another member.
+/// Clients of etcd in Go depend on this to move their sessions to another member.
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_that_require_a_leader_end_without_one() {
     let files = Files::of(3);
@@ -184,7 +184,7 @@ fn change(member: &Member, root: &str, path: &str, body: &serde_json::Value) {
     assert_eq!(response.as_ref().map(|it| it.0), Some(200), "{response:?}");
 }
 
-/// Streams of bob, each with one successful request.
+/// Streams of the user bob, each with one successful request.
 struct Streams {
     watch: Call,
     transact: Call,

@@ -153,8 +153,7 @@ fn lease_expires_despite_frequent_leader_changes() {
     assert!(since.elapsed() <= most, "{:?} with {moves} moves", since.elapsed());
 }
 
-/// Delays each flush of a member by four seconds until this is dropped. None if `strace` is not
-/// usable.
+/// Delays each flush of a member by four seconds until this value is dropped.
 struct SlowDisk(std::process::Child);
 
 impl SlowDisk {

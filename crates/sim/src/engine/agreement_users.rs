@@ -18,7 +18,8 @@ pub(crate) struct AgreementUsers {
 }
 
 impl AgreementUsers {
-    /// Creates the users; `None` for other services. The workload's entries are their commands.
+    /// Creates the users of an agreement service. Each user issues as many commands as the workload
+    /// has entries. Returns `None` for any other service.
     pub(crate) fn new(settings: &Settings, services: Services) -> Option<Self> {
         let locking = settings.workload.locking.as_ref();
         let times = |at| locking.map_or(0, |locking| locking.entries.of(at));

@@ -54,7 +54,8 @@ impl FaultInjector {
         injector
     }
 
-    /// Counts an arriving message. Returns the fault that crashes its receiver now.
+    /// Counts an arriving message. Returns the index of the fault that crashes its receiver now;
+    /// `None` if no fault is due.
     pub(crate) fn on_message(&mut self, at: ProcessId) -> Option<u32> {
         for crash in self.message_crashes.iter_mut().filter(|crash| crash.process == at) {
             crash.left = crash.left.saturating_sub(1);
@@ -76,8 +77,9 @@ impl FaultInjector {
         self.save_crashes.iter().any(|crash| crash.process == at)
     }
 
-    /// Counts a step that changes the stable state of a process. Returns the fault that crashes it
-    /// now, and true if the crash follows the save.
+    /// Counts a step that changes the stable state of a process. Returns the index of the fault
+    /// that crashes the process now, with true if the crash comes after the save; `None` if no
+    /// fault is due.
     pub(crate) fn on_save(&mut self, at: ProcessId) -> Option<(u32, bool)> {
         for crash in self.save_crashes.iter_mut().filter(|crash| crash.process == at) {
             crash.left = crash.left.saturating_sub(1);

@@ -173,7 +173,8 @@ impl Users {
         });
     }
 
-    /// Records an entry. Returns the waiting time, if the user had requested it.
+    /// Records an entry. Returns the time since the request in ticks, or `None` if the user had not
+    /// requested entry.
     pub(crate) fn entered(
         &mut self,
         process: ProcessId,
@@ -194,8 +195,8 @@ impl Users {
         waited
     }
 
-    /// Records an exit. Returns its duration, if the user had requested it, and true if the next
-    /// request is due now.
+    /// Records an exit. Returns the time since the request to exit in ticks, or `None` if the user
+    /// had not requested to exit. Also returns true if the user's next request is due now.
     pub(crate) fn exited(
         &mut self,
         process: ProcessId,

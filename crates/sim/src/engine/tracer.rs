@@ -98,7 +98,8 @@ impl Tracer {
         }
     }
 
-    /// Returns the vector clocks of a request by the protocol's messages and by all.
+    /// Returns two vector clocks of a request, or `None` if clocks are not kept. The first counts
+    /// only the protocol's messages, the second counts all messages.
     pub(crate) fn request_clocks(
         &mut self,
         at: ProcessId,

@@ -8,7 +8,7 @@ use crate::settings::fault::Chance;
 pub(crate) struct UserMessage {
     pub(crate) from: ProcessId,
     pub(crate) to: ProcessId,
-    /// Its ticket in the trace, or its vector clock.
+    /// Tag of the message: its ticket in the trace, or the number of its vector clock.
     pub(crate) tag: u32,
     /// Logical clock of the sender's protocol, if messages carry it.
     pub(crate) clock: Option<u64>,
@@ -28,7 +28,7 @@ impl UserTraffic {
         UserTraffic { random, messages: Vec::new(), free: Vec::new() }
     }
 
-    /// Draws a chance that has occurred `times` times before.
+    /// Returns true if a random fault occurs now. It has occurred `times` times before in this run.
     pub(crate) fn occurs(&mut self, chance: Chance, times: u64) -> bool {
         let left = chance.most.is_none_or(|most| times < most);
         left && chance.probability > 0.0 && self.random.unit() <= chance.probability

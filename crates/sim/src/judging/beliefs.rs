@@ -9,9 +9,9 @@ pub(crate) struct Beliefs {
     leader: Vec<u32>,
     /// Number of live processes that believe in a live leader.
     settled: u64,
-    /// Number of those processes by leader.
+    /// For each live leader, the number of live processes that believe in it.
     followers: Vec<u32>,
-    /// Number of leaders with followers.
+    /// Number of live leaders in which at least one live process believes.
     followed: u32,
     /// Processes that believed in a leader, requested an election nevertheless, and have received
     /// no event since.

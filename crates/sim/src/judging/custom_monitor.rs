@@ -15,7 +15,7 @@ trait DynMonitor<P: Protocol>: Send + Sync {
     fn copied(&self) -> Box<dyn DynMonitor<P>>;
 }
 
-/// A monitor with another name.
+/// A monitor that reports its findings under another property name.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Named<M>(&'static str, M);
 

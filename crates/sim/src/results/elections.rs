@@ -14,7 +14,7 @@ pub struct ElectionCost {
     pub is_disturbed: bool,
 }
 
-/// A change in the state of elections.
+/// Change of the agreement among live processes that starts or ends an election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
     /// An election starts.

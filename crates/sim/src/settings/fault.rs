@@ -88,14 +88,14 @@ pub enum CrashTrigger {
     At(u64),
     /// On arrival of its n-th message, which is lost; 1 is the first.
     OnMessage(u64),
-    /// This many ticks after its n-th entry, if it is still inside.
+    /// This many ticks after the n-th entry of the process, if the process is still inside.
     Inside {
-        /// Number of the entry, from 1.
+        /// Number of the entry, from 1 for the first entry of the process.
         entry: u64,
         /// Ticks after the entry.
         after: u64,
     },
-    /// This many ticks after its n-th request, if it is still waiting.
+    /// This many ticks after the n-th request of the process, if the process is still waiting.
     Waiting {
         /// Number of the request, from 1.
         request: u64,
@@ -104,7 +104,7 @@ pub enum CrashTrigger {
     },
     /// In a step that changes its stable state.
     Saving {
-        /// Number of such steps, from 1.
+        /// Number of the step among the steps that change the stable state, from 1.
         save: u64,
         /// True if the change is saved, but the step has no other effect. Otherwise the step is
         /// lost, because a torn write is discarded.

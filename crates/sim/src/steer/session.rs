@@ -95,9 +95,9 @@ pub struct InFlightMessage<'s, M> {
     pub id: u64,
     /// Number in the trace, which all copies share.
     pub number: u64,
-    /// Process that sent it.
+    /// Sender of the message.
     pub from: ProcessId,
-    /// Process that receives it.
+    /// Receiver of the message.
     pub to: ProcessId,
     /// Content of the message.
     pub message: &'s M,

@@ -33,9 +33,9 @@ struct Budget {
     duplicates: u32,
     /// True if timers fire while messages are in flight.
     early_timers: bool,
-    /// True if a recovered process may still be suspected for a while, which is false then.
+    /// True if a live process that has recovered may still be suspected for a while.
     late_trust: bool,
-    /// True if one process never crashes: it remembers every term, as fences need.
+    /// True if one process never crashes. It remembers every term, which fences need.
     witness: bool,
     /// True if fences are judged.
     fencing: bool,
@@ -54,7 +54,7 @@ const CALM: Budget = Budget {
     fencing: true,
 };
 
-/// Faults that the cards promise to survive.
+/// Returns the faults that the cards promise to survive.
 fn budgets() -> Vec<Budget> {
     let crashes = Budget { crashes: 4, ..CALM };
     let amnesia = Budget { crashes: 5, witness: false, fencing: false, ..CALM };
@@ -200,7 +200,8 @@ impl<P: Office> Play<P> {
         }
     }
 
-    /// Returns the true suspicions and trusts that were not reported yet.
+    /// Returns the correct verdicts that the detectors have not reported yet: observer, peer and
+    /// verdict.
     fn due(&self) -> Vec<(ProcessId, ProcessId, Verdict)> {
         let mut due = Vec::new();
         for observer in self.cluster.live() {
@@ -261,7 +262,7 @@ impl<P: Office> Play<P> {
         self.cluster.deliver(link, &mut self.rng);
     }
 
-    /// From now on there are no faults, and detectors are right.
+    /// Ends all faults: from now on, no fault occurs and all detectors are right.
     fn heal(&mut self) {
         self.tell(|| "— from here on all is well —".into());
         self.left = Budget { losses: 0, duplicates: 0, ..self.left };
@@ -270,7 +271,8 @@ impl<P: Office> Play<P> {
         }
     }
 
-    /// Delivers messages in flight; then processes inside exit; then the next timer fires.
+    /// Delivers the messages in flight, lets processes inside exit, and fires the next timer, until
+    /// nothing is left to do.
     fn come_to_rest(&mut self) -> Result<(), String> {
         for _ in 0..20_000 {
             self.judge()?;
@@ -329,7 +331,7 @@ impl<P: Office> Play<P> {
         Ok(())
     }
 
-    /// Tracks the users' phases. No two entries have the same fence.
+    /// Follows the phases of the users, and checks that no two entries have the same fence.
     fn follow(&mut self, at: ProcessId, seen: &ClusterEvent<P>) -> Result<(), String> {
         let user = &mut self.users[at.index()];
         match seen {
@@ -389,7 +391,8 @@ fn survives<P: Office>(
     }
 }
 
-/// Ranks in any order of the ids, with or without greetings.
+/// Returns a configuration with ranks in a random order. With some seeds, leaders greet peers that
+/// are trusted again.
 fn bully(size: u32, seed: u64, delay: u64) -> bully::Config {
     let mut ids: Vec<u32> = (1..=size).collect();
     SplitMix64(seed).shuffle(&mut ids);

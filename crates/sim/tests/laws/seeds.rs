@@ -24,7 +24,8 @@ fn messages<P: Election>(ids: &[u32], order: Order, config: P::Config, seed: u64
     cluster.total_sent()
 }
 
-/// Distance of each process to the next larger one, and N for the largest.
+/// Returns the sum over all processes of the distance to the next larger one; for the largest
+/// process the distance is N.
 fn distances(ids: &[u32]) -> u64 {
     let n = ids.len();
     let larger = |at: usize, hops: usize| ids[(at + hops) % n] > ids[at];
@@ -194,7 +195,8 @@ fn locks_keep_card_promises_and_costs() {
     }
 }
 
-/// Groups of two and three, over a lossy channel below FIFO links: it loses five messages.
+/// Checks a lock in groups of two and three over the reliable channel, on links that lose five
+/// messages.
 fn is_safe_and_live_over_fifo(lock: &str, seeds: u64) {
     for size in 2..=3 {
         let locks = Locks { losses: 5, ..Locks::of(size, seeds) };
@@ -215,9 +217,9 @@ fn locks_survive_lossy_links_over_fifo() {
     }
 }
 
-/// Algorithms that send much at every timer. Timers fire as often as messages arrive here, and
-/// unacknowledged messages are repeated, so their runs take a hundred times as long. They get a
-/// third of the seeds, and have hundreds of their own elsewhere.
+/// Algorithms with many messages at every timer. In these tests timers fire as often as messages
+/// arrive, so their runs take a hundred times as long. They are run with a third of the seeds;
+/// other tests run hundreds of seeds of them.
 const LONG: [&str; 2] = ["edge-chasing", "coordinated:bully"];
 
 #[test]

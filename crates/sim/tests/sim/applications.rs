@@ -41,7 +41,7 @@ fn settings(size: u32, seed: u64) -> Settings {
     settings
 }
 
-/// Crashes this many processes at any time; they recover with their stable state.
+/// Adds `count` crashes at random times. The processes recover with their stable state.
 fn crashes(settings: &mut Settings, count: u32) {
     let mut random = Random::new(settings.seed);
     for process in random.permutation(settings.size).into_iter().take(count as usize) {
@@ -66,15 +66,15 @@ where
     Simulation::new(config, settings).with_command(UNIT, ProcessId(0), elect)
 }
 
-/// Judgement of one monitor, with its violation.
+/// Returns the judgement on a property, with the description of its violation if there is one.
 fn judged<'a>(report: &'a Report, property: &str) -> (Judgement, Option<&'a str>) {
     let finding = report.findings.iter().find(|finding| finding.property.name() == property);
     let finding = finding.expect("it is watched");
     (finding.judgement, finding.violation.as_ref().map(|violation| violation.message.as_str()))
 }
 
-/// All processes write every other unit. Returns the number of writes that live processes have at
-/// the end.
+/// Runs a group in which all processes write every other unit. Returns the number of writes that
+/// each live process has at the end.
 fn write<E: Election>(election: E::Config, settings: Settings, context: &str) -> Vec<usize> {
     let (size, seed) = (settings.size, settings.seed);
     let config = primary_backup::Config::default();
@@ -131,7 +131,8 @@ fn any_election_provides_primary() {
     }
 }
 
-/// All processes try to begin a transaction every ten units, and some vote against it.
+/// Runs a group in which all processes try to begin a transaction every ten units, and some vote
+/// no.
 fn transact<E: Election>(election: E::Config, settings: Settings) {
     let (size, seed) = (settings.size, settings.seed);
     let config = two_phase_commit::Config::default();
@@ -164,7 +165,7 @@ fn commit_is_atomic_and_known_after_recovery() {
     }
 }
 
-/// A random connected graph.
+/// Returns the edges of a random connected graph.
 fn graph(size: u32, random: &mut Random) -> Vec<(ProcessId, ProcessId)> {
     let mut edges = Vec::new();
     for one in 1..size {
@@ -220,7 +221,8 @@ fn any_leader_synchronises_clocks_including_recovered() {
     assert!((1..=50).filter_map(|seed| apart(seed, UNIT / 2)).count() > 10);
 }
 
-/// Returns the violation of a maximum difference between clocks at the end, in ticks.
+/// Checks that all clocks differ by at most `most` ticks at the end of a run. Returns the violation
+/// if they do not.
 fn apart(seed: u64, most: u64) -> Option<String> {
     let mut settings = settings(4, seed);
     crashes(&mut settings, 2);
@@ -239,7 +241,7 @@ fn apart(seed: u64, most: u64) -> Option<String> {
     judged(&report, "together").1.map(|description| format!("seed {seed}: {description}"))
 }
 
-/// Clocks that are read at the same time are close.
+/// Monitor: clocks that are read at the same time are close to each other.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Together {
     most: u64,

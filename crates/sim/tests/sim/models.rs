@@ -14,7 +14,7 @@ use tenure_sim::{
 
 const P1: ProcessId = ProcessId(0);
 
-/// Sends the reading of its own clock by its own timer, this often.
+/// Protocol that sends the reading of its own clock at regular intervals of that clock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Ticker {
     group: Group,

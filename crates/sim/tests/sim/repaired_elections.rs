@@ -14,7 +14,8 @@ use tenure_sim::{
 
 const SIZES: [u32; 3] = [5, 8, 16];
 
-/// A ring in any order; at least one process starts, over random delays.
+/// Returns settings for a ring in a random order with random delays, in which at least one process
+/// starts.
 fn any_ring(size: u32, seed: u64) -> (Settings, Random) {
     let mut random = Random::new(seed ^ 0x5eed);
     let ids = random.permutation(size);
@@ -45,7 +46,7 @@ fn sent(report: &Report) -> Vec<(&str, u64)> {
     report.metrics.kinds.iter().map(|kind| (kind.label.kind, kind.sent)).collect()
 }
 
-/// Asserts all promises of an election.
+/// Asserts that a run keeps all promises of an election.
 fn holds(report: &Report, context: &str) {
     for property in ["agreement", "validity", "progress", "uniqueness"] {
         assert_eq!(report.judgement(property), Some(Judgement::Holds), "{context}: {property}");

@@ -8,7 +8,7 @@ use tenure_trace::{Action, Kind, Record, Schedule, Subject};
 
 use crate::common::page::Page;
 
-/// Three processes that elect; some of them crash.
+/// Returns a simulation of three processes that hold an election, with these faults.
 fn three(faults: Vec<Fault>) -> Simulation<Raft> {
     let mut settings = Settings::new(3);
     settings.workload = Workload::elect();
@@ -18,7 +18,7 @@ fn three(faults: Vec<Fault>) -> Simulation<Raft> {
     Simulation::new(raft::Config { variants: Variants::none(), ..plain }, settings)
 }
 
-/// P1 crashes at one of its saves and recovers.
+/// Returns a fault: P1 crashes at the save with this number, and recovers.
 fn crash(save: u64, is_kept: bool) -> Fault {
     let recovery = Some(Recovery { after: 5 * TICKS_PER_UNIT, memory: Memory::Stable });
     Fault::Crash { process: ProcessId(0), when: CrashTrigger::Saving { save, is_kept }, recovery }

@@ -7,7 +7,8 @@ use tenure_sim::scenario::counter::{Race, Statements};
 use tenure_sim::scenario::generals::{Config, attack, attack_under};
 use tenure_sim::{Chance, Distribution, Settings};
 
-/// One thread increments 5, the other decrements it.
+/// Returns a race of two threads over a counter that is 5: one increments it, the other decrements
+/// it.
 fn up_and_down() -> Race {
     Race::new(5, [1, -1])
 }
@@ -60,7 +61,8 @@ fn rejects_incomplete_schedule() {
 const MIN: u64 = 2;
 const MAX: u64 = 10;
 
-/// Returns the ticks by which army 2 is later than army 1, which leads and waits this many ticks.
+/// Returns the difference between the two attacks, in ticks, if the leading army waits for `wait`
+/// ticks. It is positive if the other army is later.
 fn skew(wait: u64, latency: Distribution, seed: u64) -> i64 {
     let attack = attack(Config { strengths: [3, 2], wait }, latency, seed).unwrap();
     assert_eq!(attack.leader, ProcessId(0));
@@ -71,7 +73,8 @@ fn ticks(units: u64) -> u64 {
     units * TICKS_PER_UNIT
 }
 
-/// Returns the worst absolute skew over both ends of the delay, and over many seeds between them.
+/// Returns the largest absolute difference between the attacks, over both extreme delays and over
+/// many seeds.
 fn worst(wait: u64) -> u64 {
     let ends = [MIN, MAX].map(|end| skew(wait, Distribution::units(end), 0).unsigned_abs());
     let worst = ends[0].max(ends[1]);

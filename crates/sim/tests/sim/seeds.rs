@@ -26,7 +26,7 @@ fn hash(bytes: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// Settings in which everything varies.
+/// Returns a simulation in which every kind of setting is random.
 fn eventful(seed: u64) -> Simulation<Permission> {
     let mut settings = Settings::new(4);
     settings.seed = seed;

@@ -22,7 +22,8 @@ fn steers(words: &[&str]) -> Vec<Intervention> {
     words.iter().map(|words| words.parse().unwrap()).collect()
 }
 
-/// Locks over random delays, with losses, duplicates, crashes, partitions and recoveries.
+/// Returns settings of a lock with random delays, losses, duplicates, crashes, partitions and
+/// recoveries.
 fn locks(seed: u64) -> Settings {
     let mut settings = Settings::new(4);
     settings.seed = seed;
@@ -66,7 +67,8 @@ fn elections(seed: u64) -> Settings {
     settings
 }
 
-/// Steps through a run to its end. The result must equal the plain run, to the byte.
+/// Steps through a run to its end, and asserts that the result equals that of the run without
+/// pauses, to the byte.
 fn is_the_run<P>(config: P::Config, settings: Settings)
 where
     P: Algorithm + Recorded,

@@ -9,7 +9,8 @@ use tenure_sim::{
     Workload,
 };
 
-/// All processes at the same time, three times, over random delays.
+/// Returns settings in which all processes request at the same time, three times, with random
+/// delays.
 fn busy(size: u32, seed: u64) -> Settings {
     let mut settings = Settings::new(size);
     settings.seed = seed;
@@ -18,7 +19,7 @@ fn busy(size: u32, seed: u64) -> Settings {
     settings
 }
 
-/// All but one process crash, at any time, in rotating order.
+/// Returns faults in which all processes but one crash, at random times and in rotating order.
 fn all_but_one(size: u32, seed: u64) -> Vec<Fault> {
     let mut random = Random::new(seed);
     let first = u32::try_from(random.below(u64::from(size))).unwrap();
@@ -36,7 +37,7 @@ fn all_but_one(size: u32, seed: u64) -> Vec<Fault> {
         .collect()
 }
 
-/// All others falsely suspect one process for a while.
+/// Returns faults in which all other processes falsely suspect one process for a while.
 fn suspected_in_vain(size: u32, seed: u64) -> Vec<Fault> {
     let mut random = Random::new(seed);
     let peer = ProcessId(u32::try_from(random.below(u64::from(size))).unwrap());
@@ -93,7 +94,8 @@ fn plain_locks_block_after_same_crashes() {
     assert_eq!(blocked::<SuzukiKasami>(60), 59);
 }
 
-/// Groups of five and seven, seed by seed.
+/// Asserts that two algorithms send the same number of messages and end at the same time, in groups
+/// of five and seven, for each seed.
 fn costs_the_same<P, Q>()
 where
     P: Mutex + Algorithm<Config: Default>,

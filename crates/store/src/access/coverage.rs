@@ -10,7 +10,8 @@ use crate::span::Span;
 /// First key, and the end (exclusive); `None` for no end.
 type Range = (Vec<u8>, Option<Vec<u8>>);
 
-/// Normalises a span. The shortest key is one zero byte, so a span from there begins at the start.
+/// Normalises a span. The shortest key is one zero byte, so a span from this key on begins with the
+/// first key.
 fn range(span: &Span) -> Range {
     let first = if span.key[..] == *b"\0" { Vec::new() } else { span.key.to_vec() };
     let end = match &span.end[..] {

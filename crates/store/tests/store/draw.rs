@@ -51,12 +51,12 @@ impl Draw<'_> {
         self.of(&[0, 0, 1, 1, 2, 2, 3, 3, 9])
     }
 
-    /// A past, current or future revision.
+    /// Draws a past, current or future revision.
     pub(crate) fn revision(&mut self, now: u64) -> u64 {
         if self.chance(2) { 0 } else { (now + 2).saturating_sub(self.below(12).into()) }
     }
 
-    /// A revision or a negative number.
+    /// Draws a revision or a negative number.
     fn number(&mut self, now: u64) -> i64 {
         if self.chance(8) { -1 } else { self.revision(now).cast_signed() }
     }

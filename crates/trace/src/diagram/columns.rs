@@ -53,8 +53,8 @@ impl Layout {
         self.along = along;
     }
 
-    /// Returns the earliest position of a step: after the previous step of its process and after
-    /// the step that sent its message.
+    /// Returns the earliest position of a step: after the previous step of the process, and after
+    /// the step that sent the received message.
     fn earliest(&self, step: usize, along: &[u32], latest: &[Option<u64>]) -> u64 {
         let own = self.own(step).and_then(|at| latest[at.index()]);
         let about = match self.steps[step].mark {

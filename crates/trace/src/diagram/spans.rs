@@ -12,7 +12,7 @@ use crate::fold::process_state::{Condition, ConditionGroup, StateChange};
 pub(super) struct Spans {
     done: Vec<Span>,
     open: BTreeMap<(ProcessId, ConditionGroup), Span>,
-    /// Processes of which it is known whether they have a token.
+    /// Processes for which the records so far show whether they have a token.
     token_known: BTreeSet<ProcessId>,
     /// First process to enter the critical section.
     first_inside: Option<ProcessId>,

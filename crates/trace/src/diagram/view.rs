@@ -29,19 +29,19 @@ pub enum Scale {
 /// Clock displayed at each step. Each step counts as one event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Clock {
-    /// No clock.
+    /// No clock is displayed.
     #[default]
     None,
     /// Lamport's logical clock.
     Lamport,
-    /// Vector clock.
+    /// Vector clock: one number per process.
     Vector,
 }
 
 /// Direction of the time axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// Downwards.
+    /// Time runs downwards.
     Down,
     /// To the right.
     Right,
@@ -70,7 +70,8 @@ pub struct Window {
 }
 
 impl Window {
-    /// True if a record lies in the window; `kept` is the number of earlier records in the window.
+    /// Returns true if the window contains a record. `kept` is the number of earlier records in the
+    /// window.
     pub(super) fn shows(&self, number: u64, since_start: u64, kept: u64) -> bool {
         self.from.is_none_or(|from| since_start >= from)
             && self.to.is_none_or(|to| since_start <= to)

@@ -10,7 +10,7 @@ use crate::verify::{Verification, Violated};
 /// Violation within the picture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ViolationMark {
-    /// Violated property.
+    /// Property that the step violated.
     pub property: Property,
     /// Description of the violation.
     pub description: String,
@@ -23,8 +23,8 @@ pub struct ViolationMark {
 }
 
 impl Step {
-    /// True if the step reports to its user that it is inside, is no longer inside, or has a
-    /// leader.
+    /// True if the process informs its user in this step that it is inside, is no longer inside, or
+    /// has a leader.
     fn has_user_event(&self) -> bool {
         self.enters || self.exits || self.leader.is_some()
     }
@@ -38,8 +38,8 @@ impl Layout {
         self.violation_marks = counting.filter_map(|it| self.violation_mark(it, first)).collect();
     }
 
-    /// Returns the step of a violation, if it lies in the window. Of several steps at that time,
-    /// the last with an event for its user.
+    /// Returns the step of a violation, if it lies in the window. Of several steps at that time, it
+    /// is the last one with an event for a user.
     pub(super) fn step_of(&self, violated: &Violated, first: u64) -> Option<usize> {
         let time = first + (violated.at * 1e6).round() as u64;
         let at_time = || {

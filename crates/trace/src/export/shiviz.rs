@@ -82,7 +82,7 @@ pub enum ImportError {
     Foreign {
         /// Number of the line.
         line: usize,
-        /// Expected line.
+        /// Line that was expected instead.
         wanted: &'static str,
     },
     /// A record or the header is malformed.

@@ -135,7 +135,8 @@ impl ProcessStates {
         numbers
     }
 
-    /// Takes a process to be outside the critical section, after skipped records about the lock.
+    /// Marks a process as outside of the critical section, because records about its lock were
+    /// skipped.
     pub(crate) fn pass_over(&mut self, at: ProcessId) {
         self.0.entry(at).or_default().end(ConditionGroup::Lock, &mut Vec::new());
     }

@@ -72,13 +72,12 @@ pub enum Kind {
     Suspicion {
         /// Peer of the verdict.
         peer: ProcessId,
-        /// New verdict.
+        /// Whether the peer is suspected from now on.
         verdict: Verdict,
     },
     /// The process drew a random number in its latest step.
     Choice(Choice),
-    /// The process will crash. From here on its steps are saved, but their effects are not
-    /// released.
+    /// The process will crash. From now on its steps are saved, but their effects are not released.
     Mute,
     /// The process is about to crash. The effects of its latest step were released, but the changed
     /// state was not saved.
@@ -99,8 +98,8 @@ pub enum Kind {
     Access(Access),
     /// A remark for human readers.
     Note(String),
-    /// State of the process from now on, as a [tree](crate::state::tree). For display only;
-    /// verification ignores it.
+    /// State of the process from now on, as a [tree](crate::state::tree). Monitors do not read it;
+    /// properties that are expressions may.
     State(Value),
     /// For a process: it ended normally. For the parent: the run is complete, so the present state
     /// is the final one.

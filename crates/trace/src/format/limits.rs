@@ -17,7 +17,7 @@ pub struct ReadLimits {
 static OF_THIS_PROGRAM: OnceLock<ReadLimits> = OnceLock::new();
 
 impl ReadLimits {
-    /// Default limits.
+    /// Limits that apply unless the program sets its own.
     pub const PLAIN: ReadLimits =
         ReadLimits { max_line_bytes: MAX_LINE_BYTES, max_processes: MAX_PROCESSES };
 

@@ -1,7 +1,7 @@
 //! Live view of a run, from its traces while they are being written.
 //!
 //! [`Follow`] delivers all records in causal order, for verification. For pages, a [`Tail`] reads
-//! what was appended to a file, and a [`View`] keeps the state to display. None of them stores the
+//! the lines appended to a file, and a [`View`] keeps the state to display. None of them stores the
 //! run, so memory does not grow with its duration.
 
 mod follow;

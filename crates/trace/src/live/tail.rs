@@ -16,7 +16,7 @@ const MAX_CHUNKS: usize = 64;
 /// there are more than a person can see.
 const MAX_PARSED_LINES: usize = 32;
 
-/// Reads what is appended to a trace, in one file or in several [parts](crate::Segments).
+/// Reads the lines appended to a trace, in one file or in several [parts](crate::Segments).
 #[derive(Debug)]
 pub struct Tail {
     path: PathBuf,
@@ -31,7 +31,7 @@ pub struct Tail {
 /// Class of a line, determined without parsing it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LineClass {
-    /// Always parsed.
+    /// Every line of this class is parsed.
     Rare,
     /// A message was sent.
     Send,

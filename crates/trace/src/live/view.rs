@@ -89,7 +89,7 @@ pub struct Process {
     pub lock: &'static str,
     /// Time since it began to wait or entered, in milliseconds.
     pub for_ms: Option<f64>,
-    /// Fence of its entry, while it is inside.
+    /// Fencing token of the current entry; `None` unless the process is inside.
     pub fence: Option<String>,
     /// Number of the leader it believes in, and of the term.
     pub leader: Option<(u32, u64)>,
@@ -97,11 +97,11 @@ pub struct Process {
     pub suspects: Vec<u32>,
     /// Total number of its entries.
     pub entries: u64,
-    /// Its recent entries per second.
+    /// Recent entries of the process, per second.
     pub entries_per_second: f64,
     /// Total number of messages it sent.
     pub messages: u64,
-    /// Its recent messages per second.
+    /// Recent messages of the process, per second.
     pub messages_per_second: f64,
     /// Number of its accesses that the resource rejected.
     pub refused: u64,
@@ -157,7 +157,7 @@ impl View {
         self.ended.is_some_and(|end| time > end)
     }
 
-    /// Counts messages and entries whose records were skipped.
+    /// Counts messages and entries of a process whose records were skipped.
     pub(super) fn pass_over(&mut self, who: Subject, (messages, entries): (u64, u64)) {
         let Subject::Process(at) = who else { return };
         let Some(process) = self.processes.get_mut(at.index()) else { return };

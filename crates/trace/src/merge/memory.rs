@@ -27,7 +27,7 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Notes that a record that satisfies this was read ahead.
+    /// Records that a record was read ahead that satisfies the dependency `gives`.
     pub(super) fn read(&mut self, gives: Dependency) {
         match gives {
             Dependency::Crashing(process, time) => {
@@ -38,8 +38,8 @@ impl Memory {
         }
     }
 
-    /// Notes that a record that satisfies this was delivered. Returns true if no record need wait
-    /// for it any more.
+    /// Records that a record was delivered that satisfies the dependency `gives`. Returns true if
+    /// no other record has to wait for this dependency any more.
     pub(super) fn happened(&mut self, gives: Dependency) -> bool {
         match gives {
             Dependency::Crashing(process, time) => {

@@ -176,7 +176,8 @@ impl<F: RecordSource> Merging<F> {
         Ok(self.files.iter().any(|file| file.state == State::Silent))
     }
 
-    /// Resolves a cycle of dependencies by time, or reports the end.
+    /// Resolves a cycle of dependencies: delivers the earliest record. Reports the end if no record
+    /// is left.
     fn contradicted(&mut self) -> Next {
         let turns = self.blocked.values().flatten().filter_map(|file| self.turn(*file));
         let Some((.., first)) = turns.min() else { return Next::End };
@@ -219,7 +220,8 @@ impl<F: RecordSource> Merging<F> {
         Ok(())
     }
 
-    /// Reads ahead until a record that satisfies this is found, in all files that may contain one.
+    /// Reads ahead until a record is found that satisfies the dependency, in all files that may
+    /// contain one.
     fn look_ahead(
         &mut self,
         dependency: Option<Dependency>,

@@ -100,13 +100,13 @@ pub struct MergedFiles {
 /// Irregularities found while merging files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MergeReport {
-    /// See [`Merged::unmatched`].
+    /// The same as [`Merged::unmatched`].
     pub unmatched: u64,
-    /// See [`Merged::contradictions`].
+    /// The same as [`Merged::contradictions`].
     pub contradictions: u64,
-    /// See [`Merged::torn`].
+    /// The same as [`Merged::torn`].
     pub torn: Vec<PathBuf>,
-    /// See [`Merged::empty`].
+    /// The same as [`Merged::empty`].
     pub empty: Vec<PathBuf>,
 }
 

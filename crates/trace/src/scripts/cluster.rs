@@ -26,11 +26,11 @@ pub struct TestCluster<P: Protocol> {
     places: Vec<Place<P>>,
     configs: Vec<P::Config>,
     pub(crate) order: Order,
-    /// Messages under way, the oldest first.
+    /// Messages in flight, the oldest first.
     pub(crate) under_way: Vec<InFlightMessage<P::Message>>,
     /// Sides of the partition; empty if the network is whole.
     pub(crate) sides: Vec<Vec<ProcessId>>,
-    /// Number of messages under way on each link that has any.
+    /// Number of messages in flight on each link that has any.
     busy: BTreeMap<Link, usize>,
     /// Pending messages between applications, the oldest first.
     pub(crate) application_messages: Vec<Link>,
@@ -218,7 +218,7 @@ impl<P: Protocol> TestCluster<P> {
         }
     }
 
-    /// Returns the messages under way, the oldest first, with sender and receiver.
+    /// Returns the messages in flight, the oldest first, with sender and receiver.
     pub fn under_way(&self) -> impl Iterator<Item = (ProcessId, ProcessId, &P::Message)> {
         self.under_way.iter().map(|sent| (sent.link.0, sent.link.1, &sent.message))
     }
@@ -229,7 +229,7 @@ impl<P: Protocol> TestCluster<P> {
         on_link.map(|sent| &sent.message).collect()
     }
 
-    /// Returns the links with messages under way, in order.
+    /// Returns the links with messages in flight, in order.
     pub fn links_in_use(&self) -> Vec<Link> {
         self.busy.keys().copied().collect()
     }
@@ -330,8 +330,8 @@ impl<P: Protocol> TestCluster<P> {
         *place = Place::Down { stable };
     }
 
-    /// Mutes a process: from here on its steps are saved, but their effects are not released. It
-    /// has to crash later.
+    /// Mutes a process: from now on its steps are saved, but their effects are not released. The
+    /// process has to crash later.
     pub fn mute(&mut self, at: ProcessId) {
         self.note(|| format!("{at} is mute"));
         self.save_faults.insert(at, SaveFault::Mute(MuteState::Nothing));
@@ -366,7 +366,7 @@ impl<P: Protocol> TestCluster<P> {
         self.step(at, Input::Timer(timer));
     }
 
-    /// Disarms a timer from outside.
+    /// Disarms a timer without a step of the process.
     pub fn disarm_timer(&mut self, at: ProcessId, timer: &P::Timer) {
         self.disarm(at, timer);
     }
@@ -383,8 +383,7 @@ impl<P: Protocol> TestCluster<P> {
         self.step(to, Input::Message { from, message });
     }
 
-    /// Delivers the message of a link that has `before` messages ahead of it, whatever the order of
-    /// the channel.
+    /// Delivers the message at position `before` (from 0) of a link, even if the channel is FIFO.
     #[track_caller]
     pub fn pass(&mut self, link: Link, before: usize) {
         let place = self.place(link, before);
@@ -413,14 +412,14 @@ impl<P: Protocol> TestCluster<P> {
         self.remove(self.place(link, 0));
     }
 
-    /// Delivers all messages under way in random order, without firing timers.
+    /// Delivers all messages in flight in random order, without firing timers.
     pub fn drain(&mut self, rng: &mut SplitMix64) {
         while let Some(link) = rng.pick(&self.links_in_use()) {
             self.deliver(*link, rng);
         }
     }
 
-    /// Delivers messages until none is under way, fires the timer that is due first, and repeats
+    /// Delivers messages until none is in flight, fires the timer that is due first, and repeats
     /// this until nothing is left to do.
     #[track_caller]
     pub fn settle(&mut self) {

@@ -42,7 +42,8 @@ pub fn perform<P: Protocol<Command: ServiceCommand>>(
     perform_on::<P>(&mut stages, script, config)
 }
 
-/// Like [`perform`], but adds the clusters, one per group of the script, to `stages`.
+/// Like [`perform`], but appends each test cluster to `stages`: one for each group that the script
+/// starts.
 pub(crate) fn perform_on<P: Protocol<Command: ServiceCommand>>(
     stages: &mut Vec<TestCluster<P>>,
     script: &Script,

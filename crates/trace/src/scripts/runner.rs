@@ -70,7 +70,7 @@ pub enum ActionError {
     /// The words are not a command of this protocol.
     #[error("`{0}` is not a command of this protocol")]
     NotUnderstood(ScriptCommand),
-    /// No such message is under way.
+    /// No such message is in flight.
     #[error("no such message is under way: {0}")]
     NoMessage(MessageSelector),
     /// The channel is FIFO and the message is not the oldest.

@@ -14,9 +14,10 @@ pub enum SaveFault<P> {
 pub enum MuteState {
     /// The process has done nothing yet.
     Nothing,
-    /// It took a step that changed the saved state; all later effects wait for that save.
+    /// The process took a step that changed the saved state. All later effects wait for that save.
     Saved,
-    /// It received an input that changes nothing saved, so it must crash before handling it.
+    /// The process received an input that leaves the saved state unchanged, so it must crash before
+    /// it handles the input.
     Spent,
 }
 

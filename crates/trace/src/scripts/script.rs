@@ -97,7 +97,7 @@ pub enum Action {
     Fire {
         /// Process of the timer.
         at: ProcessId,
-        /// Its name or part of it, ignoring case and dashes.
+        /// Name of the timer, or a part of the name. Case and dashes are ignored.
         timer: String,
     },
     /// `choose p1 2`: sets the next random number, if the next step draws one.
@@ -127,10 +127,10 @@ pub enum Action {
         at: ProcessId,
         /// Peer of the verdict.
         peer: ProcessId,
-        /// The verdict.
+        /// Whether the peer is suspected from now on.
         verdict: Verdict,
     },
-    /// `stabilize`: delivers the oldest message until none is under way. `stabilize timers`: also
+    /// `stabilize`: delivers the oldest message until none is in flight. `stabilize timers`: also
     /// fires the timer that is due first whenever none is. `stabilize 20`: takes at most this many
     /// steps.
     Stabilize {

@@ -29,7 +29,7 @@ pub enum Cause {
     Start,
     /// The leader crashed.
     Crash,
-    /// The leader was stopped, and all processes gave it up before it continued.
+    /// The leader was stopped, and no other process followed it any more when it continued.
     Stop,
     /// The network was partitioned and the leader is not on the largest side. Until the partition
     /// ends, processes on other sides do not count, like stopped ones.
@@ -133,8 +133,8 @@ impl Elections {
         self.settle(time);
     }
 
-    /// Records a partition into these sides, or its end if there are none. A leader outside of the
-    /// largest side must be replaced.
+    /// Records that the network was partitioned into these sides, or that the partition ended if
+    /// there are none. A leader outside of the largest side must be replaced.
     pub(super) fn parted(&mut self, time: u64, sides: &[Vec<ProcessId>]) {
         let largest = sides.iter().rev().max_by_key(|side| side.len());
         let is_apart = |at: ProcessId| largest.is_some_and(|largest| !largest.contains(&at));

@@ -81,7 +81,7 @@ impl Entries {
     }
 }
 
-/// Maximum number of messages under way and of fences that are remembered.
+/// Maximum number of messages in flight and of fences that are remembered.
 const MAX_REMEMBERED: usize = 1 << 16;
 
 /// Highest fence in the causal past of each process.
@@ -93,7 +93,7 @@ const MAX_REMEMBERED: usize = 1 << 16;
 struct Known {
     fenced: bool,
     by_process: HashMap<ProcessId, Fence>,
-    /// Highest fence known to the sender of each message under way.
+    /// Highest fence known to the sender of each message in flight.
     carried: HashMap<MessageKey, Fence>,
     /// Messages in the order of sending, some of which have arrived.
     sent: VecDeque<MessageKey>,

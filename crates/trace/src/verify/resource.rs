@@ -120,8 +120,9 @@ impl Resource {
         }
     }
 
-    /// Handles an accepted access with this fence. Finds the first pair that it violates as the
-    /// lower one, and drops later pairs.
+    /// Handles an accepted access with this fence. Records the first pair of entries in which this
+    /// fence is the lower one and the resource had accepted the higher one before. Drops later
+    /// pairs, because only the first violation is reported.
     fn decide(&mut self, fence: Fence) {
         let mut pairs = self.pairs.iter();
         let place = pairs.position(|pair| pair.lower == fence && self.is_stale(pair));

@@ -25,7 +25,7 @@ const CUT: &str = "Array.from(document.querySelectorAll('body, body *:not(#legen
             && getComputedStyle(each).overflowX !== 'auto'))
     .map((each) => each.id || each.tagName)";
 const READY: &str = "window.viewer";
-/// Two processes inside Lamport's lock, over reordering channels.
+/// Trace in which two processes are inside Lamport's lock, because the channels reorder.
 const LAMPORT: &str = include_str!("lamport.ndjson");
 
 /// Opens the page of these records in a browser.
@@ -52,8 +52,8 @@ fn message_record(peer: u32, message: &'static str, number: u64) -> MessageRecor
     MessageRecord { peer, layer, message: message.into(), number, session: 0, content: None }
 }
 
-/// P3 leads and crashes. P2 suspects it, loses a message to it, and leads. P3 recovers during a
-/// partition.
+/// Returns a run in which P3 leads and crashes. P2 suspects P3, loses a message to it, and leads.
+/// P3 recovers during a partition.
 fn takeover() -> (Header, Vec<Record>) {
     let elected = |leader, number| {
         let leader = ProcessId(leader);
@@ -293,7 +293,8 @@ fn nothing_exceeds_window_in_light_and_dark() {
     assert_eq!(tab.complaints, [""; 0]);
 }
 
-/// P1 leads and has three entries, two of them committed; a long pause follows.
+/// Returns a run in which P1 leads and has three entries, of which two are committed. A long pause
+/// follows.
 fn log() -> (Header, Vec<Record>) {
     let event = |time: u64, event: log::Event| {
         let kind = Kind::Event(EventData::Agreement(event.into()));

@@ -36,7 +36,8 @@ fn exited() -> Kind {
     Kind::Event(mutex::Event::Exited.into())
 }
 
-/// P2 sends a request to P1 and receives the grant; the request of P3 is lost.
+/// Returns a run in which P2 sends a request to P1 and receives the grant. The request of P3 is
+/// lost.
 fn story() -> Vec<Record> {
     vec![
         at(0, P1, Kind::Boot),

@@ -23,7 +23,7 @@ fn message_record(peer: ProcessId, message: &str, number: u64) -> MessageRecord 
     MessageRecord { peer, layer, message, number, session: 0, content: None }
 }
 
-/// A slow message from P3 to P1 with its content.
+/// Returns a run with a slow message from P3 to P1, including its content.
 fn stamped() -> Vec<Record> {
     let content = json!({"Request": {"stamp": {"clock": 7, "process": 2}}});
     let content = Some(Box::new(content));

@@ -45,8 +45,8 @@ impl RaftLog {
         self.advance_change(fx);
     }
 
-    /// Sends followers the new commit index without waiting for the next append. With `together` it
-    /// is sent in the next step, which may carry entries as well.
+    /// Sends followers the new commit index without waiting for the next append. With the variant
+    /// `together`, the next step sends it, possibly with entries.
     fn announce_commit(&mut self, fx: &mut impl Effects<Self>) {
         let followers = self.followers();
         if self.has(Switch::Together) && !followers.is_empty() {

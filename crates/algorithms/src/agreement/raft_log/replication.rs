@@ -65,8 +65,8 @@ pub(super) struct Progress {
 /// How entries are sent to a follower.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum ReplicationState {
-    /// One message at a time until the point of divergence is known; `asked` is true while a probe
-    /// is in flight.
+    /// Sends one message at a time until the point at which the logs diverge is known. `is_sent` is
+    /// true while such a message is in flight.
     Probe { is_sent: bool },
     /// Pipelined, limited by the window.
     Replicate,

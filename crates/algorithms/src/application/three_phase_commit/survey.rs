@@ -11,7 +11,7 @@ use super::{Message, Progress, Switch, ThreePhaseCommit};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Entry {
-    /// Its coordinator has started it.
+    /// The coordinator has started the transaction.
     Begun,
     /// A participant has voted yes.
     Prepared,

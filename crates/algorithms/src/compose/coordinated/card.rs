@@ -13,9 +13,9 @@ use crate::Variants;
 use crate::mutex::EntryTimes;
 
 impl<E: Election + Algorithm> Algorithm for Coordinated<E> {
-    /// Returns the card. Under a leader with a lease, which a detector may suspect wrongly, entries
-    /// expire and rely on clocks as the leader does. Otherwise they rely on the assumptions of the
-    /// election.
+    /// Returns the card of the lock. If the leader has a lease, a detector may suspect it wrongly;
+    /// entries then expire, and rely on clocks as the lease does. Without a lease, entries rely on
+    /// the assumptions of the election.
     fn card(config: &Config<E::Config>, size: u32) -> Card {
         let mut election = E::card(&config.election, size);
         let (tolerates_loss, tolerates_recovery) =

@@ -36,8 +36,9 @@ impl Config {
     }
 }
 
-/// Returns T1 if a higher process waits T, up to `answer` ticks on the clock of the process that
-/// waits for it.
+/// Returns T1 for a group of `size` processes. Each higher process waits T before it announces
+/// itself; T takes at most `answer` ticks on the clock of the process that waits for the
+/// announcement.
 fn coordinator_timeout(size: u32, answer: u64, delay: u64) -> Delay {
     Delay::ticks(answer.saturating_mul(u64::from(size)).saturating_add(delay))
 }

@@ -38,7 +38,7 @@ switches! {
 #[derive(Clone, Copy)]
 pub(super) struct Rules(pub(super) Variants<Switch>);
 
-/// Recipients and reactions.
+/// Recipients of messages, and reactions to them, where variants differ.
 impl Rules {
     /// Returns the processes that an election message is sent to.
     pub(super) fn challenged(self, higher: ProcessSet, group: Group) -> ProcessSet {
@@ -91,7 +91,7 @@ impl Rules {
         if self.has_terms() { number + 1 } else { number }
     }
 
-    /// Returns the number to save.
+    /// Returns the number to save: 0 with the variant that forgets it across a crash.
     pub(super) fn saved(self, number: u64) -> u64 {
         if self.0.has(Switch::ForgottenNumber) { 0 } else { number }
     }
@@ -106,7 +106,8 @@ impl Rules {
         term < announced && self.has_terms()
     }
 
-    /// Returns true if a process that knows `number` is ahead of this announcement.
+    /// Returns true if `number`, the highest known to a process, is not below the number of its own
+    /// announcement. Always false without terms.
     pub(super) fn overtakes(self, number: u64, announced: u64) -> bool {
         number >= announced && self.has_terms()
     }

@@ -12,8 +12,8 @@ pub struct Attempt {
     pub number: u64,
 }
 
-/// Initiator of a probe, with the number of probes it had started: one for each of its edges, as in
-/// the paper.
+/// Initiator of a probe: the process, and the number of probes it had started before, including
+/// this one. As in the paper, a process starts one probe for each of its edges.
 pub type Initiator = (ProcessId, u64);
 
 /// Candidate victim: its number of entries, and the attempt that it would abandon. The largest is

@@ -34,8 +34,8 @@ pub enum Message {
         /// Ticket of the session.
         ticket: Ticket,
     },
-    /// Queues the sender's key if it is missing, and asks for the key ahead. For a past revision it
-    /// only asks.
+    /// Queues the sender's key if it is missing, and asks for the key ahead of it. A look at a past
+    /// revision only asks.
     Look {
         /// Ticket of the session.
         ticket: Ticket,
@@ -58,10 +58,11 @@ pub enum Message {
     Watch {
         /// Ticket of the session.
         ticket: Ticket,
-        /// Lease of the key.
+        /// The key, identified by its lease.
         #[cfg_attr(feature = "serde", serde(serialize_with = "tenure_core::mark::any"))]
         key: u64,
-        /// First revision to consider; 0 for later ones only.
+        /// First revision at which a deletion is reported. 0 means that only later deletions are
+        /// reported.
         from: u64,
     },
     /// The key was deleted.

@@ -40,7 +40,8 @@ pub(super) struct Service {
     started: BTreeMap<u64, u64>,
 }
 
-/// Returns an empty store, in which one second of a lease stands for one part.
+/// Returns an empty store. It counts leases in seconds; here one second stands for one of the
+/// [`PARTS`] of a lease.
 pub(super) fn empty() -> Store {
     Store::new(Limits {
         max_events: 1000,
@@ -103,8 +104,9 @@ impl Service {
         found.kvs.first().map(|kv| kv.lease)
     }
 
-    /// Returns true if the key of a lease was deleted at or after a revision (0 for later ones
-    /// only). A compacted history counts as a deletion.
+    /// Returns true if the key of a lease was deleted at revision `from` or later. With `from` 0,
+    /// only future deletions count, so the result is false. A compacted history counts as a
+    /// deletion.
     fn has_deleted(&self, lease: u64, from: u64) -> bool {
         let key = claim_key(NAME, lease, LockMode::Exclusive);
         let watch = Watch { span: Span::single(key), no_put: true, ..Watch::default() };

@@ -79,7 +79,7 @@ impl Rules {
         !self.0.has(Switch::ReplyWhileInside)
     }
 
-    /// Returns the form in which a deferred request is kept.
+    /// Returns the timestamp under which a deferred request is stored.
     pub(super) fn kept(self, request: Timestamp) -> Timestamp {
         if self.names_replies() { request } else { Timestamp { clock: 0, ..request } }
     }
@@ -97,7 +97,7 @@ impl Rules {
         }
     }
 
-    /// Returns true if a reply to `to` answers this process's request.
+    /// Returns true if a reply that names the clock `to` answers this process's request.
     pub(super) fn answers(self, to: u64, ours: Timestamp) -> bool {
         to == ours.clock || !self.names_replies()
     }

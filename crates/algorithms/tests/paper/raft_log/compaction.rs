@@ -13,8 +13,8 @@ use super::{
 };
 use crate::support::p;
 
-/// P1 leads two others, of which P3 receives nothing; three more entries are committed and
-/// compacted.
+/// Returns a cluster in which P1 leads two others and P3 has received nothing. Three more entries
+/// are committed and compacted.
 fn compacted(switches: &[Switch], piece: usize) -> TestCluster<RaftLog> {
     let config = Config { trailing_entries: 0, snapshot_piece_bytes: piece, ..config(3, switches) };
     let mut cluster = TestCluster::<RaftLog>::uniform(3, Order::Reordered, config);

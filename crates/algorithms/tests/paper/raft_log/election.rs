@@ -24,7 +24,8 @@ fn isolated_process_deposes_no_leader() {
     }
 }
 
-/// Returns the leaders of later terms after the old leader is gone, without any further timer.
+/// Delivers all messages after the loss of the leader, without firing a timer. Returns the events
+/// in which processes became leader.
 fn leads_next(cluster: &mut TestCluster<RaftLog>, rng: u64) -> Vec<(u32, Event)> {
     cluster.drain(&mut SplitMix64(rng));
     let leads = |it: &(u32, Event)| matches!(it.1, Event::Leading { .. });

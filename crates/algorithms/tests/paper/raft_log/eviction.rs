@@ -9,7 +9,7 @@ use super::membership::{change, leads, newcomer};
 use super::{append, events, heartbeat, led_by_p1, lose_messages};
 use crate::support::p;
 
-/// Delivers all messages between P1 and P2; messages of P1 to another process are lost.
+/// Delivers all messages between P1 and P2. Messages of P1 to process `other` are lost.
 fn exchange_losing(cluster: &mut TestCluster<RaftLog>, other: u32) {
     loop {
         lose_messages(cluster, 1, other);
@@ -21,7 +21,7 @@ fn exchange_losing(cluster: &mut TestCluster<RaftLog>, other: u32) {
     }
 }
 
-/// Removes P3 of three members; messages to it are lost meanwhile.
+/// Removes P3 from a group of three. All messages to P3 are lost meanwhile, so it does not notice.
 fn remove_unnoticed(switches: &[Switch]) -> TestCluster<RaftLog> {
     let mut cluster = newcomer(4, switches);
     change(&mut cluster, 1, "1,2");

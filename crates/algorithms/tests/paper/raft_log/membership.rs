@@ -9,7 +9,7 @@ use tenure_trace::{SplitMix64, TestCluster};
 use super::{append, compact, config, events, heartbeat, lose_messages, of_terms, terms};
 use crate::support::p;
 
-/// A group of `size` in which P1 leads all but the last process, which is not a member.
+/// Returns a group of `size` processes in which P1 leads. The last process is not a member.
 pub(super) fn newcomer(size: u32, switches: &[Switch]) -> TestCluster<RaftLog> {
     let members = Some(Members::of(ProcessSet::first(size - 1)));
     let config = Config { initial_members: members, trailing_entries: 0, ..config(size, switches) };
@@ -233,7 +233,7 @@ pub(super) fn leads(cluster: &TestCluster<RaftLog>, at: u32) -> bool {
     cluster.armed_timers().contains(&(p(at), Timer::Heartbeat))
 }
 
-/// Lets processes stand one after the other until one leads.
+/// Lets processes start elections one after the other until one of them leads.
 fn settle(cluster: &mut TestCluster<RaftLog>, rng: &mut SplitMix64) {
     for round in 0..40 {
         cluster.drain(rng);

@@ -18,7 +18,8 @@ use crate::cmd::output::width;
 /// Upper bound on the states of a search. Undecided properties are reported as such.
 const MAX_STATES: u64 = 400_000;
 
-/// The same for leaders with heartbeats: few of these searches end, and each state costs more.
+/// Bound on the states of one search for leaders with heartbeats: few of these searches end, and
+/// each state costs more.
 const MAX_STATES_WITH_HEARTBEATS: u64 = 200_000;
 
 /// A column of the table: a fault, and the options of `tenure check` for it.
@@ -128,7 +129,8 @@ struct Cell {
     /// True if the card claims to tolerate this fault.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     breaks_the_card: bool,
-    /// True if it blocks only because one of two processes crashes, which leaves no majority.
+    /// True if the algorithm blocks only because one of two processes crashes, which leaves no
+    /// majority.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     without_majority: bool,
 }
@@ -238,7 +240,7 @@ fn cell(kind: Kind, name: &'static str, fault: &Fault) -> Result<Cell, Failure> 
     Ok(worst)
 }
 
-/// Returns the bound on messages under way that keeps a search finite.
+/// Returns the bound on messages in flight that keeps a search finite.
 fn bound(name: &str, words: &str) -> &'static str {
     let beats = has_heartbeats(name);
     let bounds = HEARTBEAT_BOUNDS.iter().filter(|(size, _)| beats && words.contains(size));
@@ -300,8 +302,8 @@ fn check_cell(words: &str, bound: &str) -> Result<Cell, Failure> {
     Ok(Cell { verdict, check, property, length, breaks_the_card, without_majority })
 }
 
-/// True if blocking does not break the card: a partition lasts for ever, and one of two processes
-/// is not a majority.
+/// Returns true if the card permits blocking under these options: a partition lasts for ever, or
+/// one of two processes may crash, which leaves no majority.
 fn may_block(words: &str) -> bool {
     words.contains(" --partition ") || loses_majority(words)
 }

@@ -183,7 +183,7 @@ impl NodeProcess {
         Ok(())
     }
 
-    /// Asks the process to shut down, after resuming it if it is suspended.
+    /// Resumes the process if it is suspended, and asks it to shut down.
     pub(super) fn request_shutdown(&mut self) {
         if self.state == NodeState::Stopped {
             let _ = self.resume();

@@ -12,7 +12,8 @@ pub(super) enum Effect {
     Same,
     /// No effect. A warning gives the reason.
     Ignored(&'static str),
-    /// Rejected, because ignoring it would be unsafe or would not provide what it requests.
+    /// The flag is rejected, because ignoring it would be unsafe, or would not provide the
+    /// requested feature.
     Rejected(&'static str),
     /// A setting of members' certificates. It has no effect on a single member or with keys, and is
     /// rejected otherwise.

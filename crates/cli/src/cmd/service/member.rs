@@ -43,8 +43,9 @@ enum Task {
 /// Show the state of each member: leader, term, applied index
 ///
 /// Queries all members in parallel, at the client URLs that they advertise. A member that does not
-/// respond within 1.5 s is reported as unreachable, with the reason. Without a quorum the list is
-/// that of the queried member. With --format json the peer URLs are printed too.
+/// respond within 1.5 s is reported as unreachable, with the reason, and the time since which no
+/// other member has a connection with it. Without a quorum the list is that of the queried member.
+/// With --format json the peer URLs are printed too.
 ///
 /// Exit status: 0 if there is a quorum, 4 if there is none or no endpoint responds.
 #[derive(Debug, Args)]

@@ -272,7 +272,7 @@ fn invalid_messages_stop_no_node() {
     run_trial(&offices()[0], 2, 40).unwrap();
 }
 
-/// All variants of all combinations in turn: `cargo xtask attack messages`.
+/// Runs all variants of all combinations in turn: `cargo xtask attack messages`.
 #[test]
 #[ignore = "minutes"]
 fn all_invalid_messages_stop_no_node() {

@@ -11,7 +11,8 @@ use super::support::{
     message, pair, receive,
 };
 
-/// `stays` sends messages to `returns`, which is killed and boots again with session 2.
+/// Lets `stays` send messages to `returns`, which is killed and boots again with session 2. Asserts
+/// that no message for the old session reaches the new one.
 async fn a_successor_gets_only_its_own(stays: ProcessId, returns: ProcessId) {
     let mut ports = Ports::of(2);
     let nodes = pair(&mut ports).await;
@@ -146,7 +147,8 @@ async fn refuses_distant_session_without_recording_it() {
     assert_eq!(mesh.view().peers()[0].session, Some(7));
 }
 
-/// `stays` knows session 9 of `returns`, which boots with an earlier one.
+/// Boots `returns` with an earlier session than session 9, which `stays` knows. Asserts that
+/// `returns` is evicted.
 async fn outdated_session_is_evicted(stays: ProcessId, returns: ProcessId) {
     let mut ports = Ports::of(2);
     let (_mesh, mut inbox) = ports.start(stays, 1);

@@ -10,7 +10,7 @@ use tenure_core::{
     labelled,
 };
 
-/// Ricart–Agrawala, or a mistake.
+/// The algorithm of Ricart and Agrawala, or a version of it with a mistake.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Permission {
     group: Group,
@@ -23,12 +23,12 @@ pub struct Permission {
 /// Rule that decides which request is first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Rule {
-    /// The earlier timestamp.
+    /// The request with the earlier timestamp is first. This is the correct rule.
     #[default]
     Stamps,
-    /// All reply immediately. Wrong.
+    /// Every process replies immediately. This is a mistake.
     ReplyAlways,
-    /// All defer. Wrong.
+    /// Every process defers its reply. This is a mistake.
     DeferAlways,
 }
 
@@ -135,7 +135,7 @@ impl Protocol for Permission {
     }
 }
 
-/// A token that circulates forever; an idle holder keeps it for a moment.
+/// A token that circulates forever. A holder that does not need the token keeps it for a moment.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ring {
     group: Group,
@@ -223,7 +223,7 @@ impl Protocol for Ring {
     }
 }
 
-/// Chang–Roberts: the largest id survives a lap.
+/// The algorithm of Chang and Roberts: the process whose id survives a full lap leads.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Extrema {
     group: Group,
@@ -296,8 +296,8 @@ impl Protocol for Extrema {
     }
 }
 
-/// Believes in the highest process that is not suspected; stable storage holds the number of
-/// changes.
+/// An election in which each process believes in the highest process that it does not suspect.
+/// Stable storage holds the number of changes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Highest {
     group: Group,

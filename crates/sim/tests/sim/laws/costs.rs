@@ -76,7 +76,7 @@ fn bypass_meter_matches_monitor_and_catalogue() {
     assert!(worst >= 3, "a slow request to a coordinator is overtaken often, not {worst} times");
 }
 
-/// Returns the bypass of the report, after comparing it with the monitor.
+/// Runs a simulation and compares its bypass figure with the monitor. Returns the figure.
 fn metered(settings: Settings) -> u32 {
     use tenure_algorithms::mutex::{Central, central};
     let seed = settings.seed;
@@ -99,7 +99,8 @@ fn kinds(report: &Report) -> Vec<(&'static str, u64)> {
     report.metrics.kinds.iter().map(|kind| (kind.label.kind, kind.sent)).collect()
 }
 
-/// These processes (by number) enter once, all requesting at the same time.
+/// Returns settings in which the processes with these numbers enter once, all requesting at the
+/// same time.
 fn entering(size: u32, numbers: &[u32]) -> Settings {
     let mut settings = Settings::new(size);
     let entries = (1..=size).map(|number| u32::from(numbers.contains(&number)));
@@ -111,7 +112,7 @@ fn entering(size: u32, numbers: &[u32]) -> Settings {
     settings
 }
 
-/// Delays of links by number; the others take one unit.
+/// Sets the delays of some links, given by process numbers. All other links take one unit.
 fn links(settings: &mut Settings, slow: &[(u32, u32, u64)]) {
     let size = settings.size as usize;
     let mut spans = vec![Distribution::units(1); size * size];
@@ -284,13 +285,13 @@ fn ring_passes_token_within_lap() {
     }
 }
 
-/// The locks' quorums, by the names of the catalogue.
+/// Runs Maekawa's lock with quorums of this kind.
 fn maekawa(kind: Kind, settings: Settings) -> Report {
     let parameters = Parameters { quorums: kind, ..parameters(&settings) };
     run_with("maekawa", &parameters, settings)
 }
 
-/// The quorums of 2.5: kind, N, 3(K − 1), and the mean measured under saturation.
+/// Quorum systems: kind, N, 3(K − 1), and the mean number of messages measured under saturation.
 const QUORUMS: [(Kind, u32, u64, f64); 5] = [
     (Kind::Pairs, 3, 3, 3.6),
     (Kind::Plane, 7, 6, 7.9),

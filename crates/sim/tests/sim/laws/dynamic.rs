@@ -14,7 +14,8 @@ fn card(name: &str, size: u32) -> Card {
     catalogue::card(name, &Parameters::plain(size)).expect("the catalogue knows the name")
 }
 
-/// Sequential entries by uniformly drawn processes, over reordering channels.
+/// Returns settings with `total` entries, one after the other, by uniformly drawn processes over
+/// reordering channels.
 fn sequential(size: u32, total: u64, seed: u64) -> Settings {
     let mut settings = Settings::new(size);
     settings.seed = seed;
@@ -23,7 +24,7 @@ fn sequential(size: u32, total: u64, seed: u64) -> Settings {
     settings
 }
 
-/// Returns the mean messages per entry of sequential runs, by seed.
+/// Returns the mean number of messages per entry of sequential runs, over `seeds` seeds.
 fn mean(name: &str, parameters: &Parameters, total: u64, seeds: u64) -> Moments {
     let mut moments = Moments::default();
     for seed in 0..seeds {
@@ -34,7 +35,8 @@ fn mean(name: &str, parameters: &Parameters, total: u64, seeds: u64) -> Moments 
     moments
 }
 
-/// Asserts the mean within four standard errors.
+/// Asserts that the mean number of messages per entry lies within four standard errors of
+/// `predicted`.
 fn agree(name: &str, parameters: &Parameters, predicted: f64) {
     let measured = mean(name, parameters, 2000, 50);
     let context = format!("{name}, {parameters:?}: {measured:?}, not {predicted}");

@@ -13,11 +13,13 @@ use super::{parameters, ring, run_late};
 /// Expected result of a cell of the matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cell {
-    /// All believe in the largest live rank at the end, in every run.
+    /// In every run, all processes believe in the largest live rank at the end.
     Fine,
-    /// Some process learns of no leader in some run, and no two believe in different ones.
+    /// In some run a process learns of no leader. In no run do two processes believe in different
+    /// leaders.
     BlockKind,
-    /// Two believe in different leaders, or in one that is not the largest, in some run.
+    /// In some run two processes believe in different leaders, or one believes in a leader that is
+    /// not the largest.
     Unsafe,
 }
 
@@ -55,12 +57,14 @@ const SEEDS: u64 = 400;
 struct Trial {
     settings: Settings,
     late: Vec<(u64, ProcessId)>,
-    /// Delay that timeouts allow for, in ticks; `None` for the maximum.
+    /// Upper bound on message delays that the timeouts are derived from, in ticks; `None` for the
+    /// actual maximum.
     allowed: Option<u64>,
     variant: &'static str,
 }
 
-/// Four processes with ranks in any order; at least one starts immediately.
+/// Returns an experiment with four processes whose ranks are in a random order. At least one
+/// process starts immediately.
 fn trial(name: &str, seed: u64) -> Trial {
     let mut random = Random::new(seed);
     let ids: Vec<u32> = random.permutation(4).iter().map(|id| id + 1).collect();
@@ -93,7 +97,8 @@ fn is_violated(report: &Report, property: &str) -> bool {
     report.judgement(property) == Some(Judgement::Violated)
 }
 
-/// Asserts a cell of the matrix. A fault that did not occur proves nothing.
+/// Asserts the result of an algorithm under one fault. Fails if the fault did not occur in any run,
+/// because such runs prove nothing.
 #[track_caller]
 fn cell(name: &str, expected: Cell, change: &dyn Fn(&mut Trial)) {
     let runs = runs(name, change);

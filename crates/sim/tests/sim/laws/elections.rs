@@ -96,7 +96,8 @@ fn bully_replaces_and_restores_leader() {
     }
 }
 
-/// Returns the messages sent by a time of an election with unit delays.
+/// Returns the number of messages of an election that were sent by a time given in tenths of a
+/// unit. Every message takes one unit.
 fn sent_by(name: &str, ids: &[u32], tenths: u64) -> u64 {
     let mut settings = ring(ids);
     settings.limits.until = Some(tenths * 100_000);
@@ -180,7 +181,7 @@ fn single_initiator_mean_cost_matches_theory() {
     assert_eq!((mean.min(), mean.max()), (2.0 * n, 3.0 * n - 1.0));
 }
 
-/// The bound as the lecture sums it, and its rounded value.
+/// Returns the bound on messages as the lecture sums it, and its rounded value.
 fn slide_bounds(n: f64) -> (f64, f64) {
     let phases = (n - 1.0).log2().ceil() as i32 + 1;
     let later = (1..=phases).map(|k| 4.0 * 2f64.powi(k) * n / (2f64.powi(k - 1) + 1.0));
@@ -223,7 +224,8 @@ fn first_phase_takes_3n_and_last_2n() {
     }
 }
 
-/// Start and end of the last phase, ⌈log₂ n⌉, with unit delays: one lap.
+/// Returns the start and the end of the last phase, ⌈log₂ n⌉, if every message takes one unit. The
+/// phase lasts one lap.
 fn last_phase(size: u32) -> (u64, u64) {
     let phase = size.next_power_of_two().trailing_zeros();
     let begins = (0..phase).map(|phase| 2 << phase).sum();
@@ -257,7 +259,7 @@ fn permute(ids: &mut [u32], from: usize, visit: &mut impl FnMut(&[u32])) {
     }
 }
 
-/// Messages by kind: election, answer, coordinator.
+/// Returns the number of messages of the kinds election, answer and coordinator.
 fn by_kind(report: &Report) -> [u64; 3] {
     let sent = |kind| {
         let found = report.metrics.kinds.iter().filter(|count| count.label.kind == kind);

@@ -15,11 +15,11 @@ use super::{LOCKS, busy, parameters, run, run_with};
 /// Expected result of a cell of the matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cell {
-    /// Safe and live in every run.
+    /// Every run is safe and live.
     Fine,
-    /// Some process waits forever in some run, and never are two inside.
+    /// In some run a process waits forever. In no run are two processes inside.
     Blocked,
-    /// Two are inside in some run.
+    /// In some run two processes are inside.
     Unsafe,
 }
 
@@ -27,7 +27,7 @@ use Cell::{Blocked, Fine, Unsafe};
 
 const SEEDS: u64 = 400;
 
-/// Three processes that enter twice each, over widely varying delays.
+/// Returns settings in which three processes enter twice each, with widely varying delays.
 fn hurried(seed: u64) -> Settings {
     let mut settings = busy(3, 2, seed);
     settings.network.latency = Distribution::exponential_units(3).into();
@@ -35,7 +35,8 @@ fn hurried(seed: u64) -> Settings {
     settings
 }
 
-/// A lock by its name, and after a colon a variant, a kind of quorums or a tree.
+/// Splits a name into the lock and, after a colon, its variant, kind of quorums or tree. Returns
+/// the name of the lock and its parameters.
 fn configured(name: &str, settings: &Settings) -> (String, Parameters) {
     let mut parameters = parameters(settings);
     let (name, option) = name.split_once(':').unwrap_or((name, ""));
@@ -63,7 +64,8 @@ fn is_violated(report: &Report, property: &str) -> bool {
     report.judgement(property) == Some(Judgement::Violated)
 }
 
-/// Asserts a row of the matrix. A fault that did not occur proves nothing.
+/// Asserts the results of several locks under one fault. Fails if the fault did not occur in any
+/// run, because such runs prove nothing.
 #[track_caller]
 fn row(fault: &dyn Fn(&mut Settings), cells: &[(&str, Cell)]) {
     for (name, expected) in cells {

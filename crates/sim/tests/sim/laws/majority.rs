@@ -19,7 +19,8 @@ fn run(kind: Kind, settings: Settings) -> Report {
     Simulation::<Majority>::for_algorithm(config, settings).unwrap().run().unwrap()
 }
 
-/// This many processes crash for good, at any time: inside, or on a message.
+/// Returns faults in which `crashes` processes crash and stay down: at a random time, while inside,
+/// or at a message.
 fn crashes(size: u32, crashes: u32, seed: u64) -> Vec<Fault> {
     let mut random = Random::new(seed);
     let processes = random.permutation(size);
@@ -144,7 +145,7 @@ fn tree_without_root_costs_additional_path() {
     }
 }
 
-/// No two entries have the same fence.
+/// Monitor: no two entries have the same fence.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct DifferentFences(BTreeSet<Fence>);
 
@@ -168,7 +169,7 @@ impl Monitor<Command, Event> for DifferentFences {
     }
 }
 
-/// Up to eight false suspicions of any process, each for a while.
+/// Returns up to eight false suspicions of random processes. Each lasts for a while.
 fn suspicions(size: u32, random: &mut Random) -> Vec<Fault> {
     let suspicion = |_| {
         let pair = random.permutation(size);

@@ -19,10 +19,10 @@ use tenure_core::service::election::Command;
 use tenure_core::{Agreement, Algorithm, Election, Mutex, ProcessId, Rank};
 use tenure_sim::{Distribution, Report, Settings, SettingsError, Simulation, Workload};
 
-/// Runs the protocol with this name.
+/// Visitor that simulates the protocol with a given name.
 struct Run {
     settings: Settings,
-    /// Later elections: the time and the process that starts it.
+    /// Elections that are started later: the time, and the process that starts the election.
     late: Vec<(u64, ProcessId)>,
 }
 
@@ -46,7 +46,7 @@ impl Visitor for Run {
     }
 }
 
-/// Parameters of an algorithm's configuration that fit these settings.
+/// Returns parameters of an algorithm's configuration that fit these settings.
 fn parameters(settings: &Settings) -> Parameters {
     let delay = settings.network.latency.most().unwrap_or(5_000_000);
     let ranks: Arc<[Rank]> =
@@ -82,7 +82,8 @@ fn run_late(
     ran.unwrap_or_else(|error| panic!("{name}, seed {seed}: {error}"))
 }
 
-/// All processes at the same time, again and again, over random delays.
+/// Returns settings in which all processes request at the same time, again and again, with random
+/// delays.
 fn busy(size: u32, entries: u32, seed: u64) -> Settings {
     let mut settings = Settings::new(size);
     settings.seed = seed;

@@ -7,8 +7,8 @@ use tenure_sim::{
     Simulation, Tracking, Workload,
 };
 
-/// Users that think, request, send a message about it, and request immediately when they receive
-/// one. Their messages are faster than those of the lock.
+/// Returns settings for users that notify another user of each request. A user that receives such a
+/// message requests immediately. These messages are faster than those of the lock.
 fn talkative(size: u32, seed: u64) -> Settings {
     let mut settings = Settings::new(size);
     let locking = Locking {
@@ -29,8 +29,8 @@ fn is_violated(report: &Report, property: &str) -> bool {
     report.judgement(property) == Some(Judgement::Violated)
 }
 
-/// Returns the number of violations of the order with application messages, and of the protocol's
-/// order. All other properties must hold.
+/// Counts violations of the order of requests: by messages of the application, and by the
+/// protocol's own messages. Asserts that all other properties hold.
 fn disorder<P: Mutex + Algorithm + Timestamped>(config: &P::Config, stamped: bool) -> (u32, u32) {
     let mut found = (0, 0);
     for seed in 0..1000 {

@@ -17,7 +17,8 @@ fn electing(size: u32, seed: u64) -> Settings {
     settings
 }
 
-/// Under both rules all promises hold, and no term has two leaders.
+/// Runs the election without and with pre-vote. Asserts that all promises hold and that no term has
+/// two leaders. Passes each report to `look`.
 fn held(settings: &Settings, mut look: impl FnMut(&Report)) {
     for variant in [None, Some("pre-vote")] {
         let mut parameters = parameters(settings);

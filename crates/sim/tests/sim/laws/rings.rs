@@ -20,7 +20,8 @@ fn shuffled(size: u32, seed: u64) -> Vec<u32> {
     Random::new(seed).permutation(size).iter().map(|id| id + 1).collect()
 }
 
-/// A ring of this size in any order, where at least one process starts, over random delays.
+/// Returns settings for a ring of `size` processes in a random order, with random delays. At least
+/// one process starts.
 fn any_ring(size: u32, seed: u64) -> Settings {
     let mut settings = ring(&shuffled(size, seed));
     let mut random = Random::new(seed ^ 0x5eed);
@@ -94,9 +95,9 @@ fn phase_cost_depends_only_on_ring() {
     }
 }
 
-/// Returns the mean number of rounds when all processes start at the same time on FIFO channels.
-/// All processes that drew the highest of 1 … n take part in another round, unless that is one
-/// process.
+/// Returns the mean number of rounds if all processes start at the same time on FIFO channels. In
+/// each round every process draws from 1 … n. All processes with the highest number take part in
+/// another round, unless there is only one.
 fn mean_rounds(n: u32) -> f64 {
     let mut means = vec![0.0, 0.0];
     for active in 2..=n {
@@ -107,8 +108,8 @@ fn mean_rounds(n: u32) -> f64 {
     means[n as usize]
 }
 
-/// Returns the probability that `tied` processes of those who draw from 1 … n have drawn the
-/// highest number.
+/// Returns the probability that exactly `tied` of `active` processes, which draw from 1 … n, draw
+/// the highest number.
 fn highest_drawn_by(tied: u32, active: u32, n: u32) -> f64 {
     let ways = (0..tied).fold(1.0, |ways, i| ways * f64::from(active - i) / f64::from(i + 1));
     let lower = |highest: u32| (f64::from(highest - 1) / f64::from(n)).powi((active - tied) as i32);

@@ -66,7 +66,7 @@ fn ordered_requests_avoid_deadlock() {
     assert_eq!(deadlocks, [1000; 3], "of 1000 runs");
 }
 
-/// Names in any script, of the same locks for all processes.
+/// Runs a group in which all processes use the same locks, whose names are in several scripts.
 fn named(size: u32, seed: u64, opposite: bool) -> Report {
     let sorted = ["büro", "办公室", "🔒"].map(|name| LockName::new(name).unwrap()).to_vec();
     let list = |process| {

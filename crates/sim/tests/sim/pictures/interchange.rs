@@ -18,7 +18,7 @@ use tenure_trace::{Kind, Record, Recorded, Subject, Trace};
 
 use super::Page;
 
-/// A run with many faults.
+/// Returns the trace of a run with many faults.
 fn eventful<P>(config: P::Config, seed: u64) -> Trace
 where
     P: Algorithm + Recorded,

@@ -27,7 +27,7 @@ pub enum Moment {
 }
 
 impl Moment {
-    /// True if the record comes after the moment.
+    /// True if this moment is before the record.
     fn is_before(self, number: u64, time: u64) -> bool {
         match self {
             Moment::End => false,

@@ -75,7 +75,7 @@ impl Line {
     }
 }
 
-/// Axis-aligned box.
+/// Rectangle with sides parallel to the axes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Area {
     pub(super) left: i64,

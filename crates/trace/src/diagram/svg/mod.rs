@@ -40,7 +40,7 @@ impl Layout {
 struct Drawing<'l> {
     layout: &'l Layout,
     direction: Direction,
-    /// Pixels per minimum distance of two steps.
+    /// Minimum distance of two steps, in pixels.
     step: i64,
     /// Distance of two lifelines.
     lane: i64,
@@ -120,8 +120,7 @@ impl<'l> Drawing<'l> {
         }
     }
 
-    /// Returns a point: its position on the time axis, its lifeline, and its offset from that in
-    /// pixels.
+    /// Returns the point at a position on the time axis, at this offset in pixels from a lifeline.
     fn point(&self, along: i64, process: ProcessId, beside: i64) -> Point {
         let across = process.index() as i64 * self.lane + beside;
         match self.direction {

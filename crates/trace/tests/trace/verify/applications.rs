@@ -6,7 +6,8 @@ use tenure_trace::{Kind, Service, ServiceEvent};
 
 use super::story::Story;
 
-/// Emits each event at the process of its index, with and without an election.
+/// Returns the verdicts on a trace in which each process emits the event at its index. Asserts that
+/// they are the same with and without an election.
 fn verdicts<E: ServiceEvent + Clone>(events: &[E]) -> String {
     let tell = |kind_of: &dyn Fn(&E) -> Kind| {
         let story = events

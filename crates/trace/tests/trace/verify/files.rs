@@ -7,8 +7,8 @@ use tenure_trace::{Service, Source, Subject, verify_files};
 
 use super::story::Story;
 
-/// A run of two entries with a message from the first to the second, whose receiver's clock was
-/// behind. Each participant wrote its own trace.
+/// Writes a run of two entries, with a message from the first process to the second, whose clock
+/// was behind. Each participant writes a trace of its own.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let story = Story::real(Service::Mutex)
         .requests(2)

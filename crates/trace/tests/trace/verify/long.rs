@@ -22,8 +22,8 @@ fn send(at: ProcessId, to: ProcessId, number: u64) -> Kind {
     if at == to { Kind::Receive(message_record) } else { Kind::Send(message_record) }
 }
 
-/// Records entries in turn, the first of which overlaps all others because it was stopped inside.
-/// All messages are lost, and all latencies differ.
+/// Records entries of all processes in turn. The first entry overlaps all others, because its
+/// process was stopped inside. All messages are lost, and all latencies differ.
 fn verify_entries(verifier: &mut TraceVerifier, entries: std::ops::Range<u64>) {
     for entry in entries {
         let fence = Fence(0, entry + 1);

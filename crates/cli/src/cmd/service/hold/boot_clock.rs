@@ -49,7 +49,7 @@ impl Timer {
         Ok(Timer { timer })
     }
 
-    /// Waits until the clock reads `at`. Dropping the future leaves nothing behind.
+    /// Waits until the clock reads `at`. The future can be dropped at any time.
     pub(super) async fn reached(&self, at: Duration) {
         use rustix::time::{Itimerspec, TimerfdTimerFlags, Timespec, timerfd_settime};
         let zero = Timespec { tv_sec: 0, tv_nsec: 0 };

@@ -83,9 +83,9 @@ pub(super) fn reap() -> Changes {
     }
 }
 
-/// Kills all descendants until none is left, and reaps them. Calls `on_change` with each status,
-/// and `report` once with the survivors if there still are any after `report_after`. Returns true
-/// if none is left, false if some are after `limit`.
+/// Kills all descendants until none is left, and reaps them. Calls `on_change` with each status.
+/// Calls `report` once with the survivors if there are any after `report_after`. Returns true once
+/// no descendant is left, and false if some are left after `limit`.
 pub(super) async fn kill_all(
     report_after: Duration,
     limit: Option<Duration>,
